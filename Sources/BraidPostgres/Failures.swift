@@ -74,6 +74,7 @@ extension StoreError {
         switch error.code {
         case "53100": self = .full
         case "25006": self = .readOnly(path: name)
+        case "54000": self = .tooLarge  // a value or a message is longer than PostgreSQL accepts
         case "55P03", "40001", "40P01": self = .busy(path: name)
         case "XX001", "XX002": self = .corrupt("\(name): \(detail)")
         // The same request can succeed later after one of these errors. The database is out of memory or connections,

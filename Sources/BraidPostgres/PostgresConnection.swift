@@ -213,6 +213,8 @@ extension PostgresConnection {
 // Sending statements and receiving results.
 extension PostgresConnection {
     private func send(_ statement: PostgresStatement, _ expected: inout [String?]) throws {
+        // This check also keeps the lengths of the values within `CInt`.
+        guard !statement.isTooLarge else { throw StoreError.tooLarge }
         let sql = statement.sql
         if prepared[sql] == nil, prepared.count < Self.maximumPrepared {
             preparedCount += 1

@@ -31,6 +31,10 @@ struct PostgresStatement: Sendable, ExpressibleByStringInterpolation {
         return sql
     }
 
+    /// Whether the values are too large for one message to PostgreSQL. PostgreSQL ends the connection if a message has
+    /// 1 GiB (1,073,741,824 bytes) or more. The message also contains a few bytes for each parameter.
+    var isTooLarge: Bool { values.bytes.count > 1_000_000_000 }
+
     static func += (statement: inout PostgresStatement, more: PostgresStatement) {
         statement.texts[statement.texts.count - 1] += more.texts[0]
         statement.texts += more.texts.dropFirst()

@@ -106,7 +106,7 @@ extension PostgresStore {
 
 extension PostgresStore {
     public func createSession(_ session: NewSession) async throws -> Int {
-        let session = session.copied
+        let session = try session.copied
         guard !session.isExhausted else { throw StoreError.exhausted }
         do {
             return try await writer.write([session.statement()], cost: session.rows.count, value: NewSession.outcome)

@@ -60,11 +60,14 @@ final class PostgresWriter: @unchecked Sendable {
     ///   - cost: the estimated cost of the request, in rows.
     ///   - value: converts the statements' result rows into the method's result. It throws a `StoreError` if the
     ///     statements have refused the write and so wrote nothing.
+    /// - Throws: a `StoreError`, such as `tooLarge` for a statement that is too large to be sent.
     func write<Value: Sendable>(
         _ statements: [PostgresStatement], isTest: Bool = false, cost: Int = 1, notice: String? = nil,
         value: @escaping @Sendable ([Rows]) throws -> Value
     ) async throws -> Value {
-        try await withCheckedThrowingContinuation { continuation in
+        // A statement that is too large would end the connection, and fail the other requests of its group.
+        guard !statements.contains(where: { $0.isTooLarge }) else { throw StoreError.tooLarge }
+        return try await withCheckedThrowingContinuation { continuation in
             let request = Request(
                 statements: statements, isTest: isTest, notice: notice,
                 succeed: { rows in continuation.resume(with: Result { try value(rows) }) },

@@ -14,6 +14,8 @@ package struct SessionError: Error, Sendable, Equatable {
         /// The session cannot rebase a command from its position `base`. The journal does not reach back to the
         /// position, the position is of another epoch, or a data source call meets unpublished changes.
         case baseTooOld
+        /// The command would store more bytes at once than the limit allows.
+        case changeTooLarge
         /// Another request with the same idempotency key is still being answered.
         case idempotencyKeyInUse
         /// The client sent this idempotency key before, with another request.
@@ -98,13 +100,14 @@ extension SessionError {
         // A command that took too long may have found a busy server, so a later repetition of the command may succeed.
         case let refusal as Refusal: return refusal.code != .commandTimeout
         case is JSONError: return true
-        case StoreError.sessionExists, StoreError.sessionMissing, StoreError.tableMissing: return true
+        case StoreError.sessionExists, StoreError.sessionMissing, StoreError.tableMissing, StoreError.tooLarge:
+            return true
         case let error as SessionError:
             switch error.code {
             case .internalError, .unavailable: return false
-            case .badRequest, .baseTooOld, .idempotencyKeyInUse, .idempotencyKeyReused, .invalidToken, .noSession,
-                .noTable, .positionMismatch, .quotaExceeded, .revisionNotAvailable, .tooManySessions,
-                .transactionTooLong:
+            case .badRequest, .baseTooOld, .changeTooLarge, .idempotencyKeyInUse, .idempotencyKeyReused,
+                .invalidToken, .noSession, .noTable, .positionMismatch, .quotaExceeded, .revisionNotAvailable,
+                .tooManySessions, .transactionTooLong:
                 return true
             }
         default: return false

@@ -13,6 +13,12 @@ package struct SessionLimits: Sendable {
     /// The longest time for which the engine may compute a participant's command. `table.commandTime` is the limit for
     /// a controller's command.
     package var participantCommandTime = Duration.seconds(5)
+    /// The most bytes that one command may store: its journal record and the rows that it writes.
+    ///
+    /// SQLite accepts values and rows of up to 1,000,000,000 bytes, and PostgreSQL accepts statements of less than 1
+    /// GiB. A statement for PostgreSQL also contains the kept answer, which can be as large as the command's update. So
+    /// the limit is less than half of what the databases accept, which leaves room for the framing of the values.
+    package var changeBytes = 400 << 20
     /// The limits of each session's table, such as its number of rows.
     package var table: TableLimits = {
         var table = TableLimits()
@@ -33,6 +39,15 @@ extension SessionLimits {
         var table = table
         table.commandTime = min(participantCommandTime, table.commandTime ?? participantCommandTime)
         return table
+    }
+
+    /// Throws `changeTooLarge` if a command would store more than `changeBytes` bytes.
+    func checkChange(bytes: Int) throws {
+        guard bytes > changeBytes else { return }
+        throw SessionError(
+            .changeTooLarge,
+            "The command would store about \(bytes) bytes at once: its update, the rows that it writes, and the rows that it replaces or removes. It may store \(changeBytes) bytes. Send several commands, each for fewer rows."
+        )
     }
 
     /// Throws `transactionTooLong` if the command is a transaction with more commands than the role may send at once.

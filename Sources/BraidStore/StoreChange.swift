@@ -51,8 +51,8 @@ extension StoreError {
         case .unavailable: "unavailable"
         case .readOnly: "read-only"
         case .sessionExists, .sessionMissing, .revisionConflict, .answered, .tableMissing, .tableChanged, .exhausted,
-            .closed, .locked, .notADatabase, .wrongApplication, .newerVersion, .differentSchema, .missing, .exists,
-            .noRoom, .otherVersion, .notEmpty:
+            .tooLarge, .closed, .locked, .notADatabase, .wrongApplication, .newerVersion, .differentSchema, .missing,
+            .exists, .noRoom, .otherVersion, .notEmpty:
             nil
         }
     }

@@ -17,6 +17,8 @@ public enum StoreError: Error, Sendable, Equatable {
     case tableChanged
     /// The session has used up its row keys, section numbers or revisions, of which it has 2^32 − 1 each.
     case exhausted
+    /// A value or a statement is larger than the database accepts at once.
+    case tooLarge
     case closed
 
     // Errors of the disk or the database. The store has changed nothing, unless the error says otherwise.
@@ -74,6 +76,7 @@ extension StoreError: CustomStringConvertible {
         case .tableChanged: "The table description has another latest version than the change starts from."
         case .exhausted:
             "The session has used up its 4,294,967,295 row keys, section numbers or revisions; open a new one."
+        case .tooLarge: "The change is larger than the database accepts at once."
         case .closed: "The store is closed."
         case .full: "The disk is full: nothing was changed. Reads continue; writes continue once there is room."
         case .io(let detail): "The database could not be read or written: \(detail)"

@@ -42,12 +42,14 @@ public struct NewSession: Sendable {
 
     /// This session with its own opening and rows instead of a shared table, for a store that cannot share a table.
     package var copied: NewSession {
-        guard let shared else { return self }
-        var session = self
-        session.opening = shared.opening()
-        session.rows = shared.rows()
-        session.shared = nil
-        return session
+        get throws {
+            guard let shared else { return self }
+            var session = self
+            session.opening = try shared.opening()
+            session.rows = shared.rows()
+            session.shared = nil
+            return session
+        }
     }
 
     /// The `description`, if the store keeps it with the session because no registered version contains it. Otherwise
@@ -89,13 +91,14 @@ public struct NewSession: Sendable {
 /// A store in memory keeps the functions instead of copies of the rows. A store on disk calls the functions once and
 /// stores the results.
 public struct SharedTable: Sendable {
-    /// Returns the body from which the operations `reset` and `replay` of the session start.
-    let opening: @Sendable () -> JSONText
+    /// Returns the body from which the operations `reset` and `replay` of the session start. Throws a `StoreError` if
+    /// the body would be too large.
+    let opening: @Sendable () throws -> JSONText
     /// Returns the session's rows, each with the number of its section.
     let rows: @Sendable () -> [(section: Int, row: StoredRow)]
 
     public init(
-        opening: @escaping @Sendable () -> JSONText,
+        opening: @escaping @Sendable () throws -> JSONText,
         rows: @escaping @Sendable () -> [(section: Int, row: StoredRow)]
     ) {
         self.opening = opening

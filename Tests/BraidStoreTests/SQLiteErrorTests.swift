@@ -181,6 +181,7 @@ import Testing
         #expect(meaning(8 | 5 << 8) == .readOnly(path: "p"))
         #expect(meaning(5 | 2 << 8) == .busy(path: "p"))
         #expect(meaning(6) == .busy(path: "p"))
+        #expect(meaning(18) == .tooLarge)
         #expect(meaning(26) == .notADatabase(path: "p"))
         #expect("\(meaning(11))".contains("database disk image is malformed (SQLite 11)"))
         #expect(meaning(10 | 4 << 8) == .io("disk I/O error (SQLite 1034)"))

@@ -51,16 +51,26 @@ extension BatchUpdate {
         return writer.text
     }
 
-    private var estimatedSize: Int {
-        stages.reduce(128) { size, stage in
-            size + 64 + 16 * (stage.deleteRows.count + stage.deleteSections.count) + 48
-                * (stage.moveRows.count + stage.moveSections.count)
-                + stage.insertRows.reduce(0) { $0 + $1.row.json.count + 32 }
-                + stage.reloadRows.reduce(0) { $0 + $1.row.json.count + 32 }
-                + stage.updateRows.reduce(0) { $0 + $1.row.json.count + 32 }
-                + stage.insertSections.reduce(0) { $0 + $1.section.encodedSize }
-                + stage.reloadSections.reduce(0) { $0 + $1.section.encodedSize }
+    /// An estimate of the number of bytes of ``json``. O(operations, and rows of inserted and reloaded sections).
+    package var estimatedSize: Int {
+        stages.reduce(128 + (state?.count ?? 0) + (empty?.count ?? 0)) { $0 + $1.estimatedSize }
+    }
+}
+
+extension BatchUpdate.Stage {
+    fileprivate var estimatedSize: Int {
+        var size = 64 + 16 * (deleteRows.count + deleteSections.count) + 48 * (moveRows.count + moveSections.count)
+        for move in moveRows { size += move.row?.json.count ?? 0 }
+        for rows in [insertRows, reloadRows, updateRows] {
+            for placed in rows { size += placed.row.json.count + 32 }
         }
+        for sections in [insertSections, reloadSections] {
+            for placed in sections { size += placed.section.encodedSize }
+        }
+        for update in updateSections {
+            size += 64 + (update.header?.count ?? 0) + (update.footer?.count ?? 0) + (update.movesTo?.count ?? 0)
+        }
+        return size
     }
 }
 

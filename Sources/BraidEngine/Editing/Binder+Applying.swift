@@ -40,6 +40,14 @@ public struct Outcome: Sendable {
 
     /// Whether ``kind`` is `ignored`.
     public var isIgnored: Bool { if case .ignored = kind { true } else { false } }
+
+    /// The approximate number of bytes that a store writes for the command, without the command's text and its events.
+    /// O(changed rows).
+    ///
+    /// - Parameter before: the snapshot that clients saw before the command.
+    package func estimatedSize(after before: Snapshot) -> Int {
+        update.estimatedSize + update.hiddenSize(in: before) + change.estimatedSize + undo.estimatedSize
+    }
 }
 
 extension Binder {

@@ -61,31 +61,7 @@ extension BatchUpdate {
     /// - Returns: a JSON object for the journal. `nil` if the update hides nothing.
     /// - Complexity: O(operations, and rows of deleted and reloaded sections).
     public func hidden(in before: Snapshot) -> JSONText? {
-        var sections: [Int] = []
-        var rows: [(at: RowPath, id: RowID?)] = []
-        // `origins[i]` is the index, before the update, of the section that is at index i before the current stage.
-        // Rows do not change their section before they are deleted, so the section's index before the update suffices.
-        var origins: [Int?] = Array(before.sections.indices)
-        for stage in stages {
-            func row(_ path: RowPath) -> (at: RowPath, row: Row)? {
-                guard origins.indices.contains(path.section), let origin = origins[path.section],
-                    before.sections[origin].rows.indices.contains(path.row)
-                else { return nil }
-                return (RowPath(section: origin, row: path.row), before.sections[origin].rows[path.row])
-            }
-            for path in stage.deleteRows { if let (at, row) = row(path), let id = row.id { rows.append((at, id)) } }
-            for update in stage.updateRows + stage.reloadRows where !update.row.content.hasID {
-                if let (at, row) = row(update.at),
-                    row.model != update.row.model || row.model == nil && !row.looksSame(as: update.row)
-                {
-                    rows.append((at, nil))
-                }
-            }
-            for index in stage.deleteSections + stage.reloadSections.map(\.at) where origins.indices.contains(index) {
-                if let origin = origins[index] { sections.append(origin) }
-            }
-            if stages.count > 1 { origins = stage.sectionsAfter(origins) }
-        }
+        let (sections, rows) = hiddenPlaces(in: before)
         guard !sections.isEmpty || !rows.isEmpty else { return nil }
         var writer = JSONWriter()
         writer.beginObject()
@@ -108,11 +84,11 @@ extension BatchUpdate {
         writer.endArray()
         writer.name("rows")
         writer.beginArray()
-        for (path, id) in rows {
+        for (path, row) in rows {
             writer.beginObject()
             writer.name("at")
             writer.value(path)
-            if let id {
+            if let id = row?.id {
                 writer.name("id")
                 writer.value(id.text)
             }
@@ -121,6 +97,56 @@ extension BatchUpdate {
         writer.endArray()
         writer.endObject()
         return writer.text
+    }
+
+    /// The approximate size of the JSON that ``hidden(in:)`` returns, in bytes. O(operations, and rows of deleted and
+    /// reloaded sections).
+    func hiddenSize(in before: Snapshot) -> Int {
+        // Only deleted rows, and rows of deleted and reloaded sections, have ids in the JSON.
+        let hides = stages.contains {
+            !$0.deleteRows.isEmpty || !$0.deleteSections.isEmpty || !$0.reloadSections.isEmpty
+        }
+        guard hides else { return 0 }
+        let (sections, rows) = hiddenPlaces(in: before)
+        var size = 64
+        for index in sections {
+            let section = before.sections[index]
+            size += 64 + section.id.text.utf8.count
+            section.rows.forEach(in: 0..<section.rows.count) { _, row in size += row.content.idSize + 5 }
+        }
+        for (_, row) in rows { size += 64 + (row?.content.idSize ?? 0) }
+        return size
+    }
+
+    /// Returns the indexes of the sections and the index paths of the rows that this update hides. All indexes refer to
+    /// the table before the update. Rows without ids are `nil`.
+    private func hiddenPlaces(in before: Snapshot) -> (sections: [Int], rows: [(at: RowPath, row: Row?)]) {
+        var sections: [Int] = []
+        var rows: [(at: RowPath, row: Row?)] = []
+        // `origins[i]` is the index, before the update, of the section that is at index i before the current stage.
+        // Rows do not change their section before they are deleted, so the section's index before the update suffices.
+        var origins: [Int?] = Array(before.sections.indices)
+        for stage in stages {
+            func row(_ path: RowPath) -> (at: RowPath, row: Row)? {
+                guard origins.indices.contains(path.section), let origin = origins[path.section],
+                    before.sections[origin].rows.indices.contains(path.row)
+                else { return nil }
+                return (RowPath(section: origin, row: path.row), before.sections[origin].rows[path.row])
+            }
+            for path in stage.deleteRows { if let (at, row) = row(path), row.content.hasID { rows.append((at, row)) } }
+            for update in stage.updateRows + stage.reloadRows where !update.row.content.hasID {
+                if let (at, row) = row(update.at),
+                    row.model != update.row.model || row.model == nil && !row.looksSame(as: update.row)
+                {
+                    rows.append((at, nil))
+                }
+            }
+            for index in stage.deleteSections + stage.reloadSections.map(\.at) where origins.indices.contains(index) {
+                if let origin = origins[index] { sections.append(origin) }
+            }
+            if stages.count > 1 { origins = stage.sectionsAfter(origins) }
+        }
+        return (sections, rows)
     }
 }
 

@@ -90,6 +90,19 @@ extension RowContent {
     /// decides.
     var hasID: Bool { bytes[2] == UInt8(ascii: "i") }
 
+    /// The length of the row's id as a JSON string, in bytes. 0 if the row has no id.
+    var idSize: Int {
+        guard hasID else { return 0 }
+        return bytes.withUnsafeBytes {
+            var cursor = JSONCursor($0, at: Self.idStart)
+            _ = cursor.skipString()
+            return cursor.at - Self.idStart
+        }
+    }
+
+    /// The length of the row's id and model as JSON, in bytes.
+    var storedSize: Int { idSize + place(2) - place(1) }
+
     var id: RowID? {
         guard hasID else { return nil }
         return bytes.withUnsafeBytes {

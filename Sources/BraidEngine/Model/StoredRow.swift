@@ -94,4 +94,23 @@ public struct TableChange: Sendable {
         rowCount == 0 && writtenSections.isEmpty && removedSections.isEmpty && state == nil && displayedSections == nil
             && cells == nil
     }
+
+    /// The approximate size of the changed rows, sections and other values as JSON, in bytes. O(rows and sections of
+    /// the change).
+    package var estimatedSize: Int {
+        var size = 24 * (removedRows.count + removedSections.count) + 64 * placedRows.count
+        for (_, row) in writtenRows { size += row.estimatedSize }
+        for facts in writtenSections { size += facts.estimatedSize }
+        return size + (state?.count ?? 0) + (displayedSections?.count ?? 0) + (cells?.count ?? 0)
+    }
+}
+
+extension StoredRow {
+    /// The approximate size of the row as JSON, in bytes: its id, its model and its numbers.
+    var estimatedSize: Int { content.storedSize + 64 }
+}
+
+extension StoredSectionSummary {
+    /// The approximate size of the summary as JSON, in bytes.
+    var estimatedSize: Int { 128 + id.text.utf8.count + (header?.count ?? 0) + (footer?.count ?? 0) }
 }

@@ -53,6 +53,18 @@ public struct TableModel: Sendable {
         for position in start..<sections.count { positions[sections[position].id] = position }
     }
 
+    /// The approximate size of all sections, rows and the state as JSON, in bytes. O(rows).
+    package var estimatedSize: Int {
+        var size = state.count
+        // Iterating over the sections would copy each section. Access by index does not.
+        for position in 0..<sections.count {
+            size += sections[position].facts.estimatedSize
+            let rows = sections[position].rows
+            rows.forEach(in: 0..<rows.count) { _, row in size += row.estimatedSize }
+        }
+        return size
+    }
+
     /// The number of stored rows in all sections. O(sections).
     var rowCount: Int {
         // Iterating over the sections would copy each section. Access by index does not.

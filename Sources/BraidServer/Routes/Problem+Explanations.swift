@@ -106,6 +106,16 @@ extension Problem {
                 example: .init(
                     "/v1/sessions/contacts/snapshot",
                     "The journal of the session \"contacts\" does not reach back to revision 12."))
+        case .changeTooLarge:
+            .init(
+                "The request would store more data at once than the server accepts. Nothing was changed.",
+                cause:
+                    "The command's update, the rows that it writes, and the rows that it replaces or removes have more than 400 MiB together. Or the session to copy has more than 400 MiB.",
+                remedy: "Send several commands, each for fewer rows. To remove all rows at once, end the session.",
+                example: .init(
+                    "/v1/sessions/contacts/models",
+                    "The command would store about 1073758208 bytes at once: its update, the rows that it writes, and the rows that it replaces or removes. It may store 419430400 bytes. Send several commands, each for fewer rows."
+                ))
         case .commandTimeout:
             .init(
                 "The server worked on the command for longer than the command may take. Nothing was changed.",

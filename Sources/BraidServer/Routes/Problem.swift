@@ -5,6 +5,7 @@ import BraidEngine
 enum Problem: String, CaseIterable, Sendable {
     case ambiguousRow = "ambiguous-row"
     case badRequest = "bad-request"
+    case changeTooLarge = "change-too-large"
     case commandTimeout = "command-timeout"
     case baseTooOld = "base-too-old"
     case descriptionInvalid = "description-invalid"
@@ -82,6 +83,7 @@ enum Problem: String, CaseIterable, Sendable {
         case .ambiguousRow: (409, "Ambiguous row")
         case .badRequest: (400, "Bad request")
         case .baseTooOld: (409, "Base too old")
+        case .changeTooLarge: (422, "Change too large")
         case .commandTimeout: (503, "Command takes too long")
         case .descriptionInvalid: (422, "Invalid table description")
         case .duplicateRowID: (422, "Duplicate row id")

@@ -84,6 +84,7 @@ package struct ProblemError: Error, Sendable {
             switch error.code {
             case .badRequest: .badRequest
             case .baseTooOld: .baseTooOld
+            case .changeTooLarge: .changeTooLarge
             case .idempotencyKeyInUse: .idempotencyKeyInUse
             case .idempotencyKeyReused: .idempotencyKeyReused
             case .internalError: .internalError
@@ -155,6 +156,11 @@ package struct ProblemError: Error, Sendable {
                 self.init(
                     .storageFull,
                     "The server's disk is full. Nothing was changed. Send the request again when the disk has room.")
+            case .tooLarge:
+                self.init(
+                    .changeTooLarge,
+                    "The request would store more data at once than the database accepts. Nothing was changed. Send several requests, each for fewer rows."
+                )
             case .sessionMissing:
                 self.init(
                     .sessionNotFound,

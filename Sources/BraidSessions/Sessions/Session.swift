@@ -259,6 +259,7 @@ package final class Session: Sendable {
     private struct Trial {
         var answer: Answer
         var outcome: Outcome
+        var controllerEvents: [JSONText]
         /// The session's committed state to which the command was applied.
         var before: Committed
         var text: JSONText
@@ -293,20 +294,26 @@ package final class Session: Sendable {
                 command, to: published, shown: before.snapshot, unpublished: nil, now: now,
                 ids: ids.source(revision: revision, at: now), strict: options.strict)
         }
+        // Check the sizes before any of the large texts is made.
+        let controllerEvents = outcome.controllerEvents.map(\.json)
+        var bytes = outcome.estimatedSize(after: before.snapshot) + text.count
+        for event in controllerEvents { bytes += event.count }
+        if outcome.rebinding != nil { bytes += before.bound.stored?.description.count ?? 0 }
+        try limits.checkChange(bytes: bytes)
         let updateText = outcome.update.json
         let answer = Answer(
             kind: outcome.kind, revision: outcome.snapshot.revision,
             committed: options.dryRun ? before.snapshot.revision : outcome.snapshot.revision, update: outcome.update,
             updateText: updateText,
             snapshot: outcome.snapshot, at: place, notification: outcome.notification, inserted: outcome.inserted)
-        return Trial(answer: answer, outcome: outcome, before: before, text: text, at: at)
+        return Trial(
+            answer: answer, outcome: outcome, controllerEvents: controllerEvents, before: before, text: text, at: at)
     }
 
     /// Stores the result of a command, and then publishes it to clients. Returns `false` if another server has
     /// committed this revision first.
     private func commit(_ trial: Trial, keep: (@Sendable (Session, Answer) -> KeptAnswer)?) async throws -> Bool {
-        let outcome = trial.outcome, controllerEvents = outcome.controllerEvents.map(\.json),
-            kept = keep?(self, trial.answer)
+        let outcome = trial.outcome, controllerEvents = trial.controllerEvents, kept = keep?(self, trial.answer)
         // If the idempotency key was looked up for an earlier session with the same ID, the request must be repeated
         // for this session.
         if let kept, kept.session != number { throw StaleSession() }
@@ -333,7 +340,8 @@ package final class Session: Sendable {
             // After most errors, the store may or may not contain the commit. So mark this copy stale: the next request
             // reads the stored state.
             switch error {
-            case StoreError.full, StoreError.answered: break
+            // The store has written nothing.
+            case StoreError.full, StoreError.answered, StoreError.tooLarge: break
             default: markStale()
             }
             throw error

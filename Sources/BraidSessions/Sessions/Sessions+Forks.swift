@@ -102,9 +102,12 @@ extension Sessions {
         table.snapshot.revision = 0
         table.bound = limited(table.bound)
         let model = table.model, bound = table.bound, rowCount = table.snapshot.totalRowCount
+        let limit = limits.changeBytes
         let shared = SharedTable(
             opening: {
-                SessionOpening.stored(
+                // The body contains the whole table, and each database stores it as one value.
+                guard model.estimatedSize <= limit else { throw StoreError.tooLarge }
+                return SessionOpening.stored(
                     from: origin, revision: revision, empty: bound.empty,
                     StoredSession(
                         facts: SessionSummary(

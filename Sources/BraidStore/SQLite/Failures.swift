@@ -18,6 +18,7 @@ extension StoreError {
         case let error as SQLiteError:
             switch error.code.primary {
             case .full: self = .full
+            case .tooBig: self = .tooLarge
             case .ioError where error.code == .ioErrorSharedMemorySize: self = .full
             case .readOnly: self = .readOnly(path: path)
             case .busy, .locked: self = .busy(path: path)

@@ -83,7 +83,7 @@ extension SQLiteStore {
 
 extension SQLiteStore {
     public func createSession(_ session: NewSession) async throws -> Int {
-        let session = isInMemory ? session : session.copied
+        let session = try isInMemory ? session : session.copied
         return try await writer.write(cost: session.rows.count) { try $0.create(session) }
     }
 

@@ -176,7 +176,9 @@ import Testing
         var shown = try description.binder.snapshot(of: table, revision: 0, now: now)
         for command in commands {
             let outcome = try description.binder.applying(command, to: table, shown: shown, unpublished: nil, now: now)
-            updates.append((outcome.update.json, outcome.update.hidden(in: shown)))
+            let update = outcome.update.json, hidden = outcome.update.hidden(in: shown)
+            #expect(outcome.estimatedSize(after: shown) >= update.count + (hidden?.count ?? 0), "\(update)")
+            updates.append((update, hidden))
             (table, shown) = (outcome.table, outcome.snapshot)
         }
         let (rebased, at) = try RowHistory(updates, now: shown).rebased(command)

@@ -21,8 +21,8 @@ import Testing
     @Test("An error counts as a refusal for sessions exactly if its status is 4xx")
     func refusals() {
         let store: [StoreError] = [
-            .sessionExists, .sessionMissing, .revisionConflict, .tableMissing, .exhausted, .closed, .full, .io("x"),
-            .busy(path: "x"), .corrupt("x"), .unavailable("x"), .readOnly(path: "x"),
+            .sessionExists, .sessionMissing, .revisionConflict, .tableMissing, .exhausted, .tooLarge, .closed, .full,
+            .io("x"), .busy(path: "x"), .corrupt("x"), .unavailable("x"), .readOnly(path: "x"),
         ]
         let errors: [any Error] =
             SessionError.Code.allCases.map { SessionError($0, "x") } + Refusal.Code.allCases.map { Refusal($0, "x") }

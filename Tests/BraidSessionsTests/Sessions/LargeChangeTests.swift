@@ -1,0 +1,114 @@
+import BraidEngine
+import Foundation
+import Synchronization
+import Testing
+
+@testable import BraidSessions
+@testable import BraidStore
+
+@Suite("Commands that would store too much at once") struct LargeChangeTests {
+    /// A request that opens the session `s`, whose section `a` has 20 rows of 1,000 bytes.
+    private static let opening: String = {
+        let pad = String(repeating: "x", count: 1_000)
+        let rows = (0..<20).map { #"{"id":"\#($0)","pad":"\#(pad)"}"# }.joined(separator: ",")
+        let binding = #"{"on":"allOtherSections","cell":"C","editing":"delete","models":{"a":[\#(rows)]}}"#
+        return #"{"id":"s","table":{"table":"t","sections":["a","b"],"cells":{"C":{}},"bindings":[\#(binding)]}}"#
+    }()
+
+    /// Opens the session `s` in a store. Returns the sessions of a server whose commands may store 10,000 bytes.
+    private static func sessions(_ store: SQLiteStore) async throws -> Sessions {
+        let body = try JSONText(parsing: opening)
+        _ = try await Sessions(store: store).open(SessionOpening(body), text: body)
+        var limits = SessionLimits()
+        limits.changeBytes = 10_000
+        return Sessions(store: store, limits: limits)
+    }
+
+    private static func perform(_ kind: String, _ body: String, on sessions: Sessions) async throws -> Int {
+        try await sessions.perform(CommandRequest(session: "s", command(kind, body))).answer.revision
+    }
+
+    /// Performs a command that must be refused. Returns the code of the refusal.
+    private static func refusal(_ content: CommandRequest.Content, on sessions: Sessions) async throws
+        -> SessionError.Code?
+    {
+        do {
+            _ = try await sessions.perform(CommandRequest(session: "s", content))
+            return nil
+        } catch let error as SessionError {
+            return error.code
+        }
+    }
+
+    private static func command(_ kind: String, _ body: String) throws -> CommandRequest.Content {
+        let body = try JSONText(parsing: body)
+        return .command(try Command(kind: kind, body: body), text: body)
+    }
+
+    private static func follow(_ session: Session) async -> TestReader {
+        let subscriber = Subscriber(session, after: nil, form: StreamForm())
+        #expect(subscriber.start())
+        let reader = TestReader(subscriber)
+        #expect(await reader.events(through: "caught-up", 0).last == "caught-up 0")
+        return reader
+    }
+
+    @Test("A command that would store too much changes nothing, and smaller commands and the streams go on")
+    func refused() async throws {
+        let store = try SQLiteStore(path: ":memory:"), sessions = try await Self.sessions(store)
+        let session = try await sessions.session("s"), before = session.current.snapshot.encoded()
+        let reader = await Self.follow(session)
+        // The undo record of the command contains all removed rows.
+        #expect(try await Self.refusal(Self.command("models", "{}"), on: sessions) == .changeTooLarge)
+        #expect(session.current.snapshot.encoded() == before && !session.isStale)
+        #expect(try await Self.perform("edits", #"{"delete":{"id":"3"}}"#, on: sessions) == 1)
+        #expect(await reader.events(through: "update", 1).last == "update 1")
+        #expect(try await Self.perform("displayedSections", #"["b"]"#, on: sessions) == 2)
+        // The updates of these commands contain all displayed rows.
+        let show = try Self.command("displayedSections", #"["a","b"]"#)
+        #expect(try await Self.refusal(show, on: sessions) == .changeTooLarge)
+        #expect(try await Self.refusal(.reset, on: sessions) == .changeTooLarge)
+        #expect(!session.isStale && session.revision == 2)
+        #expect(try await Self.perform("patchState", #"{"n":1}"#, on: sessions) == 3)
+        #expect(await reader.events(through: "update", 3).last == "update 3")
+        await store.close()
+    }
+
+    @Test("If the database refuses a value as too large, the session and its streams go on")
+    func refusedByTheDatabase() async throws {
+        let fails = Mutex(false)
+        var options = SQLiteStoreOptions()
+        options.simulatedFailure = { fails.withLock { $0 } ? 18 : nil }  // SQLITE_TOOBIG
+        let store = try SQLiteStore(path: ":memory:", options: options), sessions = try await Self.sessions(store)
+        let session = try await sessions.session("s"), reader = await Self.follow(session)
+        fails.withLock { $0 = true }
+        await #expect(throws: StoreError.tooLarge) {
+            _ = try await Self.perform("patchState", #"{"n":1}"#, on: sessions)
+        }
+        fails.withLock { $0 = false }
+        #expect(!session.isStale && session.revision == 0)
+        #expect(try await Self.perform("patchState", #"{"n":1}"#, on: sessions) == 1)
+        #expect(await reader.events(through: "update", 1).last == "update 1")
+        await store.close()
+    }
+
+    @Test("A fork of a table that is too large is refused on disk, and in memory its reset is refused")
+    func forks() async throws {
+        let body = try JSONText(parsing: #"{"from":{"session":"s"},"id":"f"}"#)
+        let memory = try SQLiteStore(path: ":memory:"), inMemory = try await Self.sessions(memory)
+        let fork = try await inMemory.open(SessionOpening(body), text: body)
+        await #expect(throws: StoreError.tooLarge) {
+            _ = try await inMemory.perform(CommandRequest(session: "f", .reset))
+        }
+        #expect(!fork.isStale)
+        await memory.close()
+
+        let directory = FileManager.default.temporaryDirectory.appendingPathComponent("large-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let disk = try SQLiteStore(path: directory.path + "/braid.sqlite"), onDisk = try await Self.sessions(disk)
+        await #expect(throws: StoreError.tooLarge) { _ = try await onDisk.open(SessionOpening(body), text: body) }
+        #expect(try await disk.sessionSummary("f") == nil)
+        await disk.close()
+    }
+}
