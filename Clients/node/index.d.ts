@@ -155,7 +155,7 @@ export interface RequestMatch extends Match {
   fault?: string;
 }
 
-/** A request that the server received, and its answer. */
+/** A request that the server received, and its answer. Without `answer` if a fault closed the connection first. */
 export interface Entry {
   id: string;
   time: string;
@@ -169,7 +169,7 @@ export interface Entry {
   session?: string;
   body?: any;
   bodyBytes?: number;
-  answer: { status?: number; headers?: { [name: string]: string }; body?: any; problem?: string; replayed?: boolean; events?: number };
+  answer?: { status?: number; headers?: { [name: string]: string }; body?: any; problem?: string; replayed?: boolean; events?: number };
   fault?: string;
   lost?: boolean;
 }

@@ -246,7 +246,7 @@ export class VerificationFailed extends AssertionError {
   constructor({ detail, expected, count, nearestMisses }) {
     const lines = [detail ?? "Another number of requests matched."];
     for (const { request, differences } of nearestMisses) {
-      lines.push(`nearest: ${request.method} ${request.path} → ${request.answer?.status}`);
+      lines.push(`nearest: ${request.method} ${request.path} → ${request.answer?.status ?? "no answer"}`);
       for (const { member, expected, actual } of differences) {
         lines.push(`  ${member}: expected ${JSON.stringify(expected)}, was ${JSON.stringify(actual)}`);
       }

@@ -26,7 +26,7 @@ test("TypeScript accepts a correct program and reports the errors of a wrong one
     const ids: string[] = await server.requests.verify({ method: "POST", session: party.id, replayed: true }, { atLeast: 1 });
     const entries: Entry[] = await server.requests.all();
     const time: Date = await server.clock.advance(1000);
-    console.log(ids, entries[0]?.answer.status, time, await server.faults.applied("a"), VerificationFailed.name, server.log, server.token);
+    console.log(ids, entries[0]?.answer?.status, time, await server.faults.applied("a"), VerificationFailed.name, server.log, server.token);
     await server.stop();
     // @ts-expect-error: there is no such condition.
     fault.close({ methd: "POST" });

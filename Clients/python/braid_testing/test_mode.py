@@ -52,7 +52,9 @@ class RequestMatch(Match, total=False):
 
 
 class Entry(TypedDict):
-    """A request that the server received, and its answer."""
+    """A request that the server received, and its answer. If the server closed the connection because of a fault, the
+    request has no answer.
+    """
 
     id: str
     time: str
@@ -66,7 +68,7 @@ class Entry(TypedDict):
     session: NotRequired[str]
     body: NotRequired[Any]
     bodyBytes: NotRequired[int]
-    answer: dict[str, Any]
+    answer: NotRequired[dict[str, Any]]
     fault: NotRequired[str]
     lost: NotRequired[bool]
 
@@ -80,7 +82,8 @@ class VerificationFailed(AssertionError):
         lines = [document.get("detail") or f"{self.count} requests match, expected: {document['expected']}."]
         for miss in self.nearest_misses:
             request = miss["request"]
-            lines.append(f"nearest: {request['method']} {request['path']} → {request['answer'].get('status')}")
+            status = request.get("answer", {}).get("status", "no answer")
+            lines.append(f"nearest: {request['method']} {request['path']} → {status}")
             lines += [f"  {one['member']}: expected {one.get('expected')!r}, was {one.get('actual')!r}" for one in miss["differences"]]
         super().__init__("\n".join(lines))
 

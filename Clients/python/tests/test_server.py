@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from braid_testing import BraidClient, ConnectionLost, Problem, Server, VerificationFailed, applying
+from braid_testing import BraidClient, ConnectionLost, Problem, Server, VerificationFailed, applying, fault
 
 FIXTURES = Path(__file__).parents[3] / "Examples/attendees"
 BINARY = os.environ.get("BRAID_SERVER_BINARY", "")
@@ -107,6 +107,14 @@ def test_a_viewer_may_not_change_the_table(braid_server, braid_session):
 
 
 # MARK: Requests and the clock
+
+
+def test_a_request_without_an_answer_is_a_nearest_miss(braid_server, braid_session, braid_faults):
+    braid_server.requests.clear()
+    braid_faults.set(fault.close(path="/v1/sessions/*/edits", times=1))
+    braid_session.delete({"id": "Sara"}, key="k1")
+    with pytest.raises(VerificationFailed, match="/edits → no answer"):
+        braid_server.requests.verify(at_least=1, method="POST", path="/v1/sessions/*/edits", status=412)
 
 
 def test_requests_are_verified(braid_server, braid_session):
