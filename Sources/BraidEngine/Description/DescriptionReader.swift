@@ -38,7 +38,7 @@ struct DescriptionReader {
         bindings = text["bindings"]?.elements() ?? []
     }
 
-    /// Whether the reader keeps no further faults. The details of further faults are not needed.
+    /// Whether the reader keeps no further faults. The messages of further faults then need not be made.
     var isFull: Bool { faults.count >= Self.faultLimit || faultBudget.isExhausted }
 
     mutating func fault(_ pointer: JSONPointer, _ code: FaultCode, _ detail: String) {
