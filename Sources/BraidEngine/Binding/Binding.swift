@@ -5,11 +5,11 @@ enum Scope: Sendable, Hashable {
     case sections([SectionID])
     /// Every section whose cells no binding binds by the section's id.
     case allOtherSections
-    /// Any section, including sections that other bindings name.
+    /// Every section, including sections that other bindings name.
     ///
-    /// A height that is bound to any section applies to a section that has no own height. Tap handlers and cell-filling
-    /// functions of this scope run in addition to the section's handlers and functions. Another handler of this scope
-    /// runs only if the section has no handler of the same kind.
+    /// A height of this scope applies to the sections that have no own height. Tap handlers and cell-filling functions
+    /// of this scope run in addition to the section's handlers and functions. Another handler of this scope runs only
+    /// if the section has no handler of the same kind.
     case anySection
 }
 
@@ -112,10 +112,10 @@ struct MovePolicy: Sendable {
 
     let targets: Targets
 
-    /// Rows may move to every section that accepts models of the row's model type.
+    /// Rows may move to every displayed section that accepts models of the row's model type.
     static let anySection = MovePolicy(targets: .anySection)
-    /// Rows may move to those of the listed sections that accept the rows' model type. The list must contain the row's
-    /// own section if rows may move inside it.
+    /// Rows may move to those of the listed sections that are displayed and accept the rows' model type. The list must
+    /// contain the row's own section if rows may move inside it.
     static func sections(_ ids: [SectionID]) -> MovePolicy { MovePolicy(targets: .sections(ids)) }
     /// Rows may move to the displayed sections that accept the rows' model type and for which the closure returns true.
     /// Rendering a snapshot runs the closure at most once for each displayed section and model type.
@@ -184,14 +184,14 @@ struct HandlerContext: Sendable {
 
 /// Where the rows of a section come from.
 enum RowSource: Sendable {
-    /// One row for each stored model.
+    /// The section has one row for each of its stored models.
     case stored
-    /// One row for each stored model for which the binding's expression `shown` is true.
+    /// The section shows a row for each of its stored models for which the binding's expression `shown` is true.
     case shown(Computed<RowInput>)
-    /// One row for each model that the template `modelsFrom` makes for the section. The template renders an array of
-    /// models, or an object from section ids to such arrays.
+    /// The section has one row for each model that the template `modelsFrom` makes for the section. The template
+    /// renders an array of models, or an object from section ids to such arrays.
     case derived(Computed<SectionInput>)
-    /// A number of rows without models. The value `numberOfCells` is the number, as a JSON integer.
+    /// The section has rows without models. The value `numberOfCells` is the number of rows, as a JSON integer.
     case counted(Computed<SectionInput>)
 
     var reads: Reads {
@@ -335,8 +335,8 @@ struct UnnamedBindings {
     /// The merged bindings of the scope `anySection`. If two bindings of this scope bind the same part, the later
     /// binding wins.
     let any: Binding?
-    /// The tap handlers that are bound to any section, in the order of binding. A tap on a row calls all handlers in
-    /// this list.
+    /// The tap handlers of the scope `anySection`, in the order of binding. A tap on a row calls all handlers in this
+    /// list.
     let onTap: [Handler]
     let onDequeue: [CellFiller]
 

@@ -7,7 +7,8 @@ import Synchronization
 final class CommandMeter: Sendable {
     /// The budget of template steps and output that all templates of the command share.
     let templates: SharedJSONeBudget
-    /// The largest number of table rows for which the template budget was computed.
+    /// The largest number of table rows that this meter has received so far during the command. The template budget is
+    /// computed for this number.
     private let rows: Mutex<Int>
     private let limit: Duration?
     private let start = ContinuousClock.now
@@ -85,7 +86,7 @@ public struct TableLimits: Sendable {
     public var sections = Int.max
     /// The maximum number of template steps in one command. Each row of the table raises the maximum by 200 steps.
     ///
-    /// Five million steps take about a third of a second. ``JSONeBudget`` defines a step.
+    /// The default, five million steps, takes about a third of a second. ``JSONeBudget`` defines a step.
     public var templateSteps = 5_000_000
     /// The maximum number of bytes that the templates of one command may build. Each row of the table raises the
     /// maximum by 1,000 bytes.

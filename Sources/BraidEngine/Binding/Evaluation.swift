@@ -47,7 +47,8 @@ struct Reads: OptionSet, Sendable {
     static let footer = Reads(rawValue: 1024)
 
     init(names read: NamesRead) {
-        // A template that asks with `defined` for computed names can ask for each name. Only `now` always exists.
+        // A template that calls `defined` with a computed name can ask for every name. `now` is left out: it is always
+        // defined, so the answer does not depend on the time.
         self = read.asksForAnyName ? Reads.everything.subtracting([.now, .cells]) : []
         let names = read.all
         if names.contains("row") { insert(.row) }

@@ -1,8 +1,8 @@
 /// Everything that is bound to one section, after precedence is resolved.
 ///
-/// Bindings that name the section win over bindings of all other sections, which win over bindings of any section. If
-/// two bindings are equally specific, the later binding wins. There are exceptions for views of headers and footers,
-/// tap handlers and functions that fill cells.
+/// Bindings that name the section win over bindings of the scope `allOtherSections`. Bindings of the scope
+/// `allOtherSections` win over bindings of the scope `anySection`. If two bindings are equally specific, the later
+/// binding wins. There are exceptions for views of headers and footers, tap handlers and functions that fill cells.
 ///
 /// `SectionBinding` is a class, because rendering a snapshot can look up the binding of every section. A copy of a
 /// struct would retain each of the many members.
@@ -25,7 +25,7 @@ final class SectionBinding: Sendable {
     let onDelete: Handler?
     let onInsert: Handler?
     private let ownOnTap: Handler?, ownOnDequeue: CellFiller?
-    /// The tap handlers and cell-filling functions that are bound to any section, and that all sections share.
+    /// The tap handlers and cell-filling functions of the scope `anySection`, which all sections share.
     private let anyOnTap: [Handler], anyOnDequeue: [CellFiller]
     private let onEvent: [[UTF8Key: [UTF8Key: Handler]]]
     let onPrefetch: Handler?
@@ -42,7 +42,7 @@ final class SectionBinding: Sendable {
     ///
     /// - Returns: `nil` if no binding binds the section's cells.
     init?(section: SectionID, named: [Binding], unnamed: UnnamedBindings) {
-        // "All other sections" are the sections whose cells no binding binds by name.
+        // The scope `allOtherSections` contains the sections whose cells no binding binds by the section's id.
         let other = named.contains { $0.cells != nil } ? nil : unnamed.other
         // Order the bindings by precedence, the winning binding first.
         let ownByPrecedence = named.reversed() + [other].compactMap { $0 }
@@ -94,12 +94,12 @@ final class SectionBinding: Sendable {
             .reduce(into: Reads()) { $0.formUnion($1?.reads ?? []) }
     }
 
-    /// The section's own tap handler, if any, and the tap handlers bound to any section. A tap on a row calls all
-    /// handlers in this list.
+    /// The section's own tap handler, if the section has one, and the tap handlers of the scope `anySection`. A tap on
+    /// a row calls all handlers in this list.
     var onTap: [Handler] { [ownOnTap].compactMap { $0 } + anyOnTap }
 
-    /// The section's own function that fills cells, if any, and the functions bound to any section. Filling a cell
-    /// calls all functions in this list.
+    /// The section's own function that fills cells, if the section has one, and the functions of the scope
+    /// `anySection`. Filling a cell calls all functions in this list.
     var onDequeue: [CellFiller] { [ownOnDequeue].compactMap { $0 } + anyOnDequeue }
 
     /// Whether the section's rows may be moved: its rows are stored models, and a move policy is bound.

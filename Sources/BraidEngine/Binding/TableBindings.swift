@@ -23,8 +23,8 @@ final class TableBindings<Section: TableSection> {
     var bindings: [Binding] = []
     private var owners: [SectionID: Int] = [:]
     private(set) var ownerOfOthers: Int?
-    /// The cached ids of the declared sections whose cells no binding binds by name. `nil` if they must be computed
-    /// again.
+    /// The cached ids of the declared sections whose cells no binding binds by the section's id. `nil` if the ids must
+    /// be computed again.
     private var others: [SectionID]?
     private var agreed: Set<Assumption> = []
 
@@ -62,14 +62,14 @@ final class TableBindings<Section: TableSection> {
     /// Starts a chain for every section whose cells no chain of `onSection` or `onSections` binds.
     func onAllOtherSections() -> BindingChain<Section, any ReuseIdentifiable, Never> { on(.allOtherSections) }
 
-    /// Starts a chain with the same scope as `onAllOtherSections()`, for tables that bind no section by name.
+    /// Starts a chain with the same scope as `onAllOtherSections()`, for tables whose chains name no section.
     func onAllSections() -> BindingChain<Section, any ReuseIdentifiable, Never> { on(.allOtherSections) }
 
-    /// Starts a chain for any section, bound by name or not.
+    /// Starts a chain for every section, including sections that other chains name.
     ///
     /// Heights of such a chain apply to sections that have no own heights. Tap handlers and cell-filling functions of
     /// such a chain run in addition to the section's handlers and functions. Another handler of the chain runs only if
-    /// the section has no handler of the same kind. A chain for any section binds no cells, titles, editing or moving.
+    /// the section has no handler of the same kind. Such a chain binds no cells, titles, editing or moving.
     func onAnySection() -> BindingChain<Section, any ReuseIdentifiable, Never> { on(.anySection) }
 
     func on(_ scope: Scope) -> BindingChain<Section, any ReuseIdentifiable, Never> {
@@ -91,8 +91,8 @@ final class TableBindings<Section: TableSection> {
 
     // MARK: Whose cells are whose
 
-    /// Records that a binding binds the cells of its sections. Two bindings must not bind the cells of one section by
-    /// name, or the cells of all other sections.
+    /// Records that a binding binds the cells of its sections. Two bindings that name the same section must not both
+    /// bind its cells. Two bindings of the scope `allOtherSections` must not both bind cells.
     ///
     /// - Parameter index: the binding's index in `bindings`.
     /// - Returns: the sections whose cells another binding already binds, with that binding. A `nil` section means the

@@ -137,7 +137,7 @@ extension DataSourceController {
         values.commit()
     }
 
-    /// Carries out one call of the program, and notifies the delegate if the call is a notifying one.
+    /// Carries out one call of the program. Notifies the delegate if `notify` is true and the call was not ignored.
     ///
     /// - Parameters:
     ///   - old: the numbers that the call removes from the table. If the call is applied, the first `forget(_:)` after
@@ -154,12 +154,13 @@ extension DataSourceController {
             outcome = try binder.applying(
                 .dataSource(call, notify: notify), to: table, shown: snapshot, unpublished: unpublished, now: "")
         } catch {
-            // The engine refuses no call of a data source, because rows that are numbers have neither ids nor schemas.
+            // The engine refuses no call of a `DataSourceController`. In its table, the models are numbers, which have
+            // neither ids nor schemas.
             return assertionFailure("The data source refused a call: \(error)")
         }
         let isApplied = outcome.kind == .applied
         (table, snapshot, unpublished) = (outcome.table, outcome.snapshot, outcome.unpublished)
-        // A notification always sets `lastUpdate`, even if the update is empty.
+        // A call that notifies the delegate always sets `lastUpdate`, even if the update is empty.
         if isApplied || outcome.notification != nil, unpublished == nil { lastUpdate = outcome.update }
         forget(isApplied ? old : new)
         keep(data, isIgnored: outcome.isIgnored)

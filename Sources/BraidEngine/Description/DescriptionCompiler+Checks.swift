@@ -22,7 +22,8 @@ extension DescriptionCompiler {
                     continue
                 }
                 guard types.contains(where: { $0 != to.modelType.name }) else { continue }
-                // The fault's message names only one of the conflicting sections.
+                // Several sections of the binding can have another model type than the target. The fault's message
+                // names only the first of these sections.
                 let other = sources.first {
                     binder.binding(of: $0).map { $0.modelType.name != to.modelType.name } ?? false
                 }

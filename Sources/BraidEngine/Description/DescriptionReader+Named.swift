@@ -48,7 +48,9 @@ struct NamedParts<Part> {
 /// A handler that other handlers and bindings can use by its name.
 struct NamedHandler {
     var steps: [HandlerStep]
-    /// Which of the names `event` and `reason`, which have a value in some handlers only, the handler reads.
+    /// The names, out of `event` and `reason`, that the handler reads. `event` has a value only in `onEvent` handlers,
+    /// and
+    /// `reason` only in `onDelete` and `onInsert` handlers.
     var reads: Set<String>
     /// Whether an action of the handler has no target, and so changes the row for which the handler runs.
     var changesOwnRow: Bool

@@ -12,8 +12,8 @@ struct DescriptionReader {
     static let faultLimit = 100
     /// Whether the reader looks for warnings, which makes the reading slower.
     let warns: Bool
-    /// At most a hundred warnings about parts of the description that are allowed but probably mistakes. There are fewer
-    /// if their pointers are long (`FaultBudget`).
+    /// At most a hundred warnings about parts of the description that are allowed but probably mistakes. The reader
+    /// keeps fewer warnings if their pointers are long (`FaultBudget`).
     private(set) var warnings: [Refusal.Fault] = []
     private var warningBudget = FaultBudget()
     /// While a handler is read: the names that the handler's templates may use, in addition to the names that all
@@ -38,7 +38,7 @@ struct DescriptionReader {
         bindings = text["bindings"]?.elements() ?? []
     }
 
-    /// Whether the reader keeps no further faults. The details of further faults are not needed.
+    /// Whether the reader keeps no further faults. The messages of further faults then need not be made.
     var isFull: Bool { faults.count >= Self.faultLimit || faultBudget.isExhausted }
 
     mutating func fault(_ pointer: JSONPointer, _ code: FaultCode, _ detail: String) {
@@ -251,8 +251,8 @@ struct DescriptionReader {
     }
 
     /// Returns whether a known name and another name are so similar that one may be a typing mistake: they differ only
-    /// in case, or in at most one byte that is inserted, removed or replaced. For a difference in a byte, the known name
-    /// must have at least four bytes, because very short names are often similar.
+    /// in case, or in at most one byte that is inserted, removed or replaced. For a difference in a byte, the known
+    /// name must have at least four bytes, because very short names are often similar.
     private func isNear(_ known: String, _ name: String) -> Bool {
         // Comparing the lengths first avoids a copy of a long name for each known name.
         guard abs(known.utf8.count - name.utf8.count) <= 1 else { return false }

@@ -34,12 +34,12 @@ enum ActionTarget: Sendable {
 struct StepRunner {
     let call: HandlerCall
     private(set) var context: HandlerContext
-    /// The parameters of the event that the handler handles, which every step may read.
+    /// The parameters of the cell event for which the handler runs. `nil` if the handler does not run for a cell event.
     private let event: JSONValue?
     /// The state, the models and the time that the handler's expressions read. Replaced after each action, so that
     /// expressions read the current table.
     private var evaluation: Evaluation
-    /// The place to which one of the handler's own actions has moved the handler's row.
+    /// The place to which an action of this handler has moved the handler's row. `nil` if no action has moved the row.
     private var movedTo: (section: SectionID, row: Int)?
 
     init(call: HandlerCall, table: TableModel, context: HandlerContext) {

@@ -1,6 +1,6 @@
 /// A table description: the JSON document that describes a table, checked and compiled.
 ///
-/// An object instead of a value, because many sessions of a table can share it.
+/// `TableDescription` is a class, so that many sessions of a table can share one object.
 ///
 /// Source: docs/table-description.md.
 public final class TableDescription: Sendable {

@@ -3,8 +3,8 @@
 struct RowComparison {
     enum Rule {
         case sameID, samePlace
-        /// For sections that are not diffable. The caller has paired the old and the new row of each stored row. A pair
-        /// is the same row if both rows have the same id, or if both have none.
+        /// The rule for a section in which not all rows have ids. The caller has paired the old and the new row of each
+        /// stored row. A pair is the same row if both rows have the same id, or if both have none.
         case known
     }
 

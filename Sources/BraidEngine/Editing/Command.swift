@@ -41,7 +41,8 @@ public indirect enum Command: Sendable {
     case setHeaders([(section: SectionID, title: JSONText)], merging: Bool)
     /// Sets the footers of sections, as ``setHeaders(_:merging:)`` sets the headers.
     case setFooters([(section: SectionID, title: JSONText)], merging: Bool)
-    /// Displays exactly these sections of the table, in this order. The command is ignored if the display is automatic.
+    /// Displays exactly the given sections of the table, in the given order. The command is ignored if the display is
+    /// automatic.
     case setDisplayedSections([SectionID])
     /// Replaces the session's state or, if `merging` is true, merges the value into the state as a patch (RFC 7396).
     case setState(JSONText, merging: Bool)
@@ -50,10 +51,11 @@ public indirect enum Command: Sendable {
     /// Reports an event that a row's cell emitted, with the event's name and parameters. The event's handler runs, if
     /// one is bound, and the session's controllers receive the event.
     case event(RowReference, name: String, parameters: JSONText)
-    /// Reports which rows a client has on its screen. `onPrefetch` handlers run for rows near their section's end.
+    /// Reports which rows a client has on its screen. If a reported row is near its section's end, the section's
+    /// `onPrefetch` handler may run.
     case displayedRows([RowReference])
     /// Makes a data source call. If `notify` is false, the change is stored, but clients see the change only when
-    /// another command publishes it.
+    /// another command publishes it. The call `registerCell` publishes its change even if `notify` is false.
     case dataSource(DataSourceCommand, notify: Bool)
     /// Resets the session to the table that it was opened with.
     case reset(to: TableModel)

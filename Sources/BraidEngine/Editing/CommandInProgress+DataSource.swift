@@ -39,8 +39,8 @@ extension CommandInProgress {
         default:
             guard call.notify else { break }
             publishes = true
-            // A call with `notify` true also publishes earlier unpublished changes, even if the call itself changed
-            // nothing.
+            // Earlier changes may be unpublished. A call with `notify` true that is not ignored also publishes these
+            // changes, even if the call itself changed nothing.
             if unpublished != nil { isRevision = true }
             // With automatic display, the call may have shown or hidden sections and so changed section indexes. The
             // notification then covers the whole data source.

@@ -8,13 +8,13 @@ public struct CommandKind: Sendable {
     /// How a command changes what its HTTP resource names. The raw value is the method of the HTTP request (RFC 9110,
     /// 9.3, and RFC 5789).
     public enum Method: String, Sendable {
-        /// Carries out an action, such as a move.
+        /// A POST request carries out an action, such as a move.
         case post = "POST"
-        /// Replaces what the resource names, such as a section's models.
+        /// A PUT request replaces what its resource names, such as the session's models.
         case put = "PUT"
-        /// Merges a patch into what the resource names, such as the state.
+        /// A PATCH request merges a patch into what its resource names, such as the session's state.
         case patch = "PATCH"
-        /// Removes what the resource names, such as a row.
+        /// A DELETE request removes what its resource names, such as a row.
         case delete = "DELETE"
     }
 

@@ -43,7 +43,7 @@ public enum RowPlacement: Sendable, Equatable {
 /// Row references name rows of the *stored* table, even while clients see an older, published table. Indexes count only
 /// sections that are displayed and rows that are not hidden. Unless the request is strict, no call except `addRow` is
 /// refused because such an index is out of bounds. Unless the request is strict, no call is refused because a row
-/// reference has an id that no such row has. The comment of each case says what the call does instead. The table's
+/// reference has an id that no displayed row has. The comment of each case says what the call does instead. The table's
 /// `editing` policies do not apply, and no handlers run.
 ///
 /// The following data source calls are refused, among others:
@@ -58,31 +58,35 @@ public enum DataSourceCommand: Sendable {
     /// Inserts a row before another row. If the reference's row index is out of bounds, the new row is appended to the
     /// section. If a reference with a row index names no displayed section, the row is appended to the hidden section
     /// with the given id. If there is no such section, the row is appended to a new section at the end. If the
-    /// reference has a row id that no displayed row has, the call is ignored.
+    /// reference has a row id that no displayed row has, the call is ignored, or refused if the request is strict.
     case addRow(JSONText, at: RowReference)
-    /// Replaces the model of a row. The call is ignored if the row does not exist.
+    /// Replaces the model of a row. If the row does not exist or is hidden, the call is ignored, or refused if the
+    /// request is strict.
     case updateRow(JSONText, at: RowReference)
-    /// Replaces all rows of a section. The call is ignored if the section does not exist.
+    /// Replaces all rows of a section. If no displayed section has the index, the call is ignored, or refused if the
+    /// request is strict.
     case updateRowsOfSection([JSONText], at: Int)
-    /// Replaces the models of several rows. The whole call is ignored if a reference names a section that does not
-    /// exist. A reference to a row that does not exist in an existing section is skipped.
+    /// Replaces the models of several rows. If a reference names a section that is not displayed, the whole call is
+    /// ignored, or refused if the request is strict. Otherwise, each reference to a missing row is skipped.
     case updateRows([(at: RowReference, model: JSONText)])
-    /// Removes a row. The call is ignored if the row does not exist. If the section becomes empty, the section is
-    /// removed, unless it is declared.
+    /// Removes a row. If the row does not exist or is hidden, the call is ignored, or refused if the request is strict.
+    /// If the section becomes empty, the section is removed, unless it is declared.
     case removeRow(at: RowReference)
     /// Inserts a section before the displayed section at an index. If the index is `nil` or out of bounds, appends the
     /// section.
     case addSection(SectionContent, at: Int?)
-    /// Sets a section's header and footer, but not its rows. The call is ignored if the section does not exist.
+    /// Sets a section's header and footer, but not its rows. If no displayed section has the index, the call is
+    /// ignored, or refused if the request is strict.
     case updateSectionData(header: JSONText?, footer: JSONText?, at: Int)
-    /// Replaces a section's header, footer and rows, but not the section's id. The call is ignored if the section does
-    /// not exist.
+    /// Replaces a section's header, footer and rows, but not the section's id. If no displayed section has the index,
+    /// the call is ignored, or refused if the request is strict.
     case updateSection(SectionContent, at: Int)
     /// Replaces all sections of the table, displayed or not. A given section without an id replaces the displayed
     /// section with the same index. If another given section has that displayed section's id, the section without an id
     /// is new. Declared sections that are not displayed stay as they are.
     case updateAllSections([SectionContent])
-    /// Removes a section with its rows. The call is ignored if the section does not exist.
+    /// Removes a section with its rows. If no displayed section has the index, the call is ignored, or refused if the
+    /// request is strict.
     case removeSection(at: Int)
     /// Removes all sections of the table, displayed or not.
     case removeAllSections

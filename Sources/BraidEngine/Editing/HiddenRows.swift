@@ -102,7 +102,8 @@ extension BatchUpdate {
     /// The approximate size of the JSON that ``hidden(in:)`` returns, in bytes. O(operations, and rows of deleted and
     /// reloaded sections).
     func hiddenSize(in before: Snapshot) -> Int {
-        // Only deleted rows, and rows of deleted and reloaded sections, have ids in the JSON.
+        // Only deleted rows, and rows of deleted and reloaded sections, have ids in the JSON. Without such rows, the
+        // JSON is short, and the estimate ignores it.
         let hides = stages.contains {
             !$0.deleteRows.isEmpty || !$0.deleteSections.isEmpty || !$0.reloadSections.isEmpty
         }

@@ -3,7 +3,8 @@
 public enum Role: String, Comparable, CaseIterable, Sendable {
     /// A viewer may only read the session and receive its updates.
     case viewer
-    /// A participant may also edit, move and tap rows, as far as the table's policies allow.
+    /// A participant may do what a viewer may do. In addition, a participant may edit, move and tap rows, as far as the
+    /// table's policies allow.
     case participant
     /// A controller owns the session's data, and may send every command.
     case controller
