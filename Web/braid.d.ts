@@ -339,7 +339,9 @@ export interface Opening {
   sections?: object[];
   from?: { session: string; revision?: number };
   cellsForModelTypes?: { [modelType: string]: string };
-  /** The snapshot's `empty` while the table has no rows. Allowed only without `table`. Any value except null. */
+  /**
+   * The snapshot's `empty` while the table has no rows: any value except null. `empty` is allowed only without `table`.
+   */
   empty?: JSONValue;
 }
 
@@ -433,7 +435,9 @@ export interface StrictOptions extends CommandOptions {
 }
 
 export interface DataSourceOptions extends StrictOptions {
-  /** If false, the server stores the change, and publishes it with the next command without `notify: false`. */
+  /**
+   * With `notify: false`, the server stores the change, and publishes it with the next command without `notify: false`.
+   */
   notify?: boolean;
 }
 

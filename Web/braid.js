@@ -639,7 +639,8 @@ async function remove(client, path, options) {
 }
 
 function isRetried(error, request) {
-  // Without an idempotency key, the server would apply a repeated command a second time.
+  // A command without an idempotency key is not repeatable, because the server would apply a repeated command a second
+  // time.
   const isRepeatable = request.isRepeatable ?? true;
   if (error instanceof ConnectionError) return isRepeatable;
   // If the server asks for a long wait, the client throws the error, and the caller decides whether to wait.
@@ -916,7 +917,7 @@ export class Subscription {
    * one, or a new snapshot arrives.
    */
   move(window) {
-    // `show` must not move the window again until the new window has arrived, because the rows known so far belong to
+    // `show` does nothing until the snapshot shows the new window of `move`, because the rows known so far belong to
     // the old window.
     this.#move(window, [-Infinity, Infinity]);
   }

@@ -62,7 +62,9 @@ class Scenario:
 
     @property
     def golden(self):
-        """The recorded updates that the client applies, for a scenario without a server."""
+        """The updates that the client applies in a scenario without a server, each with the snapshots before and after
+        it.
+        """
         return json.loads((HERE / self.data["golden"]).read_text())["cases"]
 
 
@@ -305,7 +307,7 @@ class Play:
         return self.faults
 
     def attempt(self, action):
-        """Runs an action, and notes the fault if it cannot continue. Returns whether the action came to its end."""
+        """Runs an action of the scenario. If the action raises `Broken`, notes the client's fault and returns false."""
         try:
             action()
             return True
@@ -494,12 +496,13 @@ class Play:
             self.note(f"{len(self.sent)} commands were sent under {len(groups)} keys: a retry repeats its key", "C2")
         bodies = [body for command in self.sent for body in command.values()]
         order = [group[0].get("body") for group in groups]
-        # The bodies are not compared exactly, because a client may write a row reference in another form.
+        # A different order is a fault only if the client sent the same bodies as the scenario names. A client may write
+        # a row reference in another form, and then the orders are not compared.
         if order != bodies and sorted(map(str, order)) == sorted(map(str, bodies)):
             self.note(f"the commands were sent in the order {json.dumps(order)}", "C6")
 
     def apply_updates(self):
-        """Makes the client apply recorded updates. The client must refuse the faulty ones."""
+        """Makes the client apply the updates of the scenario's file. The client must refuse the faulty updates."""
         for case in self.scenario.golden:
             self.check_application(case["name"], case["before"], case["update"], case["after"])
             for fault in case.get("faults", []):

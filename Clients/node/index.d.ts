@@ -61,7 +61,9 @@ export declare class BraidServer {
  */
 export interface Match {
   method?: string;
-  /** The path of the request. `*` stands for any text in a segment. A last segment `**` stands for any rest. */
+  /**
+   * The path of the request. `*` stands for any text in a segment. A last segment `**` stands for any rest of the path.
+   */
   path?: string;
   session?: string;
   role?: "controller" | "participant" | "viewer";
@@ -87,36 +89,39 @@ export interface Rule {
   match?: Match;
   action?: object;
 }
-/** The requests that match a rule, and those of them to which the rule applies. */
+/**
+ * The options of a rule: its id, its delay, which requests match the rule, and to which of these requests the rule
+ * applies.
+ */
 export interface RuleOptions extends Match, Omit<Rule, "match" | "action"> {}
 
 export declare const fault: {
-  /** Makes the server wait before it handles the request. */
+  /** Makes a rule: the server waits before it handles a matching request. */
   delay(milliseconds: number, options?: Omit<RuleOptions, "delay"> & { jitter?: number }): Rule;
   /**
-   * The server refuses the request with a problem document. `retryAfter` is a number of seconds. `type` is the name of
-   * a problem, such as "row-gone".
+   * Makes a rule: the server refuses a matching request with a problem document. `retryAfter` is a number of seconds.
+   * `type` is the name of a problem, such as "row-gone".
    */
   respond(status: number, options?: RuleOptions & { retryAfter?: number; type?: string }): Rule;
-  /** The server closes the connection without handling the request. */
+  /** Makes a rule: the server closes the connection without handling a matching request. */
   close(options?: RuleOptions): Rule;
-  /** The server handles the request, and then closes the connection without an answer. */
+  /** Makes a rule: the server handles a matching request, and then closes the connection without an answer. */
   loseAnswer(options?: RuleOptions): Rule;
-  /** The server closes the connection after the first `bytes` bytes of the answer's body. */
+  /** Makes a rule: the server closes the connection after the first `bytes` bytes of the answer's body. */
   truncate(bytes: number, options?: RuleOptions): Rule;
-  /** The server sends the answer's body slowly, with `bytesPerSecond` bytes per second. */
+  /** Makes a rule: the server sends the answer's body slowly, with `bytesPerSecond` bytes per second. */
   throttle(bytesPerSecond: number, options?: RuleOptions): Rule;
-  /** The server closes a stream after `events` events, and after `bytes` bytes of the next event. */
+  /** Makes a rule: the server closes a stream after `events` events, and after `bytes` bytes of the next event. */
   cutStream(events: number, options?: RuleOptions & { bytes?: number }): Rule;
-  /** After `events` events of a stream, the server sends nothing for `milliseconds` milliseconds. */
+  /** Makes a rule: after `events` events of a stream, the server sends nothing for `milliseconds` milliseconds. */
   pauseStream(events: number, milliseconds: number, options?: RuleOptions): Rule;
-  /** The server sends a snapshot instead of updates, as if its journal did not reach back far enough. */
+  /** Makes a rule: the server sends a snapshot instead of updates, as if its journal did not reach back far enough. */
   snapshot(options?: RuleOptions): Rule;
-  /** The session's epoch changes before the server handles the request. */
+  /** Makes a rule: the session's epoch changes before the server handles a matching request. */
   newEpoch(options?: RuleOptions): Rule;
   /**
-   * The server does not handle the request, closes all connections, and refuses new ones for `milliseconds`
-   * milliseconds, as during a restart.
+   * Makes a rule: on a matching request, the server closes all connections without handling the request. It refuses new
+   * connections for `milliseconds` milliseconds, as during a restart.
    */
   refuseConnections(milliseconds: number, options?: RuleOptions): Rule;
 };

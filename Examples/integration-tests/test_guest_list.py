@@ -18,7 +18,7 @@ def test_two_people_at_once_mean_the_guest_that_they_saw(braid):
     mine, theirs = GuestList(braid), GuestList(braid)
     first, second, third = mine.attending()
     assert theirs.turn_down(0)
-    # In my copy, the second guest is still in row 1. On the server, this guest is in row 0 now.
+    # In the copy of `mine`, the second guest is still in row 1. On the server, this guest is in row 0 now.
     assert mine.turn_down(1)
     assert mine.attending() == braid.rows("attending") == [third]
 
@@ -27,8 +27,8 @@ def test_a_guest_who_is_gone_cannot_be_turned_down_twice(braid):
     mine, theirs = GuestList(braid), GuestList(braid)
     name = mine.attending()[0]
     assert theirs.turn_down(0)
-    # The server finds the guest who was in row 0 of my copy. This guest is now in the section `invited`, where nobody
-    # can be deleted.
+    # The server finds the guest who is in row 0 of the copy of `mine`. This guest is now in the section `invited`,
+    # where nobody can be deleted.
     assert not mine.turn_down(0)
     assert braid.rows("invited")[0] == name
     assert mine.attending() == braid.rows("attending")

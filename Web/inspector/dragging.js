@@ -3,8 +3,8 @@
 import { indexIn, sectionName, withMovedRow } from "./frames.js";
 
 /**
- * The places where a row may be dropped, as `{at: [section, row], y}`. Both the row index and `y`, the height of the
- * place in the list, are counted as if the dragged row had been removed.
+ * The places where a row may be dropped, as `{at: [section, row], y}`. Both the row index and `y`, the vertical
+ * position of the place in the list, are counted as if the dragged row had been removed.
  */
 export function dropPlaces(layout, frame, [s, r]) {
   const { sections } = frame.snapshot;
@@ -112,7 +112,7 @@ export class Dragging {
     let pointerY = event.clientY;
     const stop = new AbortController();
     const follow = () => {
-      // A change of the table has ended the drag: the row is back at its old place.
+      // If a change of the table has ended the drag, the row is already back at its old place.
       if (this.#carried !== carried) return stop.abort();
       const y = pointerY - this.#list.origin - grip;
       this.#list.held = { key: carried.key, y };

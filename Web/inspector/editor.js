@@ -53,7 +53,7 @@ export class Editor {
       wrap: "off",
       "aria-label": "Table description",
       "aria-describedby": "faults",
-      // Read-only while the description is being loaded.
+      // The text area is read-only while the description is being loaded.
       readOnly: true,
       on: { input: () => this.#changed(), keydown: (event) => this.#key(event) },
     });
@@ -170,7 +170,7 @@ export class Editor {
     await this.#showPreview(description, asked);
   }
 
-  /** Shows faults or warnings. A description that has only warnings is valid. */
+  /** Shows the faults or warnings of the text. A description that has only warnings is valid. */
   #tell(faults) {
     this.#draw(faults);
     const isValid = faults.every(({ isWarning }) => isWarning);
@@ -341,7 +341,7 @@ export class Editor {
 }
 
 const sessions = (count) => `${count} session${count === 1 ? "" : "s"}`;
-/** The id of the section, which is the first part of a pointer into the models. */
+/** The id of a section, from a JSON pointer into the models by section: the id is the pointer's first part. */
 const sectionOf = (pointer) => pointer.split("/")[1].replaceAll("~1", "/").replaceAll("~0", "~");
 
 const lineOf = (text, offset) => text.slice(0, offset).split("\n").length;

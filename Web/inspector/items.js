@@ -118,7 +118,7 @@ function keepingFocus(element, change) {
   if (focused) (element.querySelector(controlLike(focused)) ?? element).focus({ preventScroll: true });
 }
 
-/** A CSS selector that finds the same control in the new content. */
+/** Returns a CSS selector. In the new content of an element, it finds the control that corresponds to `control`. */
 function controlLike(control) {
   const name = control.getAttribute("aria-label") ?? "";
   return control.classList.length > 0 ? `.${control.classList[0]}` : `${control.localName}[aria-label="${CSS.escape(name)}"], ${control.localName}`;

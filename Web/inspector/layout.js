@@ -104,8 +104,8 @@ export class Layout {
   }
 
   /**
-   * The items that are at least partly between two heights, as `[first, end)`: `end` is the index after the last of
-   * these items.
+   * The items that are at least partly between two vertical positions in the list, as `[first, end)`: `end` is the
+   * index after the last of these items.
    */
   between(top, bottom) {
     const first = this.indexAt(top);
@@ -115,8 +115,8 @@ export class Layout {
   }
 
   /**
-   * The index of the item at the height `y`, by binary search. The index is 0 above the table, and the number of items
-   * below the table.
+   * The index of the item at the vertical position `y` in the list, by binary search. The index is 0 above the table,
+   * and the number of items below the table.
    */
   indexAt(y) {
     let low = 0, high = this.items.length;
@@ -128,7 +128,7 @@ export class Layout {
     return low;
   }
 
-  /** The index of the row at the height `y`, among all rows of the table. */
+  /** The index of the row at the vertical position `y` in the list, among all rows of the table. */
   rowAt(y) {
     const i = Math.min(this.indexAt(y), this.items.length - 1);
     const { kind, row, rows, rowHeight } = this.items[i];

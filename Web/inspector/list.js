@@ -97,7 +97,7 @@ export class List {
     this.#lay();
     this.#place(anchors, from);
     this.#learnRowHeight();
-    // In browsers without `moveBefore`, moving an element removes the focus.
+    // In browsers without `moveBefore`, moving an element in the page removes its focus, so the focus is set again.
     if (focused?.isConnected && focused !== document.activeElement) focused.focus({ preventScroll: true });
     for (const key of from ? reloaded : []) {
       this.#elements.get(key)?.animate({ backgroundColor: ["var(--flash)", "var(--card)"] }, { duration: 900, easing: "ease-out" });
@@ -147,8 +147,8 @@ export class List {
   }
 
   /**
-   * Scrolls so that an item of `anchors` is where it was. The method prefers an item that is still directly before the
-   * item that followed it.
+   * Scrolls so that an item of `anchors` is where it was. The method prefers the first item whose next item is the same
+   * as before.
    */
   #hold(anchors) {
     if (!anchors) return this.scrollToEdge(true);
@@ -248,7 +248,7 @@ export class List {
     for (const [key, element] of this.#elements) if (!wanted.has(key) && !this.#isKept(key, element)) this.#leave(key, element, from);
   }
 
-  /** Puts an element at the height `y` of the list. */
+  /** Puts an element at the vertical position `y` in the list, in pixels. */
   put(element, y) {
     element.style.transform = `translateY(${y - this.#scroll.shift}px)`;
   }

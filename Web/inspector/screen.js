@@ -69,7 +69,7 @@ export class Screen {
       announce,
       perform: async (...command) => {
         const done = await this.perform(...command);
-        // A command that changed nothing is not followed by an update, so the table waits for none.
+        // A command that changed nothing is not followed by an update, so the table does not wait for an update.
         return done === true ? this.answer?.outcome === "applied" : done;
       },
       select: (key) => {
@@ -311,8 +311,8 @@ export class Screen {
    * version.
    */
   #readDescriptionSoon() {
-    // Without a description, the page is probably not allowed to read it, so an update does not make the page try
-    // again.
+    // If the page has no description, it is probably not allowed to read the description. So an update does not make
+    // the page try again.
     if (!this.description) return;
     this.#reading ??= setTimeout(() => {
       this.#reading = undefined;
@@ -322,7 +322,8 @@ export class Screen {
 
   #setStatus(status) {
     clearTimeout(this.#late);
-    // While the window moves, the subscription reconnects often, so the status shows only a connection that takes long.
+    // While the window moves, the subscription reconnects often. So the status says "Connecting…" only if a connection
+    // takes long.
     if (status === "connecting" && this.#isMoving) {
       this.#late = setTimeout(() => this.#showStatus(status), patience);
       return;

@@ -21,7 +21,7 @@ const drift = 100_000;
 
 /**
  * The scrolling of content whose height may exceed the browser's limit, by an element that does not exceed the limit.
- * An item at the height `y` of the content is drawn at `y - shift` in the element.
+ * An item at the vertical position `y` in the content is drawn at `y - shift` in the element.
  */
 export class Scrolling {
   #scroller;
@@ -44,8 +44,8 @@ export class Scrolling {
   }
 
   /**
-   * The height of the content that is at the upper edge of the scroller. The value is negative while something above
-   * the element is visible.
+   * The vertical position in the content, in pixels, that is at the upper edge of the scroller. The value is negative
+   * while something above the element is visible.
    */
   get top() {
     return this.#at + this.shift;

@@ -12,7 +12,8 @@ const width = 320, column = 128, line = 20;
  */
 export function stagePictures(moment) {
   const late = namesOf(moment.after);
-  // The names of sections and rows by key. After each stage, what the stage changed receives its new name.
+  // The names of sections and rows by key. When a stage has been drawn on the left side, the rows and sections that it
+  // changed receive their new names.
   const names = new Map([...late, ...namesOf(moment.before)]);
   const items = moment.stages.map(({ stage, before, after }, i) => {
     const rename = () => changedKeys(stage, before).forEach((key) => names.set(key, late.get(key) ?? names.get(key)));

@@ -40,8 +40,8 @@ export class UpdatesPanel {
         class: "moment",
         "data-revision": moment.revision,
         "aria-expanded": String(isShown),
-        // The index of the revision is looked up at the click. It changes when earlier revisions are read from the
-        // journal or old ones are dropped.
+        // The index of the revision is looked up at the click. The index changes when earlier revisions are read from
+        // the journal or old revisions are dropped.
         on: { click: () => timeline.show(timeline.moments.findIndex(({ revision }) => revision === moment.revision)) },
       },
       h("span", { class: "revision" }, `r${moment.revision}`),

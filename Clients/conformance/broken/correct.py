@@ -21,11 +21,11 @@ FIRST_DELAY, LONGEST_DELAY = 0.01, 0.1
 
 
 class UpdateFault(Exception):
-    """The update does not fit the client's copy of the table."""
+    """The error for an update that does not fit the client's copy of the table."""
 
 
 class Refusal(Exception):
-    """The server refused a request."""
+    """The error for a request that the server refused."""
 
     def __init__(self, status, document, retry_after):
         super().__init__(f"{status} {document.get('type', 'about:blank')}")

@@ -37,7 +37,7 @@ test("A fork of an earlier revision has the table of that revision", async (t) =
   assert.notDeepEqual(await ids(party), before);
 });
 
-test("A fork ends with its test, even if the test has already ended the fork", async (t) => {
+test("The forks of a test end with the test, and a fork that the test has already ended causes no error", async (t) => {
   let session;
   await t.test("inner", async (inner) => {
     session = await server.fork("party", { test: inner });

@@ -209,7 +209,8 @@ class BraidClient:
             while piece := response.read1(1 << 16):
                 pieces.append(piece)
                 socket.settimeout(max(0.001, deadline - time.monotonic()))
-            # `read1` raises no error if the connection ends before the body is complete.
+            # If the connection ends before the body is complete, `read1` raises no error. Then `length`, the number of
+            # missing bytes, is not 0.
             if response.length:
                 raise ConnectionLost("The connection was lost before the whole answer arrived.")
         except (OSError, http.client.HTTPException) as error:

@@ -26,7 +26,9 @@ class Match(TypedDict, total=False):
 
 
 class Rule(Match, total=False):
-    """The requests that match a rule, and those of them to which the rule applies."""
+    """The members of a rule: its id, its delay, which requests match the rule, and to which of these requests the rule
+    applies.
+    """
 
     id: str
     skip: int  # the number of matching requests that the rule leaves alone before it applies to any
@@ -48,60 +50,60 @@ def _rule(action: dict[str, Any], options: Rule) -> dict[str, Any]:
 
 
 def delay(milliseconds: int, **rule: Unpack[Rule]) -> dict[str, Any]:
-    """Makes the server wait before it handles the request."""
+    """Makes a rule: the server waits before it handles a matching request."""
     return _rule({}, {**rule, "wait": milliseconds})
 
 
 def respond(status: int, retry_after: int | None = None, type: str | None = None, **rule: Unpack[Rule]) -> dict[str, Any]:
-    """The server refuses the request with a problem document. `retry_after` is a number of seconds. `type` is the name
-    of a problem, such as "row-gone".
+    """Makes a rule: the server refuses a matching request with a problem document. `retry_after` is a number of
+    seconds. `type` is the name of a problem, such as "row-gone".
     """
     optional = {"retryAfter": retry_after, "type": type}
     return _rule({"respond": {"status": status, **{name: value for name, value in optional.items() if value is not None}}}, rule)
 
 
 def close(**rule: Unpack[Rule]) -> dict[str, Any]:
-    """The server closes the connection without handling the request."""
+    """Makes a rule: the server closes the connection without handling a matching request."""
     return _rule({"close": {}}, rule)
 
 
 def lose_answer(**rule: Unpack[Rule]) -> dict[str, Any]:
-    """The server handles the request, and then closes the connection without an answer."""
+    """Makes a rule: the server handles a matching request, and then closes the connection without an answer."""
     return _rule({"loseAnswer": {}}, rule)
 
 
 def truncate(bytes: int, **rule: Unpack[Rule]) -> dict[str, Any]:
-    """The server closes the connection after the first `bytes` bytes of the answer's body."""
+    """Makes a rule: the server closes the connection after the first `bytes` bytes of the answer's body."""
     return _rule({"truncate": {"bytes": bytes}}, rule)
 
 
 def throttle(bytes_per_second: int, **rule: Unpack[Rule]) -> dict[str, Any]:
-    """The server sends the answer's body slowly, with `bytes_per_second` bytes per second."""
+    """Makes a rule: the server sends the answer's body slowly, with `bytes_per_second` bytes per second."""
     return _rule({"throttle": {"bytesPerSecond": bytes_per_second}}, rule)
 
 
 def cut_stream(events: int, bytes: int = 0, **rule: Unpack[Rule]) -> dict[str, Any]:
-    """The server closes a stream after `events` events, and after `bytes` bytes of the next event."""
+    """Makes a rule: the server closes a stream after `events` events, and after `bytes` bytes of the next event."""
     return _rule({"cutStream": {"events": events, "bytes": bytes}}, rule)
 
 
 def pause_stream(events: int, milliseconds: int, **rule: Unpack[Rule]) -> dict[str, Any]:
-    """After `events` events of a stream, the server sends nothing for `milliseconds` milliseconds."""
+    """Makes a rule: after `events` events of a stream, the server sends nothing for `milliseconds` milliseconds."""
     return _rule({"pauseStream": {"events": events, "milliseconds": milliseconds}}, rule)
 
 
 def snapshot(**rule: Unpack[Rule]) -> dict[str, Any]:
-    """The server sends a snapshot instead of updates, as if its journal did not reach back far enough."""
+    """Makes a rule: the server sends a snapshot instead of updates, as if its journal did not reach back far enough."""
     return _rule({"snapshot": {}}, rule)
 
 
 def new_epoch(**rule: Unpack[Rule]) -> dict[str, Any]:
-    """The session's epoch changes before the server handles the request."""
+    """Makes a rule: the session's epoch changes before the server handles a matching request."""
     return _rule({"newEpoch": {}}, rule)
 
 
 def refuse_connections(milliseconds: int, **rule: Unpack[Rule]) -> dict[str, Any]:
-    """The server does not handle the request, closes all connections, and refuses new ones for `milliseconds`
-    milliseconds, as during a restart.
+    """Makes a rule: on a matching request, the server closes all connections without handling the request. It refuses
+    new connections for `milliseconds` milliseconds, as during a restart.
     """
     return _rule({"refuseConnections": {"milliseconds": milliseconds}}, rule)

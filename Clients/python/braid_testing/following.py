@@ -197,7 +197,8 @@ class Subscription:
         elif self.snapshot is None:
             raise UpdateFault(f'the event "{kind}" came before a snapshot')
         elif kind == "update":
-            # The copy already contains the changes up to its own revision.
+            # An update that does not lead to a later revision than the copy's is skipped: the copy already contains its
+            # changes.
             if data["to"] <= self.snapshot["revision"]:
                 return
             before = self.snapshot.copy()

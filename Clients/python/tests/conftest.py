@@ -2,7 +2,7 @@ import pytest
 
 from braid_testing import Subscription
 
-# A busy machine can need longer than the ten seconds for which the kit waits by default.
+# On a busy machine, an update can arrive later than after the ten seconds for which a subscription waits by default.
 for wait in (Subscription.wait_until, Subscription.wait_for_revision, Subscription.wait_until_live):
     wait.__defaults__ = (60,)
 

@@ -1,4 +1,4 @@
-"""The pytest plugin, used in a project that the test has written."""
+"""Tests of the pytest plugin. Each test writes a small project and runs pytest in it."""
 import shutil
 from pathlib import Path
 

@@ -1,5 +1,5 @@
-"""Applies the recorded updates of tables and windows in Tests/Golden, and compares the results with those of the
-server's engine.
+"""Applies the updates of tables and windows in Tests/Golden, which the engine made. Compares the results with the
+snapshots of the engine.
 """
 import copy
 import json

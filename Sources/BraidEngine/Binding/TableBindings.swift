@@ -68,8 +68,10 @@ final class TableBindings<Section: TableSection> {
     /// Starts a chain for every section, including sections that other chains name.
     ///
     /// Heights of such a chain apply to sections that have no own heights. Tap handlers and cell-filling functions of
-    /// such a chain run in addition to the section's handlers and functions. Another handler of the chain runs only if
-    /// the section has no handler of the same kind. Such a chain binds no cells, titles, editing or moving.
+    /// such a chain run in addition to the section's handlers and functions. The chain's delete, insert and prefetch
+    /// handlers run only if no more specific chain binds the same handler for the section. The chain's handler of a
+    /// cell event runs only if no more specific chain binds a handler for the same event of the same cell. A chain for
+    /// any section binds no cells, titles, editing or moving.
     func onAnySection() -> BindingChain<Section, any ReuseIdentifiable, Never> { on(.anySection) }
 
     func on(_ scope: Scope) -> BindingChain<Section, any ReuseIdentifiable, Never> {

@@ -61,8 +61,8 @@ extension JSONNumber: Equatable {
                 case UInt8(ascii: "-"): isNegative = true
                 case UInt8(ascii: "."): inFraction = true
                 case UInt8(ascii: "e"), UInt8(ascii: "E"):
-                    // An exponent beyond 2^60 or below -2^60 is clamped, so that later arithmetic cannot overflow. Only
-                    // numbers with such exponents can be equal by mistake.
+                    // An exponent beyond 2^60 or below -2^60 is clamped, so that later arithmetic cannot overflow.
+                    // Because of this limit, two different numbers with such exponents can count as equal.
                     let text = String(Substring(rest))
                     let limit = 1 << 60
                     exponent = max(

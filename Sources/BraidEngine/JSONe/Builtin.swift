@@ -64,7 +64,8 @@ extension JSONeEvaluator {
 
     private mutating func uuid() throws(JSONeError) -> Operand {
         guard let ids = context.ids else { throw .interpreter("unknown context value uuid") }
-        // An id costs 16 extra steps of the budget, because making an id takes longer than a usual step.
+        // Each id that `uuid()` makes costs 16 extra steps of the budget, because making an id takes longer than a
+        // usual step.
         try budget.spend(steps: 16)
         try budget.spend(output: 36)
         return .string(ids.next())
@@ -138,7 +139,8 @@ extension JSONeEvaluator {
         guard step != 0 else { throw Builtin.range.badArguments }
         let (start, end) = (bounds[0], bounds[1])
         guard step > 0 ? start < end : start > end else { return .json(.array([])) }
-        // The distance between the ends of the range may be too large for an `Int`, but it always fits into a `UInt`.
+        // In `range(start, end)`, the distance between `start` and `end` may be too large for an `Int`, but it always
+        // fits into a `UInt`.
         let distance =
             step > 0
             ? UInt(bitPattern: end) &- UInt(bitPattern: start)

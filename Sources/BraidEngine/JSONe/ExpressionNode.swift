@@ -108,7 +108,8 @@ extension NamesRead {
     fileprivate mutating func insertCall(of function: String, _ arguments: [ExpressionNode]) {
         switch Builtin(rawValue: function) {
         case .fromNow?:
-            // An empty reference time means the same as no reference time: the function reads `now`.
+            // If the second argument of `fromNow`, the reference time, is an empty text or missing, the function reads
+            // `now`.
             if arguments.count > 1, case .constant(.json(.string(let time))) = arguments[1], !time.isEmpty { return }
             insert("now")
         case .defined?:

@@ -30,7 +30,8 @@ struct ExpressionParser {
             let (node, end) = try parseInterpolated(bytes, from: 2)
             if end == bytes.count - 1 { return node }
         } else {
-            // The text does not begin with `${`, but a string inside the expression may contain a dollar sign.
+            // A text that contains a dollar sign but does not begin with `${` can be an expression: the dollar sign can
+            // be part of a string inside the expression.
             do { return try parse(bytes) } catch { guard source.contains(bytesOf: "${") else { throw error } }
         }
         let hint = expression(for: source).map { "; write \"\($0)\"" } ?? ""
@@ -59,7 +60,8 @@ struct ExpressionParser {
         return [joined("", quote: ""), joined(" + ", quote: "'")].first { (try? parse(Array($0.utf8))) != nil }
     }
 
-    /// Parses the expression of `${…}` that starts at a byte offset. `end` is the offset of the closing `}`.
+    /// Parses the expression of an interpolation `${…}`. `offset` is the byte offset after `${`, and the result's `end`
+    /// is the byte offset of the closing `}`.
     static func parseInterpolated(
         _ bytes: [UInt8], from offset: Int
     ) throws(JSONeError) -> (node: ExpressionNode, end: Int) {

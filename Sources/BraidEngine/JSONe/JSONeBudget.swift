@@ -94,7 +94,7 @@ extension JSONeBudget {
         switch value {
         case .number(let number):
             if isResult, number.function != nil { throw .function(number.lexeme) }
-            // The 16 bytes that each value costs include a short number.
+            // A number of at most 16 characters costs no further bytes, because each value already costs 16 bytes.
             bytes += max(0, number.lexeme.utf8.count - Self.bytesPerValue)
         case .null, .bool: return
         case .string(let string): bytes += string.utf8.count

@@ -7,8 +7,8 @@ public struct JSONeError: Error, Sendable, Equatable {
         /// An expression could not be evaluated, for example because of a value of the wrong type: "division by zero",
         /// "unknown context value x".
         case interpreter
-        /// The template could not be rendered for another reason, for example because an operator met a value of the
-        /// wrong type: "$map value must evaluate to an array or object".
+        /// A failure of the template that is neither a syntax error, nor a failed expression, nor an exceeded budget.
+        /// For example, an operator met a value of the wrong type: "$map value must evaluate to an array or object".
         case template
         /// The rendering took more steps, or built more bytes, than its ``JSONeBudget`` allows, or built a value that
         /// is nested too deeply.

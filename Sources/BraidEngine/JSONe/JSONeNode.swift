@@ -186,7 +186,8 @@ extension JSONeNode {
             names = node.names
             if let from {
                 names.formUnion(from.names)
-                // A reference time that renders null means the context's time. An empty text is an error.
+                // If the member `from` of `$fromNow` renders to null, the operator uses the context's time. If `from`
+                // renders to an empty text, the operator fails.
                 if from.kind == nil || from.kind == .null { names.insertTime() }
             } else {
                 names.insert("now")
@@ -250,7 +251,7 @@ struct NamesRead {
 
     mutating func insert(_ name: String) { all.insert(name) }
 
-    /// Adds the name `now` so that no local name hides it.
+    /// Adds the name `now`. The name stays added even if an operator of the template defines a local name `now`.
     mutating func insertTime() {
         insert("now")
         readsTime = true

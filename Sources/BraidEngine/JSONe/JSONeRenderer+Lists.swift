@@ -1,7 +1,7 @@
 /// Renders the JSON-e operators on arrays and objects, such as `$map` and `$sort` (json-e.js.org/operators.html).
 extension JSONeEvaluator {
     /// Renders the operand of an operator on arrays or objects, such as `$map`. Checks the operand's size and depth
-    /// once, unless the operand is a literal or a part of the context.
+    /// once. A literal or a part of the context needs no check, because the template did not build it.
     private mutating func operand(_ node: JSONeNode, of name: String) throws(JSONeError) -> JSONValue? {
         let value = try render(node, at: name)
         if let value, !node.isPath { try budget.admit(value, counting: false) }

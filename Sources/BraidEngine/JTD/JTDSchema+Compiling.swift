@@ -2,8 +2,8 @@ extension JTDSchema {
     /// Compiles a schema document.
     ///
     /// - Returns: the schema, or `nil` and the first 100 faults of the document (RFC 8927, section 2). A schema's own
-    ///   faults precede those of its subschemas, which are in the order of the document. There can be fewer than 100
-    ///   faults: without the first fault, the pointers have at most 64 KiB.
+    ///   faults precede those of its subschemas, which are in the order of the document. The list ends earlier if the
+    ///   pointers of all faults after the first one would exceed 64 KiB together.
     /// - Complexity: O(size of the document).
     public static func compile(_ json: JSONValue) -> (schema: JTDSchema?, faults: [Fault]) {
         var compiler = JTDCompiler(json)
@@ -19,8 +19,8 @@ private struct JTDCompiler {
     private struct Pending {
         var json: JSONValue
         var position: Int
-        /// The tag of the `discriminator` (RFC 8927), if the schema is the value of a member of `mapping`. `nil` for other
-        /// schemas, even for those deeper in a member of `mapping`.
+        /// The tag of the `discriminator` (RFC 8927) if the schema is the value of a member of `mapping`. `nil` for
+        /// other schemas, even for those deeper in a member of `mapping`.
         var mapping: Mapping?
     }
 

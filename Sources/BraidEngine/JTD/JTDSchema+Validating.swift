@@ -3,8 +3,8 @@ extension JTDSchema {
     /// value matches.
     ///
     /// The mismatches are in the order of the value's text. The missing members of an object precede the mismatches
-    /// inside its members. The result can contain fewer mismatches than `limit`: without the first mismatch, the
-    /// pointers to the value's parts have at most 64 KiB.
+    /// inside its members. The list ends before `limit` mismatches if the instance paths of all mismatches after the
+    /// first one would exceed 64 KiB together.
     ///
     /// - Parameters:
     ///   - value: the value.
@@ -36,8 +36,9 @@ private struct JTDValidation {
         enum Children {
             case elements([JSONValue], Int)
             case values(JSONObject, Int)
-            /// The integer is the position in `nodes` of the schema of the `properties` form. `tag` is the
-            /// discriminator's tag, which never counts as an additional member (RFC 8927, section 3.3.8).
+            /// The children of an object under a schema of the `properties` form. The integer is the position of this
+            /// schema in `nodes`. `tag` is the discriminator's tag, which never counts as an additional member (RFC
+            /// 8927, section 3.3.8).
             case properties(JSONObject, JTDNode.Properties, Int, tag: String?)
         }
 

@@ -14,7 +14,6 @@ extension BindingChain {
     /// Binds the closure that runs when a row is tapped. The closure gets the section and the row's index in it.
     ///
     /// The tap handler of a chain that begins with `onAnySection()` runs in addition to the section's own tap handler.
-    /// Another handler of such a chain runs only if no other chain binds a handler of the same kind to the section.
     @discardableResult
     public func onTapped(_ run: @escaping (Section, Int) throws -> Void) -> Self {
         onTapped(handler { try run($0, $1.row) })
@@ -24,7 +23,6 @@ extension BindingChain {
     /// and the row's model.
     ///
     /// The tap handler of a chain that begins with `onAnySection()` runs in addition to the section's own tap handler.
-    /// Another handler of such a chain runs only if no other chain binds a handler of the same kind to the section.
     @discardableResult
     public func onTapped(_ run: @escaping (Section, Int, Model) throws -> Void) -> Self {
         let values = bindings.values
@@ -116,10 +114,8 @@ extension BindingChain {
     }
 
     /// Binds the closure that runs when a row near its section's end is displayed, as
-    /// ``SectionedTableBinder/willDisplay(_:)`` reports. The closure runs again only if the section has more rows than
-    /// at the last run.
-    ///
-    /// If the section is filled again with fewer rows, the closure can run again, too.
+    /// ``SectionedTableBinder/willDisplay(_:)`` reports. The closure runs again for the section only if the section has
+    /// more rows than at the last run, or was filled again with fewer rows since that run.
     ///
     /// - Parameters:
     ///   - cellsFromEnd: the largest distance from the section's last row, at least 0. 0 means the last row.

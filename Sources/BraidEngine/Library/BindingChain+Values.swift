@@ -221,8 +221,8 @@ extension BindingChain {
         return bind(footerTitle: { _ in title() })
     }
 
-    /// Binds header titles by section. A section that is missing in the dictionary keeps the title that the chain binds
-    /// for it otherwise.
+    /// Binds header titles by section. A section that is missing in the dictionary keeps the title that another call of
+    /// the chain binds for it.
     ///
     /// - Parameters:
     ///   - headerTitles: the titles; `nil` means no header.
@@ -235,8 +235,8 @@ extension BindingChain {
         return self
     }
 
-    /// Binds footer titles by section. A section that is missing in the dictionary keeps the title that the chain binds
-    /// for it otherwise.
+    /// Binds footer titles by section. A section that is missing in the dictionary keeps the title that another call of
+    /// the chain binds for it.
     ///
     /// - Parameters:
     ///   - footerTitles: the titles; `nil` means no footer.

@@ -15,8 +15,8 @@ struct ModelTraits<Model> {
     let areSame: ((UnsafePointer<Model>, UnsafePointer<Model>) -> Bool)?
 
     init() {
-        // Whether the model type conforms to these protocols is looked up once for each binding chain, not once for each
-        // model.
+        // Whether the model type conforms to `CollectionIdentifiable` or `Equatable` is looked up once for each binding
+        // chain, not once for each model.
         func identity<Known: CollectionIdentifiable>(_: Known.Type) -> (Model) -> String {
             { unsafeBitCast($0, to: Known.self).collectionId }  // `Known` and `Model` are the same type
         }
@@ -221,8 +221,8 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider {
         }
         var stretches: [TableEditor.Stretch] = []
         var at = (old: prefix, new: prefix), start = at
-        // The cost of the searches that are still allowed. A search by id costs 8, and a failed search of models
-        // without ids costs 1. The limit bounds searches in lists that have little in common.
+        // The remaining limit on the cost of searches. A search by id costs 8, and a failed search of models without
+        // ids costs 1. The limit bounds the time for lists that have little in common.
         var looks = 64 + shorter / 16
         while at != end {
             if at.old < end.old, at.new < end.new, isSame(at.old, at.new) {

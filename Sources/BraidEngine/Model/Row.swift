@@ -58,7 +58,8 @@ extension PersistentList<Row> {
 /// The hashes of a displayed row that a diff compares. The list of rows stores them inline.
 struct RowMarks: Sendable {
     let shown: RowHash.Pair
-    /// The hash of the row's id. The lowest bit, which no hash uses, is set if the row updates manually.
+    /// The hash of the row's id. The lowest bit, which no hash uses, is set if the binding of the row's section sets
+    /// `updates` to `manually`.
     private let idAndUpdates: UInt64
 
     init(id: RowID?, content: RowContent, updatesManually: Bool) {

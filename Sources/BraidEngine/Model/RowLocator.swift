@@ -72,7 +72,8 @@ struct RowLocator: Sendable {
             for row in section.rows where row.content.hasID { entries.append(Entry(row.content.idHash, section.id)) }
         }
         entries.sort { $0.isBefore($1) }
-        // Two ids of a section can have the same half of their hashes.
+        // If two ids of a section have the same half of their hashes, their entries are equal. The index contains such
+        // an entry once.
         var distinct = ContiguousArray<Entry>()
         distinct.reserveCapacity(entries.count)
         for entry in entries where distinct.last?.isBefore(entry) != false { distinct.append(entry) }
@@ -90,8 +91,8 @@ struct RowLocator: Sendable {
     /// Notes that a section has received rows whose ids have these hashes. O(log rows) for each row.
     mutating func noteArrivals(_ hashes: some Collection<UInt64>, in section: SectionID) {
         guard let made = index.entries.withLock({ $0 }) else { return noteChange() }
-        // The index would exceed its maximum size. The next lookup builds a new index, without entries for removed
-        // rows.
+        // If the index would exceed its maximum size, it is dropped. The next lookup builds a new index, without
+        // entries for removed rows.
         guard made.list.count + hashes.count <= made.most else { return index = Index() }
         var entries = made
         for hash in hashes {

@@ -17,7 +17,7 @@ public struct StoredSection: Sendable {
     /// Creates a section from its facts and rows, as a store has read them.
     ///
     /// - Parameters:
-    ///   - facts: the section's facts.
+    ///   - facts: what a store keeps of the section in addition to its rows.
     ///   - rows: the section's rows, ascending by rank.
     /// - Throws: ``Refusal`` with `duplicateRowID` if two rows have the same id.
     /// - Complexity: O(rows), expected.
@@ -171,8 +171,8 @@ extension StoredSection {
         while true {
             let window = max(0, range.lowerBound - reach)..<min(rows.count, range.upperBound + reach)
             let isWhole = window.count == rows.count, gap = max(Self.rankGap, count + 1)
-            // The ranks of rows outside the window do not change. Before the section's first row and after its last
-            // row, any rank is free.
+            // Only rows in the range `window` can get new ranks. Before the section's first row and after its last row,
+            // any rank is free.
             let low =
                 window.lowerBound == 0
                 ? rows[window.upperBound - 1].rank - window.count * gap : rows[window.lowerBound - 1].rank

@@ -16,7 +16,7 @@ struct TableEditor {
     struct Step {
         var touched = TouchedRows()
         /// The sections whose rows or titles changed, and the sections that were added, removed or reordered. Hidden
-        /// sections count.
+        /// sections are included.
         var sections: Set<SectionID> = []
         var stateChanged = false
         /// Whether sections were added, removed or reordered, or whether the choice of displayed sections changed.

@@ -103,7 +103,7 @@ public struct TableModel: Sendable {
 
     /// Inserts a section at a position in `0...count`. O(sections after it).
     ///
-    /// - Returns: the ids of the sections whose facts changed, the new section first.
+    /// - Returns: the id of the new section, then the ids of the other sections whose ordinals changed.
     mutating func insertSection(_ id: SectionID, at position: Int) -> [SectionID] {
         let before = position > 0 ? sections[position - 1].facts.ordinal : nil
         let after = position < sections.count ? sections[position].facts.ordinal : nil

@@ -17,70 +17,77 @@ public final class Fault extends Match<Fault> {
         }
     }
 
-    /** Makes the server wait before it handles the request. */
+    /** Makes a rule: the server waits before it handles a matching request. */
     public static Fault delay(Duration delay) {
         return new Fault(null, Map.of()).after(delay, Duration.ZERO);
     }
 
-    /** The server refuses the request with a problem document. */
+    /** Makes a rule: the server refuses a matching request with a problem document. */
     public static Fault respond(int status) {
         return new Fault("respond", Map.of("status", status));
     }
 
     /**
-     * The server refuses the request with a problem document of this type. {@code retryAfter} is the number of seconds
-     * in the header {@code Retry-After}.
+     * Makes a rule: the server refuses a matching request with a problem document of this type. {@code retryAfter} is
+     * the number of seconds in the header {@code Retry-After}.
      */
     public static Fault respond(int status, String type, int retryAfter) {
         return new Fault("respond", Map.of("status", status, "type", type, "retryAfter", retryAfter));
     }
 
-    /** The server closes the connection without handling the request. */
+    /** Makes a rule: the server closes the connection without handling a matching request. */
     public static Fault close() {
         return new Fault("close", Map.of());
     }
 
-    /** The server handles the request, and then closes the connection without an answer. */
+    /** Makes a rule: the server handles a matching request, and then closes the connection without an answer. */
     public static Fault loseAnswer() {
         return new Fault("loseAnswer", Map.of());
     }
 
     /**
-     * The server closes the connection after the first bytes of the answer's body. The parameter is the number of these
-     * bytes.
+     * Makes a rule: the server closes the connection after the first bytes of the answer's body. The parameter is the
+     * number of these bytes.
      */
     public static Fault truncate(int bytes) {
         return new Fault("truncate", Map.of("bytes", bytes));
     }
 
-    /** The server sends the answer's body slowly, with this number of bytes per second. */
+    /** Makes a rule: the server sends the answer's body slowly, with this number of bytes per second. */
     public static Fault throttle(int bytesPerSecond) {
         return new Fault("throttle", Map.of("bytesPerSecond", bytesPerSecond));
     }
 
-    /** The server closes a stream after this number of events, and after this number of bytes of the next event. */
+    /**
+     * Makes a rule: the server closes a stream after {@code events} events, and after {@code bytes} bytes of the next
+     * event.
+     */
     public static Fault cutStream(int events, int bytes) {
         return new Fault("cutStream", Map.of("events", events, "bytes", bytes));
     }
 
-    /** After this number of events of a stream, the server sends nothing for a while. */
+    /**
+     * Makes a rule: after {@code events} events of a stream, the server sends nothing for the time {@code duration}.
+     */
     public static Fault pauseStream(int events, Duration duration) {
         return new Fault("pauseStream", Map.of("events", events, "milliseconds", duration.toMillis()));
     }
 
-    /** The server sends a snapshot instead of updates, as if its journal did not reach back far enough. */
+    /**
+     * Makes a rule: the server sends a snapshot instead of updates, as if its journal did not reach back far enough.
+     */
     public static Fault snapshot() {
         return new Fault("snapshot", Map.of());
     }
 
-    /** The session's epoch changes before the server handles the request. */
+    /** Makes a rule: the session's epoch changes before the server handles a matching request. */
     public static Fault newEpoch() {
         return new Fault("newEpoch", Map.of());
     }
 
     /**
-     * The server does not handle the request, closes all connections, and refuses new ones for the given time, as
-     * during a restart.
+     * Makes a rule: on a matching request, the server closes all connections without handling the request. It refuses
+     * new connections for the time {@code duration}, as during a restart.
      */
     public static Fault refuseConnections(Duration duration) {
         return new Fault("refuseConnections", Map.of("milliseconds", duration.toMillis()));
@@ -105,8 +112,8 @@ public final class Fault extends Match<Fault> {
     }
 
     /**
-     * The server waits before it handles the request. The waiting time is {@code delay}, and varies at random by up to
-     * {@code jitter}.
+     * Makes the server wait before it handles a matching request. The waiting time is {@code delay}, and varies at
+     * random by up to {@code jitter}.
      */
     public Fault after(Duration delay, Duration jitter) {
         return put("delay", Map.of("milliseconds", delay.toMillis(), "jitter", jitter.toMillis()));
