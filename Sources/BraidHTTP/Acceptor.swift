@@ -158,7 +158,7 @@ final class Acceptor {
                 case EINTR, ECONNABORTED, EPROTO, EPERM, ENETDOWN, ENOPROTOOPT, EHOSTDOWN, ENONET, EHOSTUNREACH,
                     EOPNOTSUPP, ENETUNREACH:
                     continue
-                default:  // EMFILE, ENFILE, ENOBUFS, ENOMEM: the next accept would fail too
+                default:  // EMFILE, ENFILE, ENOBUFS, ENOMEM: the next `accept` would fail too, so pause.
                     onLimit(errno)
                     return pause()
                 }

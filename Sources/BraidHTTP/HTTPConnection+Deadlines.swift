@@ -35,7 +35,9 @@ extension HTTPConnection {
             }
         case .feeding(let reader):
             if reader.isPaused {
-                since = loop.now  // The client must not time out here: the body's handler is slow, not the client.
+                // While the reader's buffer is full, the client must not time out: the body's handler is slow, not the
+                // client.
+                since = loop.now
             } else if waited > limits.streamedBodyPause.milliseconds {
                 timeOut("No byte of the body arrived for \(limits.streamedBodyPause).")
             }

@@ -305,7 +305,7 @@ extension HTTPConnection {
             unacknowledged = -1
             if pieces.isEmpty {
                 sent = max(0, send(socket, loop.output, loop.output.count, Int32(MSG_NOSIGNAL)))
-                turnBytes -= sent + 4_096  // The system call itself costs time as well, so it counts as 4,096 bytes.
+                turnBytes -= sent + 4_096  // The system call also costs time, so it counts as 4,096 bytes of the turn.
                 if sent == loop.output.count { return }
             }
         }
@@ -321,7 +321,8 @@ extension HTTPConnection {
         guard output.isEmpty else { return }
         pieceLeases = []
         if case .streaming = phase { return }
-        // The task that made the answer may hold another reference to the lease for a moment.
+        // Releasing the reference is not enough to end the lease: the task that made the answer may hold another
+        // reference for a moment.
         answerLease?.end()
         answerLease = nil
     }

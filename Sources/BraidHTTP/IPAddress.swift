@@ -20,7 +20,7 @@ public struct IPAddress: Sendable, Hashable {
     /// Parses an address such as `192.0.2.1` or `2001:db8::1`. Returns `nil` if the text is not an IP address.
     public init?(_ text: some StringProtocol) {
         let text = String(text)
-        guard !text.utf8.contains(0) else { return nil }  // `inet_pton` would ignore what follows a NUL
+        guard !text.utf8.contains(0) else { return nil }  // `inet_pton` would ignore the bytes after a NUL.
         if text.utf8.contains(UInt8(ascii: ":")) {
             guard withUnsafeMutableBytes(of: &bytes, { inet_pton(AF_INET6, text, $0.baseAddress) }) == 1 else {
                 return nil

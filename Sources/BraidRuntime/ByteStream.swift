@@ -99,13 +99,13 @@ public final class ByteStream: Sendable {
         state.withLock { if $0.closer == nil { $0.onAttach = action } }
     }
 
-    /// Compresses the bytes if the stream has a content coding, and queues the result. This method never waits for room
-    /// in the queue.
+    /// Compresses the bytes if the stream has a content coding, and queues the result if the queue has room for it.
+    /// This method never waits for room.
     @discardableResult
     public func write(_ bytes: [UInt8]) -> WriteResult { write(BodyPiece(bytes, in: coding)) }
 
-    /// Queues a piece, which must have the stream's content coding. This method never waits for room in the queue. If
-    /// the queue is empty, it accepts even a piece that is larger than the limit.
+    /// Queues a piece, which must have the stream's content coding, if the queue has room for it. This method never
+    /// waits for room. An empty queue accepts even a piece that is larger than the limit.
     ///
     /// - Parameter lease: the lease of the piece's memory. The stream, and then the connection, hold the lease until
     ///   the piece is sent or dropped.

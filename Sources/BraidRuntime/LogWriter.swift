@@ -55,7 +55,8 @@ public final class LogWriter: @unchecked Sendable {
     /// The number of lines that have been dropped since the writer was created.
     public var dropped: Int { condition.withLock { total } }
 
-    /// Queues a line, which must end with a line feed. This method never waits for the descriptor.
+    /// Queues a line, which must end with a line feed. If the queue has no room, drops the line. This method never
+    /// waits for the descriptor.
     public func write(_ line: [UInt8]) {
         condition.withLock {
             guard pending + line.count <= limit else { return drop(1, new: 1) }

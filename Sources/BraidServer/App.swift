@@ -188,7 +188,8 @@ package final class App: HTTPHandler {
         }
         var route: Route?
         if let head, case .route(let found) = router.match(method: head.method, path: head.path) { route = found }
-        // The running handler receives the failure, and counts and logs the request.
+        // If a handler is reading the request's body while it arrives, that handler also receives the failure, and
+        // counts and logs the request.
         if isHandled { return response }
         if let testMode, let head, TestMode.concerns(head) {
             let tested = TestedExchange(refused: head)

@@ -197,7 +197,7 @@ struct Serve: ServerCommand {
         }
         attempt {
             guard let path = options.logFile else { return }
-            log.flush()  // The waiting lines belong into the old file.
+            log.flush()  // The lines that wait to be written belong in the old log file.
             try LogFile(path: path).open()
         }
         attempt {

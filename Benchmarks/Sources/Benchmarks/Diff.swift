@@ -149,7 +149,7 @@ private func differenceKitRun<ID: Hashable>(
     func count<Data>(_ changes: StagedChangeset<Data>) -> Int {
         changes.reduce(0) { $0 + $1.elementDeleted.count + $1.elementInserted.count + $1.elementMoved.count }
     }
-    // DifferenceKit has a faster algorithm for one section.
+    // If both tables have one section, compare the sections' elements: DifferenceKit has a faster algorithm for that.
     if old.count == 1, new.count == 1 {
         let (old, new) = (old[0].elements, new[0].elements)
         return DifferenceKitRun(

@@ -14,9 +14,9 @@ struct DiffWorkload {
     }
 
     let name: String
-    /// The goals of the diff's time, as the largest ratios to DifferenceKit's time: with String ids and with Int ids.
+    /// The goals for the diff: the largest ratios of its time to DifferenceKit's time, for String ids and for Int ids.
     let goals: (string: Double, int: Double)
-    /// The goal of the diff's time, as the largest ratio to the time of hashing all ids once. `nil` for no goal.
+    /// The goal for the diff: the largest ratio of its time to the time of hashing all ids once. `nil` for no goal.
     var hashGoal: Double?
     var old: [Section]
     var new: [Section]

@@ -13,7 +13,8 @@ final class Server {
         let output = Pipe()
         process.executableURL = URL(fileURLWithPath: binary)
         process.arguments = ["serve", "--port", "0", "--database", database] + arguments
-        // The server refuses to start if an environment variable `BRAID_…` is not one of its settings.
+        // The server refuses to start if an environment variable `BRAID_…` is not one of its settings. So the server
+        // does not inherit this program's variables `BRAID_…`.
         process.environment = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("BRAID_") }
             .merging(environment) { $1 }
         process.standardOutput = output

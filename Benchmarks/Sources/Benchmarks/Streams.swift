@@ -124,7 +124,7 @@ func streamBenchmark() throws {
 }
 
 private func idleBenchmark(_ table: String, _ stream: [UInt8]) throws {
-    // The server accepts 10,000 connections by default. One connection sends the commands, and a few stay free.
+    // The server accepts 10,000 connections by default. The readers leave one for the commands and a few free ones.
     let count = 9_990
     let server = try Server(database: ":memory:", arguments: ["--max-subscribers", "\(count)"])
     defer { server.stop() }

@@ -12,8 +12,8 @@ struct AccessControl: Sendable {
     /// What the server knows about the sender of a request without waiting for the store.
     enum Claim: Sendable {
         case known(Requester)
-        /// The server must read the request's token from the store: the token is not cached, or several servers can
-        /// share the store.
+        /// The server must read the request's token from the store. The token is not cached, or the cache may be
+        /// outdated because several servers can share the store.
         case unknown(PresentedToken)
     }
 

@@ -44,8 +44,8 @@ package struct PagePolicy: Sendable {
     }
 
     /// Throws `misdirectedRequest` if the request's `Host` is not accepted. If the server has no token, throws
-    /// `originNotAllowed` for an API request from a page of another origin that is not allowed. `OPTIONS` requests are
-    /// not refused.
+    /// `originNotAllowed` for an API request from a page of another origin that is not allowed. An `OPTIONS`
+    /// request never causes `originNotAllowed`.
     package func check(_ head: HTTPRequestHead) throws {
         if let hosts, let authority = head.host {
             let host = Self.host(authority)

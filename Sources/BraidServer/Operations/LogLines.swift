@@ -40,10 +40,11 @@ package struct LogLines: Sendable {
     /// The number of lines that were dropped because stderr was full or could not be written.
     package var dropped: Int { writer.dropped }
 
-    /// Waits until all log lines are written to stderr, for at most five seconds, because nobody may read stderr.
+    /// Waits until all log lines are written to stderr. Waits for at most five seconds, because it is possible that no
+    /// program reads stderr.
     package func flush() { writer.flush(within: .seconds(5)) }
 
-    /// Returns a line without values: the time, the level and the message.
+    /// Returns a log line that contains only the time, the level and the message.
     package static func line(_ format: Format, _ level: LogLevel, _ message: String) -> [UInt8] {
         LogLine(format, level, message).finished()
     }

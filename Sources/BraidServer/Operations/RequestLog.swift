@@ -46,8 +46,8 @@ package struct RequestLog: Sendable {
         }
     }
 
-    /// Logs that a limit is reached. The log contains at most one such line a minute for each limit, and one for shares
-    /// of this limit.
+    /// Logs that a limit is reached. For each limit, the log contains at most one such line a minute about the limit
+    /// itself, and at most one a minute about its shares.
     ///
     /// - Parameters:
     ///   - limit: the option that sets the limit.

@@ -16,7 +16,7 @@ package final class ServerPhase: Sendable {
 
     package var isRunning: Bool { phase.withLock { $0 == .running } }
 
-    /// Throws `unavailable` unless the server is running.
+    /// Throws `unavailable` while the server is starting or stopping.
     func checkReady() throws {
         switch phase.withLock({ $0 }) {
         case .starting: throw ProblemError(unavailable: "The server is starting: it waits for its database.")

@@ -32,7 +32,7 @@ package final class WatchedFiles: Sendable {
 
     package func file(_ path: String) -> File { known.withLock { $0.files?[path] } ?? File() }
 
-    /// Stores the state of a file. The value `nil` removes a file that was deleted.
+    /// Stores the state of a watched file. The value `nil` removes the state of a file that was deleted.
     package func set(_ file: File?, of path: String) { change { $0?[path] = file } }
 
     private func change(_ body: (inout [String: File]?) -> Void) {

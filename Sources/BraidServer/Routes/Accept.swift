@@ -14,7 +14,7 @@ struct WeightedNames: Sendable {
     init(_ field: String) {
         let list = field.utf8.split(separator: UInt8(ascii: ","), maxSplits: Self.mostElements)
         elements = list.prefix(Self.mostElements).compactMap { element in
-            // An element consists of its name and its parameters.
+            // An element of the list consists of a name and parameters, which semicolons separate.
             let parts = element.split(separator: UInt8(ascii: ";"), maxSplits: Self.mostParameters + 1)
                 .prefix(Self.mostParameters + 1).map(Self.text)
             guard let name = parts.first else { return nil }

@@ -66,7 +66,8 @@ struct BodyLines {
     }
 
     private mutating func taking(_ line: ArraySlice<UInt8>) throws -> [UInt8]? {
-        if line.isEmpty, start == 0 { return nil }  // The body is empty, or its last line feed ended the last line.
+        // At the end of the body, no line is left if the body is empty or ends with a line feed.
+        if line.isEmpty, start == 0 { return nil }
         number += 1
         guard line.count <= limit else { throw tooLong(number) }
         return line.allSatisfy { $0 == .space || $0 == .tab || $0 == .carriageReturn } ? nil : Array(line)

@@ -65,7 +65,7 @@ extension HTTPRequestHead {
     /// does not say.
     var returnPreference: String? {
         for preference in (headers["prefer"] ?? "").split(separator: ",") {
-            // A preference can have parameters after a semicolon.
+            // A preference such as `return=minimal` can have parameters after a semicolon, which are ignored here.
             let name = preference.prefix { $0 != ";" }.filter { $0 != " " && $0 != "\t" && $0 != "\"" }.lowercased()
             if name.hasPrefix("return=") { return String(name.dropFirst(7)) }
         }

@@ -122,7 +122,7 @@ extension HTTPResponse {
     /// Returns the coding in which the client gets the answer's body. `nil` means the plain body.
     func coding(for head: HTTPRequestHead) -> ContentCoding? {
         guard body.count != 0, let field = head.headers["accept-encoding"] else { return nil }
-        // An answer that announces its length stays plain, because compression would change the length.
+        // A stream of known length stays plain, because the answer announces the length of the plain bytes.
         if case .stream(let stream) = body, stream.length != nil { return nil }
         // A small body is compressed only if `Accept-Encoding` excludes the plain body. Only a weight, as in
         // `identity;q=0`, can exclude the plain body.

@@ -103,7 +103,7 @@ extension Position {
 /// Returns whether a list of entity tags, or `*`, names a tag (RFC 9110, 8.8.3 and 13.1). A tag can contain commas
 /// between its quotes. With `weakly`, tags that differ only in the prefix `W/` are equal.
 func etags(in list: String, include etag: String, weakly: Bool) -> Bool {
-    if list == etag || list == "*" { return true }  // Most lists are `*` or a single tag.
+    if list == etag || list == "*" { return true }  // Most lists are `*` or a single tag and need no parsing.
     let quote = UInt8(ascii: "\"")
     var rest = list.utf8[...]
     while true {

@@ -67,7 +67,8 @@ extension Sessions {
         var response = HTTPResponse(kept: kept)
         guard let reference = kept["snapshot"], let id = reference["session"]?.stringValue else { return response }
         let session = try await current(id)
-        // Version 0.1.0 stored the epoch instead of the time of the opening.
+        // If version 0.1.0 stored the answer, the reference contains the session's epoch instead of the time at which
+        // the session was opened.
         let isSame =
             reference["created"].map { $0.intValue == session.created }
             ?? (reference["epoch"]?.stringValue == session.epoch)

@@ -22,7 +22,7 @@ func metricsRoute(
             sessions.statistics, maximum: limits.subscribers, behind: sessions.metrics.streamsBehind.value)
         text.write(sharing: sessions.metrics)
         text.write(sessions.store.statistics, condition: await condition)
-        // If the store's size cannot be read, the answer lacks only the metrics of the size.
+        // If the store's size cannot be read, `GET /metrics` leaves out only the metrics of this size.
         if let size = await size { text.write(size, maximum: limits.sessions) }
         if let connections = metrics.connections.withLock({ $0 })?() { text.write(connections) }
         text.single(

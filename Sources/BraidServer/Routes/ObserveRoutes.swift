@@ -14,7 +14,7 @@ func observeRoutes(_ sessions: Sessions, limits: ServerLimits) -> [Route] {
             let session = try await sessions.current(id)
             let start = session.position
             var revision = start.revision
-            // The request's `If-Match` applies to the first line only, as that line changes the session's position.
+            // The request's `If-Match` applies to the first line only, as that line can change the session's position.
             var options = CommandRequest.Options()
             options.condition = context.head.positionCondition
             try options.condition?.check(start)

@@ -65,8 +65,8 @@ package struct ProblemError: Error, Sendable {
         self.init(problem, refusal.detail, faults: refusal.faults)
         switch refusal.code {
         case .commandTimeout: headers.append(("Retry-After", "\(Self.timeoutRetrySeconds)"))
-        // Add the place of the first fault to the detail. The details of refusals with other codes name the place
-        // themselves, if there is one.
+        // Add the place of the first fault to the detail about an invalid description, event or model. The details of
+        // other refusals already name the place of the fault, if there is one.
         case .descriptionInvalid, .eventInvalid, .modelInvalid:
             guard let first = refusal.faults.first, first.detail != refusal.detail else { break }
             let pointer = first.pointer.description

@@ -69,8 +69,8 @@ final class Route: Sendable {
     let method: String
     /// The method and the path pattern of the route, as in `GET /v1/tables`.
     let name: String
-    /// Whether the route is a probe, which monitoring requests again and again. The server logs the requests of probes
-    /// only at the level `debug`.
+    /// Whether the route is a probe: a monitoring system calls it at regular intervals. The server logs the requests of
+    /// probes only at the level `debug`.
     let isProbe: Bool
     /// Who may use the route.
     let admission: Admission

@@ -145,8 +145,8 @@ extension Session {
     fileprivate func openedResponse(isMinimal: Bool) -> HTTPResponse {
         var response = openedHead(isMinimal: isMinimal)
         if isMinimal { return response }
-        // A cached snapshot would need memory. Encoding the snapshot again for a later request only copies the JSON of
-        // the rows.
+        // The snapshot of a new session is not cached, because a cached snapshot needs memory. Encoding the snapshot
+        // again for a later request only copies the JSON of the rows.
         let snapshot = isTooLargeToCache ? streamedSnapshotResponse() : snapshotResponse(isCached: false)
         response.headers += snapshot.headers
         response.body = snapshot.body

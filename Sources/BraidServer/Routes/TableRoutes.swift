@@ -158,7 +158,7 @@ private enum Registration { case newTable, newVersion, unchanged }
 
 extension SessionStore {
     /// Registers a table description if the latest version meets the request's conditions. Returns the latest version
-    /// afterwards.
+    /// after the registration, and whether the registration made a new table or a new version.
     fileprivate func register(
         _ name: String, _ description: JSONText, if head: HTTPRequestHead, at: Int
     ) async throws -> (StoredTable, Registration) {

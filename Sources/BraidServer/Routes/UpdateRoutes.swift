@@ -82,7 +82,7 @@ func updateRoutes(_ sessions: Sessions) -> [Route] {
 private func eventStreamResponse(_ stream: ByteStream) -> HTTPResponse {
     let headers = [
         ("Content-Type", "text/event-stream"), ("Cache-Control", "no-store"),
-        ("X-Accel-Buffering", "no"),  // Without this header field, nginx buffers events.
+        ("X-Accel-Buffering", "no"),  // Without `X-Accel-Buffering: no`, nginx buffers events.
     ]
     return HTTPResponse(status: 200, headers: headers, body: .stream(stream))
 }

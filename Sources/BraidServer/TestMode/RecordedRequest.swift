@@ -72,7 +72,7 @@ struct RecordedRequest: Sendable {
     /// The approximate size of this record in memory, in bytes.
     var size: Int {
         let headers = answer?.headers.reduce(0) { $0 + $1.0.utf8.count + $1.1.utf8.count + 64 } ?? 0
-        // The body and its parsed JSON, which needs several times the memory of its text.
+        // A JSON body counts five times, because the parsed JSON needs several times the memory of its text.
         let body = (request.json == nil ? 1 : 5) * request.body.count
         return 1_024 + request.head.headers.bytes.count + 2 * request.head.target.utf8.count + body + headers
             + (answer?.body?.count ?? 0)

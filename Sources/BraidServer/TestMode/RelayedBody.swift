@@ -154,8 +154,8 @@ private struct EventCount {
             if isInEvent { count += 1 }
             return isInEvent
         }
-        // The fields of an event are `id`, `event` and `data`. A line that starts with `:` is a comment, and one with
-        // `r` is the field `retry`.
+        // The server's events consist of the fields `id`, `event` and `data`. A line that starts with `:` is a comment,
+        // and a line that starts with `r` is the field `retry`. Neither belongs to an event.
         if byte != UInt8(ascii: ":"), byte != UInt8(ascii: "r") { isInEvent = true }
         return false
     }

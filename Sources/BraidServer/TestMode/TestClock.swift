@@ -27,8 +27,8 @@ struct TestClock: Sendable {
         sessions.clock.set(to: time)
         sessions.tokens.endExpired()
         guard time > now else { return }
-        // A larger step than the lifetime of an answer would have the same effect. With smaller steps, tests cannot set
-        // the clock so often that its setting exceeds the range of `Int`.
+        // A larger step than the lifetime of a stored answer would have the same effect on the stored answers. With
+        // smaller steps, tests cannot set the clock so often that `answerClock.setting` exceeds the range of `Int`.
         sessions.store.answerClock.setting += min(time - now, KeptAnswer.lifetime)
         idleSessions.unload(from: sessions, afterAnother: .milliseconds(time - now))
     }

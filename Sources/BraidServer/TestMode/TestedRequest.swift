@@ -23,7 +23,7 @@ struct TestedRequest: Sendable {
         json = (try? JSONText(parsing: request.body, depthLimit: 1_000))?.value()
         session = route?.pattern.dropFirst().first == "sessions" ? route?.parameter("id", of: head.path) : nil
         self.requester = requester
-        // `GET /v1/fixtures` also waits for changes.
+        // `GET /v1/fixtures` can also wait for changes, but the changes are not those of a session.
         wantsUpdates = session != nil && route?.endsAtStop == true
     }
 

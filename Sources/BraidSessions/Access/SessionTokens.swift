@@ -46,8 +46,9 @@ package struct PresentedToken: Sendable {
 package final class SessionTokens: Sendable {
     private struct State {
         var known: [String: SessionToken] = [:]
-        /// Grows with each revoked token, each ended session and each replacement of the store's content. If this
-        /// number changes while a token is read from the store, the token may have been revoked, so it is read again.
+        /// A number that grows with each revoked token, each ended session and each replacement of the store's content.
+        /// If the number changes while a token is read from the store, the token may have been revoked. The token is
+        /// then read again.
         var revocations = 0
         var followers: [Int: Follower] = [:]
         var nextFollower = 0

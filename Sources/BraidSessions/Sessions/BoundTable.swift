@@ -151,7 +151,7 @@ extension Sessions {
                 for await (id, error) in group {
                     switch error {
                     case nil: bound += 1
-                    // The session was ended meanwhile.
+                    // The session was ended after this method had listed it, so the error is ignored.
                     case let error as SessionError where error.code == .noSession: break
                     case let error?: left.append((id, error))
                     }

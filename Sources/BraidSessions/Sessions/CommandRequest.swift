@@ -127,8 +127,8 @@ extension Sessions {
             case .rebinding(let request): return try await work(of: request, for: session)
             }
         } catch {
-            // This error may be outdated. If another server has ended the session, `refresh` throws `StaleSession`
-            // instead.
+            // The error may come from an outdated copy of the session. If another server has ended the session,
+            // `refresh` throws `StaleSession` instead of this error.
             try await session.refresh()
             throw error
         }

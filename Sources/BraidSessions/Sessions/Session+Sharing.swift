@@ -52,9 +52,9 @@ extension Session {
             markStale(.ended)
             throw StaleSession()
         }
-        // The store's latest revision is older than this server's copy, or is another revision with the same number. So
-        // the database has lost commits, for example because a standby without these commits took over. The stored
-        // state is authoritative.
+        // If the store is behind this server's copy, or has another revision with the same number, the database has
+        // lost commits. For example, a standby without these commits took over. The stored state is authoritative, so
+        // the copy is stale.
         guard stored.number > before.snapshot.revision || stored == before.stored else {
             markStale()
             throw StaleSession()

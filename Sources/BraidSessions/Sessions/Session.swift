@@ -26,9 +26,9 @@ package final class Session: Sendable {
     /// The session's lock. A command holds the lock from the start of its execution until its commit, so commands run
     /// one after the other.
     let commands = FIFOLock()
-    /// The lock of requests for updates that are read from the journal or replaced by a large snapshot, and of requests
-    /// whose answers indent a large table. Such a request needs a multiple of its answer's size in memory, so each
-    /// session executes one such request at a time.
+    /// The lock for two kinds of requests: for updates that the session reads from the journal or replaces by a large
+    /// snapshot, and for indented answers about a large session. Such a request needs a multiple of its answer's size
+    /// in memory, so each session executes one such request at a time.
     package let largeReads = FIFOLock()
     /// The lock of requests that restore an earlier table of the session or fork a large session, so that each session
     /// does this work for one request at a time. A request that locks `rewinds` may already hold `largeReads`.
@@ -287,8 +287,8 @@ package final class Session: Sendable {
         var outcome = try binder.applying(
             command, to: before.model, shown: before.snapshot, unpublished: before.unpublished, now: now,
             ids: ids.source(revision: revision, at: now), strict: options.strict)
-        // Only controllers may see unpublished changes. So a dry run of another requester applies the command to the
-        // published table.
+        // Only controllers may see unpublished changes. So if the requester of a dry run is no controller, the command
+        // is applied to the published table.
         if options.dryRun, options.role != .controller, let published = before.unpublished?.published {
             outcome = try binder.applying(
                 command, to: published, shown: before.snapshot, unpublished: nil, now: now,
@@ -340,7 +340,7 @@ package final class Session: Sendable {
             // After most errors, the store may or may not contain the commit. So mark this copy stale: the next request
             // reads the stored state.
             switch error {
-            // The store has written nothing.
+            // With these three errors, the store has written nothing, so this copy need not be marked stale.
             case StoreError.full, StoreError.answered, StoreError.tooLarge: break
             default: markStale()
             }

@@ -105,7 +105,8 @@ extension Sessions {
         let limit = limits.changeBytes
         let shared = SharedTable(
             opening: {
-                // The body contains the whole table, and each database stores it as one value.
+                // The stored opening of a fork contains the whole table, and each database stores the opening as one
+                // value. So a fork of a table larger than `changeBytes` is refused.
                 guard model.estimatedSize <= limit else { throw StoreError.tooLarge }
                 return SessionOpening.stored(
                     from: origin, revision: revision, empty: bound.empty,

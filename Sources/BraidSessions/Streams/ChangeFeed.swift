@@ -246,8 +246,8 @@ final class ChangeFeed: Sendable {
         }
     }
 
-    /// Returns the pump's next work: changes and the subscribers that need them. Without work, stops the pump and
-    /// returns `nil`.
+    /// Returns the pump's next work: the recent changes, and all subscribers of the feed. If the feed has no news,
+    /// stops the pump and returns `nil`.
     private func news() -> ([ObjectIdentifier: Subscriber], RecentChanges, End?)? {
         state.withLock { state in
             guard state.hasNews else {

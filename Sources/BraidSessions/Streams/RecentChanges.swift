@@ -22,8 +22,8 @@ struct RecentChanges: Sendable {
         changes.removeFirst(excess)
     }
 
-    /// Records that a revision was published. Does not keep the revision's change, because the session has no
-    /// followers.
+    /// Records that a revision was published, and removes all changes from memory. The session has neither followers
+    /// nor recent readers of windows, so nobody needs the changes.
     mutating func skip(to revision: Int) {
         forget()
         last = revision

@@ -101,7 +101,8 @@ extension Session {
                         try records.map { try $0.updateText(sequential: form.isSequential) }, from: from,
                         to: from + records.count)
                 }
-                // The lease of the history has ended, so the account's share may have room for the snapshot.
+                // The lease of memory for the journal records has ended. So the account's share of memory may have room
+                // for the snapshot.
                 return try known ?? reset(for: account)
             }
         }

@@ -85,7 +85,8 @@ final class Subscriber: Sendable {
 
     // MARK: Live
 
-    /// Queues the changes that the reader of this stream does not have yet. The feed's pump calls this method.
+    /// If the subscriber is live, queues the changes that the stream's reader does not have yet. The feed's pump calls
+    /// this method.
     func advance(through recent: RecentChanges, _ end: ChangeFeed.End?, _ steps: inout WindowSteps) {
         guard progress.withLock({ $0.isLive }) else { return }
         let result = deliver(recent, end, &steps)

@@ -154,7 +154,7 @@ struct StatusLine {
             throw HTTPServerError("cannot make a socket", errno: errno)
         }
         var time = timeval(tv_sec: 5, tv_usec: 0)
-        for option in [SO_RCVTIMEO, SO_SNDTIMEO] {  // `SO_SNDTIMEO` limits connecting as well.
+        for option in [SO_RCVTIMEO, SO_SNDTIMEO] {  // `SO_SNDTIMEO` also limits the time of `connect`.
             setsockopt(socket, SOL_SOCKET, option, &time, socklen_t(MemoryLayout<timeval>.size))
         }
         guard connect(socket, start.assumingMemoryBound(to: sockaddr.self), socklen_t(address.count)) == 0 else {

@@ -80,7 +80,7 @@ struct OpenDatabase {
     /// Returns the reason why the server must wait for the database, or `nil` if the database can be used. Throws a
     /// `Failure` if waiting does not help, for example because the database belongs to another application.
     func reasonToWait() async throws -> StoreError? {
-        // A store that shares no database is an SQLite store, whose file is already open.
+        // A store that servers cannot share is an SQLite store. Its file is already open, so the server need not wait.
         guard store.sharing != nil else { return nil }
         do {
             _ = try await store.check()
