@@ -62,7 +62,8 @@ actor Follower {
 
     private static let lostAnchor = "row-not-found"
 
-    /// Returns whether the server would refuse another attempt for the same reason.
+    /// Returns whether the follower must give up after this refusal, because the server would refuse a further attempt
+    /// for the same reason.
     private func isFinal(_ problem: Problem) -> Bool {
         if problem.kind == Self.lostAnchor, case .around? = window?.run { return false }
         return problem.status < 500 && problem.status != 408 && problem.status != 429

@@ -26,11 +26,11 @@ public enum RowReference: Sendable, Hashable {
 
 /// The place where ``SessionCommand/insertRow(_:at:inSection:notify:)`` inserts a row, among the section's stored rows.
 public enum RowPlacement: Sendable, Hashable {
-    /// Before the first row, or after the last row.
+    /// The place before the section's first row, or after its last row.
     case start, end
-    /// Before or after the row with this id.
+    /// The place before or after the row with this id.
     case before(String), after(String)
-    /// At this index, from 0. An index equal to the number of stored rows means the end of the section.
+    /// The place at this index, from 0. An index equal to the number of stored rows means the end of the section.
     case index(Int)
 
     fileprivate var json: JSON {
