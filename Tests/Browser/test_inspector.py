@@ -544,7 +544,8 @@ def test_the_slider_goes_back_to_what_was_before_the_page_came(show, server, scr
     expect(rows(page)).to_have_text(PARTY)
     page.get_by_role("button", name="Live").click()
     expect(rows(page)).to_have_text(["Christa's Party", "Jonathan", "Sara", "Omar", "Yvonne", "Kalinda"])
-    # The page ends the session with which it made the history, and does not wait for the answer.
+    # The page ends the session with which it made the history, and does not wait for the answer. So the test waits
+    # until the session is gone.
     page.wait_for_function("async () => (await (await fetch('/v1/sessions')).json()).sessions.length === 7")
 
 
@@ -864,7 +865,8 @@ def test_a_value_that_its_field_cannot_hold_is_not_sent_by_looking_at_it(show, s
 
 
 def test_a_check_that_is_answered_late_says_nothing_of_what_was_typed_since(page, server, hold):
-    # The script keeps the page from starting the next check before the late answer arrives.
+    # The script keeps the page from checking the description again before the late answer to the previous check
+    # arrives.
     page.add_init_script("const set = setTimeout; window.setTimeout = (action, time, ...values) => window.isBusy && time === 250 ? 0 : set(action, time, ...values)")
     checks = hold("POST", "**/v1/tables/validate")
     page.goto(f"{server.url}/#/tables/attendees")
