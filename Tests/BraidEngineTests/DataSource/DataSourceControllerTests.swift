@@ -337,7 +337,7 @@ extension DataSourceController {
         case .updateAllSections(let sections): update(allSections: sections.map { Section($0) }, notify: notify)
         case .removeSection(let index): remove(sectionAt: index, notify: notify)
         case .removeAllSections: removeAllSections(notify: notify)
-        // `DataSourceController` has no methods that correspond to these commands.
+        // `DataSourceController` has no methods for calls that name rows by ids, and none for `registerCell`.
         case .insertRow, .putRow, .patchRow, .deleteRow, .registerCell: break
         }
     }
