@@ -91,7 +91,7 @@ actor Follower {
             request.headers["Last-Event-ID"] = position
         }
         let (head, parts) = try await session.client.open(session.client.urlRequest(request))
-        // The answer may be a log-in page of the network, and not a stream from the server.
+        // An answer with another content type may be a log-in page of the network, and not a stream from the server.
         guard head.statusCode != 200 || head.mimeType?.lowercased() == "text/event-stream" else {
             throw ConnectionFailure(detail: "The answer is no stream of events")
         }
