@@ -22,7 +22,7 @@ VALUES ('Braid Server', 2, 2, extract(epoch FROM clock_timestamp()) * 1000);
 
 CREATE TABLE table_description (
     name BYTEA NOT NULL,
-    version BIGINT NOT NULL, -- the number of the version: 1, 2, 3, …
+    version BIGINT NOT NULL, -- the number of this version of the table description: 1, 2, 3, …
     updated BIGINT NOT NULL,
     description TEXT NOT NULL,
     PRIMARY KEY (name, version)
@@ -33,7 +33,7 @@ CREATE TABLE table_description (
 -- these sessions then have new epochs.
 CREATE TABLE epoch_suffix (
     suffix BYTEA NOT NULL,
-    last_session BIGINT NOT NULL, -- sessions with numbers up to this one have epochs that end with the suffix
+    last_session BIGINT NOT NULL, -- a session number: sessions up to this one have epochs that end with the suffix
     -- the cluster, timeline, database and table for which the suffix was made. If the present ones differ, this is a
     -- restored copy, or a standby that took over
     place TEXT NOT NULL,
@@ -56,8 +56,8 @@ CREATE TABLE session (
     number BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     id BYTEA NOT NULL UNIQUE,
     table_name BYTEA,
-    -- the version of the registered description. null: no registered description. `state` or `opening` then contains
-    -- the description, if there is one
+    -- the version of the registered table description that the session uses. null: the session uses no registered
+    -- description. `state` or `opening` then contains its description, if it has one
     table_version BIGINT,
     epoch BYTEA NOT NULL,
     revision BIGINT NOT NULL,
@@ -65,7 +65,7 @@ CREATE TABLE session (
     updated BIGINT NOT NULL,
     next_key BIGINT NOT NULL,
     next_section BIGINT NOT NULL,
-    total_row_count BIGINT NOT NULL, -- the number of rows that clients see
+    total_row_count BIGINT NOT NULL, -- the number of the session's displayed rows
     journal_bytes BIGINT NOT NULL DEFAULT 0, -- the size of the texts in the session's journal, in bytes
     FOREIGN KEY (table_name, table_version) REFERENCES table_description (name, version)
 ) WITH (fillfactor = 50);
@@ -84,10 +84,11 @@ CREATE TABLE opening (
 CREATE TABLE state (
     session BIGINT PRIMARY KEY,
     state TEXT NOT NULL,
-    -- the ids of the sections that a command has chosen for display; null: no command has chosen
+    -- the ids of the sections that a command has chosen for display; null: no command has chosen sections
     displayed_sections TEXT,
     cells TEXT, -- the session's own cells by model type; null: the session has none
-    -- the description to which the session was bound later, if that description is not registered; else null
+    -- the table description to which a command has bound the session after its opening, if that description is not
+    -- registered; else null
     description TEXT
 );
 
@@ -96,7 +97,7 @@ CREATE TABLE section (
     key BIGINT NOT NULL, -- the section's number
     ordinal BIGINT NOT NULL,
     id BYTEA NOT NULL,
-    header TEXT, -- SQL null: no command has set the header. JSON null: a command has set it to nothing
+    header TEXT, -- SQL null: no command has set the header. JSON null: a command has removed it
     footer TEXT,
     prefetched BIGINT,
     PRIMARY KEY (session, key)
@@ -105,7 +106,7 @@ CREATE TABLE section (
 CREATE TABLE model (
     session BIGINT NOT NULL,
     key BIGINT NOT NULL,
-    section BIGINT NOT NULL, -- the number of the row's section
+    section BIGINT NOT NULL, -- the number of the section that contains the row
     rank BIGINT NOT NULL,
     id BYTEA, -- the row's id; null: the row has no id
     body TEXT NOT NULL,
@@ -153,19 +154,19 @@ CREATE TABLE journal (
     changes TEXT NOT NULL, -- the command's update, in JSON
     cell_events TEXT,
     hidden TEXT,
-    undo TEXT NOT NULL, -- what is needed to restore the revision before this one
+    undo TEXT NOT NULL, -- what the server needs to restore the session at the revision before this one
     PRIMARY KEY (session, revision)
 );
 
 CREATE TABLE answer (
-    session BIGINT NOT NULL, -- the number of the session; 0: the request opens a session
+    session BIGINT NOT NULL, -- the number of the session that got the request; 0: the request opens a session
     requester BYTEA NOT NULL, -- the id of the requester's token; empty: the requester is a controller
     key BYTEA NOT NULL, -- the client's Idempotency-Key, without quotes
     at BIGINT NOT NULL,
     request BIGINT NOT NULL, -- a hash of the request's method, target and body
     answer TEXT NOT NULL,
-    cost_before BIGINT NOT NULL, -- the sum of the costs of the requester's earlier answers
-    cost BIGINT NOT NULL, -- the cost of this answer: about its size in bytes
+    cost_before BIGINT NOT NULL, -- the sum of the costs of the requester's earlier answers in this session
+    cost BIGINT NOT NULL, -- the cost of this answer: about its size in bytes, at least 1,024
     PRIMARY KEY (session, requester, key)
 );
 

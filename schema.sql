@@ -22,7 +22,7 @@ INSERT INTO compatibility (minimum_version) VALUES (2);
 -- versions as long as a session uses them.
 CREATE TABLE table_description (
     name TEXT NOT NULL,
-    version INTEGER NOT NULL, -- the number of the version: 1, 2, 3, …
+    version INTEGER NOT NULL, -- the number of this version of the table description: 1, 2, 3, …
     updated INTEGER NOT NULL,
     description TEXT NOT NULL,
     UNIQUE (name, version)
@@ -33,7 +33,7 @@ CREATE TABLE table_description (
 -- these sessions then have new epochs, although only one row has changed.
 CREATE TABLE epoch_suffix (
     suffix TEXT NOT NULL,
-    last_session INTEGER NOT NULL, -- sessions with numbers up to this one have epochs that end with the suffix
+    last_session INTEGER NOT NULL, -- a session number: sessions up to this one have epochs that end with the suffix
     -- 1: the next start of a server replaces the suffix, because this file is a backup or comes from an import, or
     -- because a server uses it with --synchronous normal
     is_due INTEGER NOT NULL
@@ -47,8 +47,8 @@ CREATE TABLE session (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
     id TEXT NOT NULL UNIQUE,
     table_name TEXT,
-    -- the version of the registered description. null: no registered description. `state` or `opening` then contains
-    -- the description, if there is one
+    -- the version of the registered table description that the session uses. null: the session uses no registered
+    -- description. `state` or `opening` then contains its description, if it has one
     table_version INTEGER,
     epoch TEXT NOT NULL,
     revision INTEGER NOT NULL,
@@ -56,7 +56,7 @@ CREATE TABLE session (
     updated INTEGER NOT NULL,
     next_key INTEGER NOT NULL,
     next_section INTEGER NOT NULL,
-    total_row_count INTEGER NOT NULL, -- the number of rows that clients see
+    total_row_count INTEGER NOT NULL, -- the number of the session's displayed rows
     journal_bytes INTEGER NOT NULL DEFAULT 0 -- the size of the texts in the session's journal, in bytes
 ) STRICT;
 
@@ -76,10 +76,11 @@ CREATE TABLE opening (
 CREATE TABLE state (
     session INTEGER PRIMARY KEY,
     state TEXT NOT NULL,
-    -- the ids of the sections that a command has chosen for display; null: no command has chosen
+    -- the ids of the sections that a command has chosen for display; null: no command has chosen sections
     displayed_sections TEXT,
     cells TEXT, -- the session's own cells by model type; null: the session has none
-    -- the description to which the session was bound later, if that description is not registered; else null
+    -- the table description to which a command has bound the session after its opening, if that description is not
+    -- registered; else null
     description TEXT
 ) STRICT;
 
@@ -88,16 +89,18 @@ CREATE TABLE section (
     key INTEGER PRIMARY KEY,
     ordinal INTEGER NOT NULL,
     id TEXT NOT NULL,
-    header TEXT, -- SQL null: no command has set the header. JSON null: a command has set it to nothing
+    header TEXT, -- SQL null: no command has set the header. JSON null: a command has removed it
     footer TEXT,
-    prefetched INTEGER -- the number of the section's rows when the description's handler onPrefetch was last called
+    -- the number of the section's displayed rows when the server last ran the handler onPrefetch; null: the handler has
+    -- not run yet, or the section was filled with fewer rows since the last run
+    prefetched INTEGER
 ) STRICT;
 
 -- The stored rows. The key is `session << 32 | the row's key`. When the server loads a session, it sorts the rows by
 -- the section's ordinal and the rank. An index for this order would be a second tree that every insert has to change.
 CREATE TABLE model (
     key INTEGER PRIMARY KEY,
-    section INTEGER NOT NULL, -- the number of the row's section
+    section INTEGER NOT NULL, -- the number of the section that contains the row
     rank INTEGER NOT NULL,
     id TEXT, -- the row's id; null: the row has no id
     body TEXT NOT NULL
@@ -144,18 +147,18 @@ CREATE TABLE journal (
     -- the rows and sections that the update removes from the display or replaces there, with their ids; null: there are
     -- none
     hidden TEXT,
-    undo TEXT NOT NULL -- what is needed to restore the revision before this one
+    undo TEXT NOT NULL -- what the server needs to restore the session at the revision before this one
 ) STRICT;
 
 CREATE TABLE answer (
-    session INTEGER NOT NULL, -- the number of the session; 0: the request opens a session
+    session INTEGER NOT NULL, -- the number of the session that got the request; 0: the request opens a session
     requester TEXT NOT NULL, -- the id of the requester's token; empty: the requester is a controller
     key TEXT NOT NULL, -- the client's Idempotency-Key, without quotes
     at INTEGER NOT NULL,
     request INTEGER NOT NULL, -- a hash of the request's method, target and body
     answer TEXT NOT NULL, -- the stored answer: {"status", "headers", "body" or "snapshot"}
-    cost_before INTEGER NOT NULL, -- the sum of the costs of the requester's earlier answers
-    cost INTEGER NOT NULL, -- the cost of this answer: about its size in bytes
+    cost_before INTEGER NOT NULL, -- the sum of the costs of the requester's earlier answers in this session
+    cost INTEGER NOT NULL, -- the cost of this answer: about its size in bytes, at least 1,024
     PRIMARY KEY (session, requester, key)
 ) STRICT, WITHOUT ROWID;
 

@@ -32,7 +32,7 @@ class Server:
         assert self.process.wait(timeout=60) == 0
 
     def kill(self):
-        """Kills the server without a chance to clean up."""
+        """Kills the server with SIGKILL, so that the server cannot clean up."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGKILL)
             self.process.wait(timeout=60)

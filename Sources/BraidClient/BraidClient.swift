@@ -13,8 +13,8 @@ public struct BraidClient: Sendable {
     /// The server's base URL. It may contain a path, such as `https://example.com/braid`.
     public let url: URL
     /// The time without any received byte after which the client drops an HTTP connection. The timeout must be longer
-    /// than 15 seconds, the interval at which the server sends keep-alives on a stream. A long poll has its waiting
-    /// time in addition.
+    /// than 15 seconds, the interval at which the server sends keep-alives on a stream. For a
+    /// long poll, the client adds the poll's waiting time to the timeout.
     public let timeout: Duration
     /// The rule for how often, and after which delays, the client sends a request again.
     public let retrying: Retrying
@@ -33,7 +33,7 @@ public struct BraidClient: Sendable {
         /// The upper bound of the first random delay. For streams of events, the server can set this bound; it is one
         /// second otherwise.
         public var first: Duration
-        /// The bound beyond which the doubling bounds do not grow.
+        /// The upper bound of every random delay. The bound of a single delay doubles only up to this value.
         ///
         /// If the server asks for a pause that is longer than this bound and longer than 30 seconds, the client does
         /// not send the request again. The client repeats the request for a stream of events after any pause.

@@ -228,7 +228,7 @@ public struct BraidSession: Sendable {
     ///   - seconds: the token's lifetime, at most ten years.
     public func makeToken(_ role: Role, expiringIn seconds: Int) async throws -> Token {
         let body: JSON = ["role": .string(role.rawValue), "expiresIn": .integer(seconds)]
-        // Sending the request twice could create two tokens.
+        // The client does not send this request again, because the server could then create a second token.
         return try await client.value(
             of: Request("POST", ["v1", "sessions", id, "tokens"], body: body, isRepeatable: false))
     }

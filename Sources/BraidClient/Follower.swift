@@ -62,7 +62,8 @@ actor Follower {
 
     private static let lostAnchor = "row-not-found"
 
-    /// Returns whether the server would refuse another attempt for the same reason.
+    /// Returns whether the follower must give up after this refusal, because the server would refuse a further attempt
+    /// for the same reason.
     private func isFinal(_ problem: Problem) -> Bool {
         if problem.kind == Self.lostAnchor, case .around? = window?.run { return false }
         return problem.status < 500 && problem.status != 408 && problem.status != 429
@@ -90,7 +91,7 @@ actor Follower {
             request.headers["Last-Event-ID"] = position
         }
         let (head, parts) = try await session.client.open(session.client.urlRequest(request))
-        // The answer can come from the network's log-in page instead of the server.
+        // An answer with another content type may be a log-in page of the network, and not a stream from the server.
         guard head.statusCode != 200 || head.mimeType?.lowercased() == "text/event-stream" else {
             throw ConnectionFailure(detail: "The answer is no stream of events")
         }

@@ -3,7 +3,7 @@ import Foundation
 extension JSON {
     /// Encodes a value of the program as JSON: `JSON(encoding: person)`.
     public init(encoding value: some Encodable) throws {
-        // Some versions of Foundation reject a top-level scalar. Inside an array every value is accepted.
+        // Some versions of Foundation reject a top-level scalar, so the value is encoded as the element of an array.
         self = try JSONDecoder().decode([JSON].self, from: JSONEncoder().encode([value])).first ?? .null
     }
 

@@ -44,7 +44,7 @@ struct Request: Sendable {
         guard let problem = error as? Problem else { return error is ConnectionFailure && isRepeatable }
         if let retryAfter = problem.retryAfter, retryAfter > longest { return false }
         switch problem.status {
-        // Status 408 means that the request did not arrive completely.
+        // Status 408 means that the request did not arrive completely, so the client may send it again.
         case 408, 429, 503: return true
         case 502, 504: return isRepeatable
         default: return problem.kind == "idempotency-key-in-use"

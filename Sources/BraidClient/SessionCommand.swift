@@ -26,11 +26,11 @@ public enum RowReference: Sendable, Hashable {
 
 /// The place where ``SessionCommand/insertRow(_:at:inSection:notify:)`` inserts a row, among the section's stored rows.
 public enum RowPlacement: Sendable, Hashable {
-    /// Before the first row, or after the last row.
+    /// The place before the section's first row, or after its last row.
     case start, end
-    /// Before or after the row with this id.
+    /// The place before or after the row with this id.
     case before(String), after(String)
-    /// At this index, from 0. An index equal to the number of stored rows means the end of the section.
+    /// The place at this index, from 0. An index equal to the number of stored rows means the end of the section.
     case index(Int)
 
     fileprivate var json: JSON {
@@ -185,9 +185,9 @@ extension SessionCommand {
     }
 }
 
-/// The calls of the data source, most of which correspond to calls of DataSourceController. With `notify: false` the
-/// server only stores the change, and a later command publishes it. Index paths refer to the stored table, which
-/// includes unpublished changes.
+/// The calls of the data source, most of which correspond to calls of DataSourceController. Only controllers may send
+/// these commands. With `notify: false` the server only stores the change, and a later command publishes it. Index
+/// paths refer to the stored table, which includes unpublished changes.
 extension SessionCommand {
     private static func dataSource(_ method: String, _ path: String..., notify: Bool, body: JSON? = nil)
         -> SessionCommand
@@ -196,8 +196,8 @@ extension SessionCommand {
     }
 
     /// Inserts a row before another row. The server appends the new row if the reference's row index is too high. If
-    /// the reference's section does not exist, the server adds a section with the row. The server ignores the command
-    /// if no displayed row has the reference's id.
+    /// the reference's section does not exist, the server adds a section with the row, unless the table description
+    /// declares its sections. The server ignores the command if no displayed row has the reference's id.
     public static func addRow(_ model: JSON, at row: RowReference, notify: Bool = true) -> SessionCommand {
         dataSource("POST", "rows", notify: notify, body: ["at": row.json, "model": model])
     }
@@ -226,7 +226,7 @@ extension SessionCommand {
     }
 
     /// Inserts a section before the section at an index. The server appends the new section if the index is `nil` or no
-    /// section has this index.
+    /// section has this index. The server refuses the command if the table description declares its sections.
     ///
     /// - Parameters:
     ///   - section: `{"id"?, "header"?, "footer"?, "rows"}`.
@@ -247,17 +247,19 @@ extension SessionCommand {
         dataSource("PUT", "sections", "\(section)", notify: notify, body: content)
     }
 
-    /// Replaces all sections.
+    /// Replaces all sections. The server refuses to add, remove or reorder sections if the table description declares
+    /// its sections.
     public static func updateAllSections(_ sections: [JSON], notify: Bool = true) -> SessionCommand {
         dataSource("PUT", "sections", notify: notify, body: ["sections": .array(sections)])
     }
 
-    /// Removes a section. The server ignores the command if the section does not exist.
+    /// Removes a section. The server ignores the command if the section does not exist, and refuses to remove a section
+    /// that the table description declares.
     public static func removeSection(at section: Int, notify: Bool = true) -> SessionCommand {
         dataSource("DELETE", "sections", "\(section)", notify: notify)
     }
 
-    /// Removes all sections.
+    /// Removes all sections. The server refuses the command if the table description declares its sections.
     public static func removeAllSections(notify: Bool = true) -> SessionCommand {
         dataSource("DELETE", "sections", notify: notify)
     }
@@ -272,7 +274,7 @@ extension SessionCommand {
     }
 
     /// Replaces the row with an id. If the section has no such row, the server appends a row to the section. The model
-    /// must contain the id.
+    /// must contain the id. If the table has dynamic sections, and none with this id, the server creates the section.
     public static func putRow(_ model: JSON, id: String, inSection section: String, notify: Bool = true)
         -> SessionCommand
     {

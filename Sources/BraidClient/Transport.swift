@@ -27,7 +27,7 @@ final class Transport: Sendable {
         session = URLSession(configuration: configuration, delegate: delegate, delegateQueue: nil)
     }
 
-    // A URLSession keeps its delegate alive until the session is invalidated.
+    // A URLSession keeps its delegate alive until the session is invalidated, so `deinit` invalidates the session.
     deinit { session.finishTasksAndInvalidate() }
 
     /// Sends a request, and returns a stream of the answer: first the head, then the body in pieces. If the program

@@ -26,8 +26,7 @@ public final class WindowSubscription: AsyncSequence, Sendable {
         var shown: TableWindow?
         /// How often the window has been moved.
         var moves = 0
-        /// The range of rows that the requested window will contain. `nil` once the first event of the requested window
-        /// has been received.
+        /// The range of rows that `show` treats as loaded while a requested window has not arrived. `nil` otherwise.
         var requested: Range<Int>?
         var loop: Loop?
 
@@ -54,8 +53,8 @@ public final class WindowSubscription: AsyncSequence, Sendable {
     /// Follows another window from now on. An update changes the snapshot of the old window into the snapshot of the
     /// new one, or a new snapshot arrives.
     public func move(to window: TableWindow) {
-        // `show` must not move the window again until the new window has arrived, because the visible rows are still
-        // those of the old window.
+        // After this call of `move(to:)`, `show` must not move the window again until the new window has arrived. Until
+        // then, the visible rows are still those of the old window.
         state.withLock { $0.move(to: window, with: .min ..< .max) }
     }
 
@@ -171,8 +170,8 @@ public final class WindowSubscription: AsyncSequence, Sendable {
                         }
                         events.finish()
                     } catch {
-                        // A run that was cancelled because the window moved must not finish the stream of events: the
-                        // next run continues it.
+                        // If this run of the follower was cancelled because the window moved, the run must not finish
+                        // the stream of events. The follower's next run continues the stream.
                         if !Task.isCancelled { events.finish(throwing: error) }
                     }
                 }

@@ -30,8 +30,8 @@ extension SessionCommit {
         journalLimit: Int, byteLimit: Int, hasTurn: Bool, restoringVersion: Bool = false
     ) -> PostgresStatement {
         let trimming = JournalTrimming(with: to, limit: journalLimit)
-        // Both parts `was` and `fence` compare the session's revision: `was` before the session's row is locked, and
-        // `fence` after it. The part `oldest` reads the journal only if journal records may have to be deleted.
+        // Two parts of the SQL statement compare the session's revision: `was` before it locks the session's row, and
+        // `fence` after that. The part `oldest` reads the journal only if journal records may have to be deleted.
         var sql: PostgresStatement = """
             WITH was AS MATERIALIZED (
                 SELECT updated, journal_bytes + \(journalBytes) AS bytes FROM session WHERE number = \(session) AND revision = \(from)

@@ -28,8 +28,8 @@ extension PostgresStore {
         try connected(url) { connection, name in
             _ = try connection.all(["BEGIN", "SELECT pg_advisory_xact_lock(\(Opening.lock))"])
             if try !hasTables(connection, name: name) { try connection.script(PostgresSchema.text) }
-            // The lock on these two tables stops servers from storing a session or a table description during the
-            // import.
+            // The lock on the tables `session` and `table_description` stops servers from storing a session or a table
+            // description during the import.
             let rows = try connection.all([
                 "LOCK TABLE session, table_description IN EXCLUSIVE MODE",
                 "SELECT \(raw: ArchiveTable.all.map { "EXISTS (SELECT FROM \($0.name))" }.joined(separator: " OR "))",

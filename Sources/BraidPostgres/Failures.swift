@@ -77,8 +77,8 @@ extension StoreError {
         case "54000": self = .tooLarge  // a value or a message is longer than PostgreSQL accepts
         case "55P03", "40001", "40P01": self = .busy(path: name)
         case "XX001", "XX002": self = .corrupt("\(name): \(detail)")
-        // The same request can succeed later after one of these errors. The database is out of memory or connections,
-        // is starting or shutting down, has stopped a slow statement, or has refused the login.
+        // With one of these errors, the database says that it is out of memory or connections, is starting or shutting
+        // down, has stopped a slow statement, or has refused the login. The same request can succeed later.
         case "53200", "53300", "57014", "57P01", "57P02", "57P03", "57P05": self = .unavailable(detail)
         case let code where ["08", "28"].contains(code.prefix(2)): self = .unavailable(detail)
         default: self = .io(detail)

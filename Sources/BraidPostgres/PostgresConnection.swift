@@ -210,10 +210,10 @@ extension PostgresConnection {
     }
 }
 
-// Sending statements and receiving results.
+// The methods that send statements to the database and receive the results.
 extension PostgresConnection {
     private func send(_ statement: PostgresStatement, _ expected: inout [String?]) throws {
-        // This check also keeps the lengths of the values within `CInt`.
+        // Refuse a statement that is too large. The lengths of the values of any other statement fit into `CInt`.
         guard !statement.isTooLarge else { throw StoreError.tooLarge }
         let sql = statement.sql
         if prepared[sql] == nil, prepared.count < Self.maximumPrepared {

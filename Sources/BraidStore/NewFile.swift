@@ -64,12 +64,12 @@ package final class NewFile {
             unlink(partial)
         } else if errno == EEXIST {
             throw StoreError.exists(path: path)
-        } else if Glibc.rename(partial, path) != 0 {  // `link` fails if the file system has no hard links.
+        } else if Glibc.rename(partial, path) != 0 {  // `rename` also works on file systems without hard links.
             throw StoreError.writing(path, errno)
         }
         isFinished = true
         let directory = open(Self.directory(of: path), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        // If this process cannot open the directory for reading, it cannot flush the directory.
+        // If this process cannot open the directory for reading, the method returns without flushing the directory.
         guard directory >= 0 else { return }
         defer { close(directory) }
         guard fsync(directory) == 0 else { throw StoreError.writing(path, errno) }

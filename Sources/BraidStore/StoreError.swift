@@ -33,6 +33,7 @@ public enum StoreError: Error, Sendable, Equatable {
 
     // Reasons why the server did not open a database. `readOnly` and `newerVersion` are also errors of later
     // operations.
+
     /// Another process uses the database, so this process must not open it. `holder` is that process's ID, if it is
     /// known.
     case locked(path: String, holder: String?)

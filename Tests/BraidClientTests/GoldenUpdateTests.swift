@@ -3,8 +3,8 @@ import Testing
 
 @testable import BraidClient
 
-/// Checks that the client applies updates as the engine does. The golden (recorded) updates are in
-/// Tests/Golden/updates.json and, for windows, in Tests/Golden/windows.json.
+/// Checks that the client applies updates as the engine does. The engine's tests make up the updates, and write them to
+/// Tests/Golden/updates.json and, for windows, to Tests/Golden/windows.json.
 @Suite struct GoldenUpdateTests {
     private struct Golden: Decodable {
         var cases: [Case]

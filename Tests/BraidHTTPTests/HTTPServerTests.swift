@@ -475,7 +475,7 @@ struct HTTPAddressTests {
     func leasedAnswers(size: Int) async throws {
         let outgoing = Quota(4 << 20)
         try await withServer(outgoing: outgoing) { server, application in
-            // The quota grants every lease while it has no other lease.
+            // The quota grants every lease while it has no other lease, so the test also takes another lease.
             let other = try outgoing.lease(1 << 20), lease = try outgoing.lease(3 << 20)
             application.lease.withLock { $0 = lease }
             let client = try Client(server)

@@ -157,7 +157,7 @@ struct HTTPUnderAttackTests {
         limits.writeTime = .seconds(2)
         try await withServer(limits) { server, _ in
             var download = try Self.download(from: server)
-            // A client that stood still has not continued to read, so its download says nothing.
+            // If the client stood still, it did not continue to read, so the test repeats the download.
             while download.received <= 8_000_000, download.longestPause > .seconds(1) {
                 download = try Self.download(from: server)
             }

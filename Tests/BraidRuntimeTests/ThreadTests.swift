@@ -17,7 +17,8 @@ import Testing
 
 /// Returns the size of the calling thread's stack in bytes, or `nil` if it is unknown.
 private func stackSizeOfThisThread() -> Int? {
-    // Swift's module Glibc does not contain pthread_getattr_np, which is an extension of GNU.
+    // Swift's module Glibc does not contain pthread_getattr_np, which is an extension of GNU. So the test looks up the
+    // function by its name.
     typealias GetAttributes = @convention(c) (pthread_t, UnsafeMutablePointer<pthread_attr_t>) -> CInt
     guard let symbol = dlsym(nil, "pthread_getattr_np") else { return nil }
     let getAttributes = unsafeBitCast(symbol, to: GetAttributes.self)

@@ -25,8 +25,8 @@ import Testing
         }
         #expect(try await store.journal(of: number, after: 0, limit: 10).map(\.revision) == Array(1...6))
         #expect(try await store.sessionSummary("s")?.updated == start)
-        // The store deleted the answers from the time when the clock was more than a day behind, once the clock was
-        // right again. The other answers are found, even if the clock is then set back by years.
+        // When the clock was right again, the store deleted the answers that it had kept while the clock was more than
+        // a day behind. The other answers are found, even if the clock is then set back by years.
         for index in [0, 4, 5] {
             #expect(
                 try await store.answer(to: "k\(index)", by: "", of: number, now: -100 * Self.hour)?.request == index)

@@ -86,7 +86,7 @@ import Testing
         await store.close()
     }
 
-    /// A store in memory is left out, because it has only one connection for reads and writes.
+    /// This test does not run on a store in memory, because that store has one connection for both reads and writes.
     @Test(
         "A read does not wait for a write that is in progress",
         arguments: StoreKind.forTests.filter { $0 != .memory })

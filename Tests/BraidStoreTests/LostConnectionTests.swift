@@ -78,8 +78,8 @@ import Testing
         await #expect { try await store.commit(.make(number, to: 1)) } throws: {
             if case StoreError.io = $0 { true } else { false }
         }
-        // The commit was sent to the database. Whether the database has carried it out is known only after its process
-        // continues.
+        // The commit was sent to the database, whose process the test has suspended. Whether the database has carried
+        // out the commit is known only after this process continues.
         #expect(kill(pid_t(writer), SIGCONT) == 0)
         while try processes().contains(writer) { try await Task.sleep(for: .milliseconds(1)) }
         let revision = try #require(try await store.sessionSummary("s")?.revision)

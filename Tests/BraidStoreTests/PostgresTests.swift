@@ -215,7 +215,7 @@ import Testing
 
     // MARK: Several at once
 
-    /// Two servers both believe that they may write a session.
+    /// Simulates two servers that both commit the next revision of the same session.
     @Test("If two stores commit the same revision at the same time, exactly one commit succeeds")
     func concurrentCommits() async throws {
         let url = try PostgresCluster.newDatabase()

@@ -1,5 +1,5 @@
-"""Tests of braid.js in a real browser: with the golden updates that the engine's and Node's tests also use, and through
-a restart of the server.
+"""Tests of braid.js in a real browser: with the updates in Tests/Golden, which the engine's and Node's tests also use,
+and through a restart of the server.
 """
 import json
 import pathlib

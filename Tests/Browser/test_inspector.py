@@ -79,7 +79,7 @@ def middle(page, name):
     return box["y"] + box["height"] / 2
 
 
-# The lists of sessions and descriptions
+# Tests of the lists of sessions and descriptions
 
 
 def test_the_page_lists_sessions_and_descriptions_and_finds_them(page, server, screenshot):
@@ -140,7 +140,7 @@ def test_sessions_are_opened_reset_and_ended(show, server):
     assert server.request("GET", "/v1/sessions/morning")[0] == 404
 
 
-# The example `attendees`: editing and moving
+# Tests of editing and moving in the example `attendees`
 
 
 def test_attendees_minus_and_delete_send_the_edit_and_show_its_update(show, server, screenshot):
@@ -203,7 +203,7 @@ def test_attendees_a_row_is_moved_by_keyboard_and_left_where_it_was_by_escape(sh
     expect(page.get_by_label("Move Sara")).to_be_focused()
 
 
-# Examples other than `attendees`
+# Tests of the examples other than `attendees`
 
 
 def test_accounts_controls_emit_cell_events_and_taps_tap(show, server, screenshot):
@@ -327,7 +327,7 @@ def test_list_rows_are_deleted_until_what_is_described_for_none_stands_there(sho
     assert server.snapshot("contacts")["totalRowCount"] == 0
 
 
-# Features of descriptions that the examples do not use
+# Tests of features of descriptions that the examples do not use
 
 
 def opened(server, description, **opening):
@@ -369,7 +369,7 @@ def test_a_cell_that_no_rule_knows_shows_its_view_model(show, server):
     expect(page.locator(".unknown")).to_have_text(re.compile(r'Cell\{ "id": "a", "bars": \[3, 1, 4\] \}'))
 
 
-# A value that JavaScript cannot convert to a text: the conversion throws.
+# A value that JavaScript cannot convert to a text: the conversion throws an error, because `toString` is no function.
 NO_TEXT = {"toString": "x"}
 
 
@@ -507,7 +507,7 @@ def test_scrolling_back_through_rows_that_were_never_measured_does_not_jump(show
         assert {round(after[row] - before[row]) for row in before.keys() & after.keys() if row != "Row 1999"} == {600}
 
 
-# The live table, and earlier revisions
+# Tests of the live table and of earlier revisions
 
 
 def test_the_page_follows_through_a_crash_of_the_server(show, server, screenshot):
@@ -544,7 +544,8 @@ def test_the_slider_goes_back_to_what_was_before_the_page_came(show, server, scr
     expect(rows(page)).to_have_text(PARTY)
     page.get_by_role("button", name="Live").click()
     expect(rows(page)).to_have_text(["Christa's Party", "Jonathan", "Sara", "Omar", "Yvonne", "Kalinda"])
-    # The page ends the session with which it made the history, and does not wait for the answer.
+    # The page ends the session with which it made the history, and does not wait for the answer. So the test waits
+    # until the session is gone.
     page.wait_for_function("async () => (await (await fetch('/v1/sessions')).json()).sessions.length === 7")
 
 
@@ -573,7 +574,7 @@ def test_rows_glide_to_their_places_unless_less_motion_is_wished(make_page, show
         assert ("transform" in page.evaluate("animations")) == expected
 
 
-# Answers that come late, twice or never
+# Tests of answers that come late, twice or never
 
 
 @pytest.fixture
@@ -864,7 +865,8 @@ def test_a_value_that_its_field_cannot_hold_is_not_sent_by_looking_at_it(show, s
 
 
 def test_a_check_that_is_answered_late_says_nothing_of_what_was_typed_since(page, server, hold):
-    # The script keeps the page from starting the next check before the late answer arrives.
+    # The script keeps the page from checking the description again before the late answer to the previous check
+    # arrives.
     page.add_init_script("const set = setTimeout; window.setTimeout = (action, time, ...values) => window.isBusy && time === 250 ? 0 : set(action, time, ...values)")
     checks = hold("POST", "**/v1/tables/validate")
     page.goto(f"{server.url}/#/tables/attendees")
@@ -1033,7 +1035,8 @@ def test_a_revision_that_is_pressed_is_the_one_that_is_shown_though_earlier_ones
     page = show("party")
     server.request("POST", "/v1/sessions/party/edits", {"delete": {"id": "Jonathan"}})
     expect(page.locator(".moment .revision")).to_have_text(["r3", "r2"])
-    # From now on, nothing that loads above the revision can move it away from the pointer.
+    # When the command of the shown revision is visible, nothing else loads above the list of revisions. So nothing
+    # moves a revision away from the pointer.
     expect(page.locator(".shown .command code")).to_be_visible()
     journal = hold("GET", "**/journal?after=0*")
     page.get_by_label("Read earlier revisions from the journal").click()
@@ -1184,7 +1187,7 @@ def test_what_could_not_be_read_is_not_said_to_be_missing(page, server):
     expect(lists.get_by_role("link")).to_have_count(7)
 
 
-# The editor of descriptions
+# Tests of the editor of descriptions
 
 
 def test_the_editor_marks_faults_where_they_are_and_previews_what_is_right(page, make_server, screenshot):
@@ -1336,7 +1339,7 @@ def test_the_editor_checks_again_until_the_server_answers(page, server):
     expect(page.locator(".preview .row .title")).to_have_text(PARTY)
 
 
-# While the server does not answer, and while the page is hidden
+# Tests while the server does not answer, and while the page is hidden
 
 
 @pytest.fixture
@@ -1494,7 +1497,7 @@ def test_a_page_that_is_shown_again_says_live_only_when_it_is(show, page, hold):
     expect(page.locator(".status").first).to_have_text("Live")
 
 
-# Layout
+# Tests of the layout
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -1534,7 +1537,7 @@ def test_nothing_is_clipped_or_collapses_at_any_width(make_page, server, screens
     screenshot(page, f"{scheme}-{width}-dialog")
 
 
-# Tokens, copying, and keyboard access
+# Tests of tokens, of copying, and of keyboard access
 
 
 def test_a_token_is_asked_for_once_and_a_viewers_only_looks(page, make_server):

@@ -73,7 +73,7 @@ def number(title):
 
 
 def follow_on(rows):
-    """Whether the rows follow one another in the table and on the screen."""
+    """Whether consecutive rows on the screen are also consecutive rows of the table."""
     numbers = [number(title) for title, _ in rows]
     return all(after in (before + 1, COUNT) for before, after in zip(numbers, numbers[1:])) and all(a[1] < b[1] for a, b in zip(rows, rows[1:]))
 
@@ -125,7 +125,7 @@ def test_rows_that_come_late_are_gaps_and_the_page_does_not_say_that_it_is_live(
     held = []
     page.route("**/updates?*", lambda route: held.append(route))
     scroll(page, 0.5)
-    # There may be several gaps, one after the other.
+    # The page may show several gaps, one after the other, in place of the rows that have not arrived.
     page.wait_for_function(f"() => ({IN_SIGHT})() === null")
     expect(page.locator(".item.gap")).not_to_have_count(0)
     expect(page.locator(".status")).to_have_text("Connecting…")
@@ -141,7 +141,7 @@ def test_what_others_change_above_and_in_sight_moves_no_row(page, longest):
     show(page, longest)
     scroll(page, 0.4)
     before = in_sight(page)
-    # When the status is "Live", the row in the middle is the anchor of the window.
+    # The test waits for the status "Live". The row in the middle is then the anchor of the window.
     expect(page.locator(".status")).to_have_text("Live")
     for number in range(300):
         assert longest.request("POST", "/v1/sessions/long/sections/first/rows", {"at": "start", "model": {"id": f"new {number}", "title": "New", "isHigh": False}})[0] == 201
@@ -253,7 +253,7 @@ def test_a_table_that_becomes_long_is_followed_through_a_window_from_then_on(pag
     before = in_sight(page)
     server.request("PATCH", "/v1/sessions/long/models", {"second": models("second", 5_000)})
     expect(page.get_by_role("grid")).to_have_attribute("aria-rowcount", "5300")
-    # The status is still "Live" until the page follows the window.
+    # The page shows the status "Live" even before it follows the window, so the test waits for the window's request.
     for _ in range(6_000):
         if re.search("limit=|around=", followed[-1]):
             break

@@ -112,8 +112,7 @@ def test_the_filter_of_the_unit_allows_the_system_calls_of_the_server(tmp_path):
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("resource", [pytest.param(resource, id=f"{name}-{resource['kind']}") for name, resource in RESOURCES])
 def test_a_resource_follows_the_schema_of_kubernetes(resource, version):
-    """The schemas are strict: they refuse unknown members. They do not contain APIs that the version of Kubernetes has
-    removed.
+    """The schemas of a version of Kubernetes refuse unknown members, and contain no APIs that this version has removed.
     """
     kubernetes_validate.validate(resource, version, strict=True)
 

@@ -4,7 +4,7 @@ import json
 import re
 
 ANY = "…"
-ANY_VALUE = '"……"'  # replaces a `…` that takes the place of a JSON value
+ANY_VALUE = '"……"'  # the JSON string into which `parsed` changes a `…` that takes the place of a JSON value
 
 
 def documents(text):

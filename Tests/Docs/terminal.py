@@ -23,7 +23,7 @@ from documents import ROOT
 from server import BINARY
 SHIMS = pathlib.Path(__file__).parent / "bin"
 DONE = "done-5f1e"
-SECONDS = 180  # the time limit for a block; a block usually takes one second
+SECONDS = 180  # the time limit for one documented block, in seconds; a block usually takes one second
 
 
 class Terminal:

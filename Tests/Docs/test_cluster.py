@@ -131,7 +131,7 @@ def cluster(tmp_path_factory):
 
 
 def follow(port, session, after=None):
-    """Opens an event stream. Returns a function that waits for the next event of a name and returns its id."""
+    """Opens an event stream. Returns a function that waits for the next event with a given name and returns its id."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     connection.request("GET", f"/v1/sessions/{session}/updates", headers={"Accept": "text/event-stream", **TOKEN, **({"Last-Event-ID": after} if after else {})})
     stream = connection.getresponse()
@@ -407,7 +407,7 @@ def test_a_server_that_hangs_delays_no_session_for_long_and_does_no_harm_when_it
     hung = max(range(3), key=lambda index: sum(home[session] == index for session in sessions))
     servers[hung].process.send_signal(signal.SIGSTOP)
     try:
-        # The loop runs long enough for nginx to try the hung server again.
+        # The loop runs for at least 22 seconds, so that nginx tries the hung server again.
         stopped = time.monotonic()
         while time.monotonic() < stopped + 22:
             progress(5)

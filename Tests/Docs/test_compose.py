@@ -55,7 +55,7 @@ def lint(text):
 
 
 def test_the_dockerfile_is_good():
-    # hadolint does not understand milliseconds.
+    # hadolint does not understand milliseconds, so the test replaces 250 ms by 1 s.
     run = lint((ROOT / "Dockerfile").read_text().replace("250ms", "1s"))
     assert run.returncode == 0, run.stdout
 
@@ -101,7 +101,8 @@ def test_the_production_server_is_limited_and_found_within_a_second():
     [connections] = re.findall(r"^\| `--max-connections` \(([\d,]+)\)", (ROOT / "docs/limits.md").read_text(), re.M)
     assert service["ulimits"]["nofile"]["soft"] > int(connections.replace(",", "")) + 1000
     check = service["healthcheck"]
-    # The first check runs after one start_interval. Compose uses the start_interval only during the start_period.
+    # Compose runs the first health check after one start_interval. It uses the start_interval only during the
+    # start_period.
     assert seconds(check["start_interval"]) <= 0.5 and seconds(check["start_period"]) > 10
 
 

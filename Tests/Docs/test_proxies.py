@@ -146,8 +146,8 @@ def test_a_proxy_lets_events_through_as_they_happen(proxy):
 
     until(b"event: caught-up")
     for value in ["a", "b"]:
-        # Until the event was read, the test sends no other request, whose answer could push the event through the
-        # proxy.
+        # After this command, the test sends no further request until it has read the command's event. The answer to
+        # another request could push the event through the proxy.
         assert proxy().ask("PATCH", "/v1/sessions/party/state", {"proxied": value + str(time.time())})[0] == 200
         until(b'"proxied":"' + value.encode())
 
@@ -170,7 +170,7 @@ def test_a_proxy_hands_on_lines_while_their_body_goes_on(proxy):
     for number in range(1, 3):
         line = json.dumps({"invited": [{"name": f"Guest {time.time()}"}]}) + "\n"
         sender.send(f"{len(line):x}\r\n{line}\r\n".encode())
-        # The server applies the line although the body has not ended yet.
+        # The server must apply the line before the body of the `observe` request has ended.
         status, _, answer = reader.ask("GET", f"/v1/sessions/party/updates?since={revision}&wait=50")
         assert status == 200 and json.loads(answer)["to"] == revision + 1
         revision += 1

@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// Tests two request headers: `Accept`, which chooses the media type of the answer, and `Idempotency-Key`, with which
-/// the server stores the answer.
+/// Tests two request headers: `Accept`, which chooses the media type of the answer, and `Idempotency-Key`, under which
+/// the server stores the answer for a repeated request.
 @Suite(.serialized) struct AcceptTests {
     private static let json = "application/json", stream = "text/event-stream", lines = "application/x-ndjson"
 

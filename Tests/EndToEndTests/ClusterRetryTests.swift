@@ -227,8 +227,8 @@ import Testing
             ("PATCH", "headers", #"{"a":"header"}"#),
             ("POST", "transactions", #"{"commands":[{"patchState":{"n":2}},{"taps":{"at":{"id":"a0"}}}]}"#),
             ("POST", "reset", "{}"),
-            // A command that is longer than the part of the journal that a server reads at a time, and another command
-            // after it.
+            // The first of these two commands is longer than the part of the journal that a server reads at a time. The
+            // second command follows it in the journal.
             ("PATCH", "state", #"{"long":"\#(String(repeating: "x", count: 3_000_000))"}"#),
             ("PATCH", "state", #"{"long":""}"#),
         ]

@@ -217,8 +217,8 @@ import Testing
             let opened = try client.request("POST", "/v1/sessions", #"{"table":"t","models":{"a":[\#(models)]}}"#)
             try #require(opened.status == 201, "round \(round): \(opened.text)")
             let id = try #require(opened.object["session"] as? String)
-            // After this session has ended, no session uses its version, so the server drops the version when there are
-            // newer ones.
+            // After this session has ended, no session uses its version of the description. So the server deletes the
+            // version when 20 newer versions exist.
             #expect(try client.request("DELETE", "/v1/sessions/\(id)").status == 204)
         }
     }

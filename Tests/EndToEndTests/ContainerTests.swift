@@ -39,7 +39,8 @@ struct ContainerTests {
         var inside = image.environment
         inside["BRAID_PORT"] = "\(port)"
         var health = try root.run(image.healthcheck, as: image.user, environment: inside)
-        // On a busy machine, the server or its database may need too much time for an answer.
+        // On a busy machine, the server or its database may need too much time for an answer. The test then runs the
+        // health check again.
         for _ in 0..<20
         where health.errors.contains("no answer within 5 seconds") || health.output.hasSuffix(": 503\n") {
             health = try root.run(image.healthcheck, as: image.user, environment: inside)

@@ -38,7 +38,8 @@ import Testing
                 }
             }
             try await Task.sleep(for: .milliseconds(150 + round * 40))
-            // On a busy machine, the threads of the clients may begin late.
+            // On a busy machine, the threads of the clients may begin late. So the test waits until the server has
+            // acknowledged a command of each client.
             let limit = ContinuousClock.now + .seconds(60)
             while counts.withLock({ $0.values.contains(0) }), .now < limit {
                 try await Task.sleep(for: .milliseconds(1))

@@ -121,7 +121,8 @@ import Testing
             }
             return polls
         }
-        // The clients that leave come first, so that the other long polls do not end while the test waits.
+        // The test first starts the long polls of the clients that leave, and waits until their connections are closed.
+        // It starts the other long polls only after that, so that they do not end during this wait.
         do {
             let leaving = try startPolls()
             withExtendedLifetime(leaving) {}

@@ -77,8 +77,8 @@ import Testing
     func aLostConfirmation(losesAnswer: Bool, stored: Int) throws {
         let cluster = try PostgresCluster(), socket = cluster.directory + "/.s.PGSQL.5432", isLosing = Atomic(false)
         let proxy = try LossyProxy(connecting: { connectedSocket(path: socket) }) { toServer, piece in
-            // Recognizes the COMMIT by the row in the same packet, because the server sends prepared statements without
-            // their text. Recognizes the confirmation by its text.
+            // The proxy recognizes the COMMIT by the row in the same packet, because the server sends prepared
+            // statements without their text. It recognizes the database's confirmation by the text `COMMIT`.
             let sign = toServer ? #"{"id":"a"}"# : "COMMIT\0"
             return isLosing.load(ordering: .relaxed) && toServer != losesAnswer && piece.contains(sign.utf8)
                 ? .lose : .pass

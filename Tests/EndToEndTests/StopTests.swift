@@ -4,7 +4,7 @@ import Testing
 /// Tests the stop after a signal: the server finishes open requests, closes streams properly, and copies the
 /// write-ahead log into the database file.
 @Suite(.serialized) struct StopTests {
-    /// For example, Ctrl-C ends both programs of `braid-server serve 2>&1 | cat`.
+    /// For example, Ctrl-C stops both programs of `braid-server serve 2>&1 | cat`, and `cat` can end first.
     @Test("The server continues, and stops normally, after the program that reads its log has ended")
     func endedLogReader() throws {
         let directory = try TemporaryDirectory(), database = directory.path("braid.sqlite")

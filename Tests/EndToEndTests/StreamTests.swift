@@ -91,7 +91,7 @@ import Testing
         var commands = RandomCommands(seed: 3)
         var revision = 0
         for round in 0..<150 {
-            // Transactions with several cell events in one revision, with and without a change of the table.
+            // Some commands are transactions with two cell events in one revision. Half of them also change the state.
             let events =
                 #"{"events":{"at":{"section":0,"row":0},"event":{"go":{}}}},{"events":{"at":{"section":0,"row":0},"event":{"go":{"n":\#(round)}}}}"#
             let command =

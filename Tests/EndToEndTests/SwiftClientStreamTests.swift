@@ -95,7 +95,8 @@ import Testing
         for number in 1...40 { try await tell(party, "guest \(number)") }
         try await listener.revision(40)
         var last = 40
-        // On a busy machine, the updates can arrive in so few pieces that hardly any connection breaks.
+        // On a busy machine, the updates can arrive in so few pieces that hardly any connection breaks. The test then
+        // sends further commands.
         while proxy.lost <= 1 {
             last += 1
             try await tell(party, "guest \(last)")
@@ -145,7 +146,7 @@ import Testing
         let busy = "HTTP/1.1 429 Too Many Requests\r\nRetry-After: 1\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
         let proxy = try LossyProxy(to: server.port) { toServer in flag.isSet && toServer ? .answer(busy) : .pass }
         flag.set(true)
-        // The subscription can send its first request as soon as it exists.
+        // The subscription can send its first request as soon as it exists, so the test reads the clock before.
         let start = ContinuousClock.now
         var listener = Listener(SwiftClientTests.client(proxy.url).session("party"))
         try await listener.listen { $0.interruptions.count == 2 }

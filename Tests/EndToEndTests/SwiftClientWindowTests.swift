@@ -140,7 +140,8 @@ import Testing
         try await listener.live()
         subscription.move(to: .rows(offset: 5, limit: 20))
         #expect(subscription.isMoving)
-        // Until the new window has arrived, the rows on the screen are those of the old window.
+        // Until the new window has arrived, the rows on the screen are those of the old window. So `show` must not move
+        // the window.
         subscription.show(0...3)
         #expect(subscription.window == .rows(offset: 5, limit: 20))
         try await listener.moved()
@@ -188,7 +189,8 @@ import Testing
         let subscription = listener.subscription
         try await listener.live()
         var round = 0
-        // On a busy machine, the updates can arrive in so few pieces that 30 rounds break hardly any connection.
+        // On a busy machine, the updates can arrive in so few pieces that 30 rounds break hardly any connection. The
+        // test then adds rounds.
         while round < 30 || isTearing && proxy.lost <= 3 {
             round += 1
             for step in 0..<3 {

@@ -97,7 +97,7 @@ import Testing
         for round in 0..<50 {
             for window in Self.windows {
                 let answer = try client.get("/v1/sessions/x/snapshot?\(window)")
-                // The anchor of a random window may be gone, or its section may be hidden.
+                // If a window's anchor is gone or its section is hidden, the test skips the window in this round.
                 guard answer.status == 200 else { continue }
                 seen.append((window, answer.object))
             }
@@ -144,7 +144,8 @@ import Testing
         func list(_ since: Int) throws -> String {
             try client.get("/v1/sessions/x/updates?since=\(since)&\(window)").text
         }
-        // The server keeps the tables of earlier revisions while clients read windows of the session.
+        // The server keeps the tables of earlier revisions while clients read windows of the session. The test
+        // therefore reads a window before it changes the session.
         _ = try snapshot(client, window)
         try client.request("PATCH", "/v1/sessions/x/headers", #"{"c":"C"}"#)
         #expect(try list(0) == #"{"from":0,"to":1,"updates":[]}"#)

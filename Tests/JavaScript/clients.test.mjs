@@ -30,7 +30,7 @@ async function run(t, block, names = {}, result = "undefined") {
 test("The code in docs/clients.md does what the page says", async (t) => {
   assert.equal(blocks.length, 3);
   const server = await Server.start(t);
-  // Sets the origin, as in a page that the server has served.
+  // Sets the origin to the server's URL, as in a page that the server has served.
   globalThis.location = { origin: server.url };
   const party = new BraidClient().session("party");
   const first = await party.snapshot();

@@ -213,7 +213,7 @@ test("An error answer of a proxy is a Problem, whatever its body is, and the req
     assert.deepEqual(said, { name: "Problem", status: 503, type: "about:blank", kind: "about:blank", errors: [], tries: 2 }, body);
     assert.equal(problem.message, "The server answered 503.");
   }
-  // The date in `Retry-After` is in the past for the client's clock.
+  // The date in `Retry-After` is in the past by the client's clock, so the problem's `retryAfter` must be 0.
   const late = { status: 503, headers: { "Retry-After": "Sun, 06 Nov 1994 08:49:37 GMT" } };
   const client = new BraidClient({ url: "http://x", fetch: async () => new Response("", late), retries: 0 });
   await assert.rejects(client.tables.list(), { status: 503, retryAfter: 0 });

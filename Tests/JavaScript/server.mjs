@@ -40,7 +40,7 @@ export class Server {
     throw new Error("the server did not start");
   }
 
-  /** Kills the server without a chance to clean up. */
+  /** Kills the server with SIGKILL, so that the server cannot clean up. */
   async kill() {
     if (this.process.exitCode !== null || this.process.signalCode !== null) return;
     this.process.kill("SIGKILL");

@@ -1,5 +1,5 @@
-// Checks that braid.js applies updates as the engine does. The golden (recorded) updates are in
-// Tests/Golden/updates.json and, for windows, in Tests/Golden/windows.json.
+// Checks that braid.js applies updates as the engine does. The engine's tests make up the updates, and write them to
+// Tests/Golden/updates.json and, for windows, to Tests/Golden/windows.json.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";

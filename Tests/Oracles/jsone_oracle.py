@@ -103,7 +103,7 @@ def comparable(op, left, right):
 
 def find(template, context):
     """Replaces the reference's `$find`, which would render the array's elements as templates."""
-    original_find({**template, "$find": []}, context)  # raises an error for wrong members of the template
+    original_find({**template, "$find": []}, context)  # the reference raises an error for wrong members of the template
     value = reference.renderValue(template["$find"], context)
     if not isinstance(value, list):
         raise TemplateError("$find value must evaluate to an array")
@@ -124,7 +124,7 @@ def match(template, context):
 def sort(template, context):
     """Replaces the reference's `$sort`: whole numbers and floats can be sorted together, and booleans cannot be sorted.
     """
-    original_sort({**template, "$sort": []}, context)  # raises an error for wrong members of the template
+    original_sort({**template, "$sort": []}, context)  # the reference raises an error for wrong members of the template
     value = reference.renderValue(template["$sort"], context)
     if not isinstance(value, list):
         raise TemplateError("not an array")

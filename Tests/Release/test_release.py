@@ -241,7 +241,9 @@ def test_the_binary_has_the_version_of_the_sources():
 
 @pytest.mark.parametrize("package", ["Benchmarks", "Fuzzing"])
 def test_dependencies_have_bounded_versions_and_a_reason(package):
-    """In SwiftPM, `from:` also means a version below the next major version, but a reader may not know that."""
+    """Each dependency must have an exact version, a path, or a range of versions with an upper bound. In SwiftPM,
+    `from:` also means a version below the next major version, but a reader may not know that.
+    """
     lines = (ROOT / package / "Package.swift").read_text().splitlines()
     declared = [number for number, line in enumerate(lines) if ".package(" in line and "DIFFERENCEKIT" not in line and "differenceKit" not in line]
     assert declared

@@ -58,7 +58,8 @@ struct Opening {
         do {
             found = try prepare(connection)
             lock.rememberDatabase()
-            try lock.lockDatabase(path)  // the file of a new database did not exist at the first call
+            // If the database is new, its file did not exist at the first call of `lockDatabase`.
+            try lock.lockDatabase(path)
         } catch {
             connection.close()
             throw error

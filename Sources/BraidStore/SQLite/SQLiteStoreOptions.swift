@@ -22,7 +22,8 @@ public struct SQLiteStoreOptions: Sendable {
     public var journalBytes: Int
     /// The largest number of connections for reading, in addition to the one connection that writes.
     public var readers: Int
-    /// The number of pages from which the write-ahead log is long. The store then copies the log into the database.
+    /// The number of pages from which the write-ahead log counts as long. The store copies a long log into the
+    /// database.
     public var checkpointPages: Int
     /// The size of the reserve file in bytes. When the disk is full, the store deletes this file to make room. 0 means
     /// that the store has no reserve file.

@@ -154,8 +154,8 @@ extension SQLiteWriter {
         }
         condition.withLock { while reads > 0 { condition.wait() } }
         if lock != nil, lostWrite == nil, files?.displaced == nil, options.synchronous == .normal {
-            // This statement is the last commit to the database. If this statement reaches the disk, all earlier writes
-            // have reached the disk as well. Otherwise, the next start of a server begins new epochs.
+            // The store's last commit removes the mark that new epochs are due. If this commit reaches the disk, all
+            // earlier commits have reached the disk as well. Otherwise, the next start of a server begins new epochs.
             try? database.write { try $0.setNewEpochsDue(false) }
         }
         checkpoint(.truncate)

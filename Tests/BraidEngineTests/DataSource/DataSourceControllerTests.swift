@@ -105,8 +105,8 @@ import Testing
         #expect(source.modelObject(at: RowPath(section: -1, row: 0)) == nil)
         #expect(source.modelObject(at: RowPath(section: 0, row: -1)) == nil)
         #expect(source.rowCount(for: -1) == 0 && source.rowCount(for: 1) == 0)
-        // These three calls treat a negative index as any other index out of bounds: only `add(row:)` has an effect,
-        // and appends a row.
+        // `update(row:)`, `add(row:)` and `remove(sectionAt:)` treat a negative index as any other index out of bounds.
+        // Only `add(row:)` has an effect: it appends a row.
         source.update(row: 1, at: RowPath(section: 0, row: -1))
         source.add(row: 1, at: RowPath(section: 0, row: -1))
         source.remove(sectionAt: -1)
@@ -337,7 +337,7 @@ extension DataSourceController {
         case .updateAllSections(let sections): update(allSections: sections.map { Section($0) }, notify: notify)
         case .removeSection(let index): remove(sectionAt: index, notify: notify)
         case .removeAllSections: removeAllSections(notify: notify)
-        // `DataSourceController` has no methods that correspond to these commands.
+        // `DataSourceController` has no methods for calls that name rows by ids, and none for `registerCell`.
         case .insertRow, .putRow, .patchRow, .deleteRow, .registerCell: break
         }
     }

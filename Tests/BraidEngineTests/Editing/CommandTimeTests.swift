@@ -110,7 +110,8 @@ import Testing
             try RowHistory([(update, nil)], now: session.snapshot, limits: limits)
         }
         #expect(refusal?.code == .commandTimeout)
-        // Following a row or a place through the updates takes time, too. The limit here is long enough for the initializer.
+        // Following a row or a place through the updates must also notice the timeout. The test therefore looks for a
+        // time limit that is long enough for the initializer of `RowHistory`, and then waits until this time is over.
         var long: RowHistory?, limit = Duration.milliseconds(1)
         while long == nil {
             limit *= 2

@@ -44,7 +44,7 @@ import Testing
         ])
     func largeAnswers(target: String) async throws {
         try await openSession()
-        // The quota grants every lease while it has no other lease.
+        // The quota grants every lease while it has no other lease, so the test first takes another lease.
         let other = try buffers.lease(18_000)
         let refusal = await answer("GET", "/v1/sessions/s/\(target)")
         #expect(refusal.status == 503 && refusal.headers.contains { $0 == ("Retry-After", "1") })
@@ -69,7 +69,7 @@ import Testing
                 App.HandledRequest(head: head, id: "request", start: 0))
             return String(decoding: response.body.bytes ?? [], as: UTF8.self)
         }
-        // Each 1 becomes a line of 43 bytes.
+        // With `pretty`, each number 1 of the answer becomes a line of 43 bytes.
         #expect(finished(1).hasPrefix("[\n  [\n"))
         let long = finished(1_000)
         #expect(long.hasPrefix("[[") && long.contains("1,1]]") && !long.contains("\n"))

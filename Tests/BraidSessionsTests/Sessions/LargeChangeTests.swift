@@ -64,7 +64,8 @@ import Testing
         #expect(try await Self.perform("edits", #"{"delete":{"id":"3"}}"#, on: sessions) == 1)
         #expect(await reader.events(through: "update", 1).last == "update 1")
         #expect(try await Self.perform("displayedSections", #"["b"]"#, on: sessions) == 2)
-        // The updates of these commands contain all displayed rows.
+        // The next two commands would display the section `a` again. Their updates would contain all rows of this
+        // section, so both commands must be refused.
         let show = try Self.command("displayedSections", #"["a","b"]"#)
         #expect(try await Self.refusal(show, on: sessions) == .changeTooLarge)
         #expect(try await Self.refusal(.reset, on: sessions) == .changeTooLarge)

@@ -12,8 +12,8 @@ struct LargeAnswerTests {
             UpdateListForm(isSequential: false, isCoalesced: false), for: Quota.Account())
     }
 
-    /// Expects that a request is refused while another answer uses a half of the quota. Without another lease, the
-    /// quota would grant every lease.
+    /// Expects that a request is refused while another answer uses half of the memory quota. The other answer is
+    /// needed, because a quota without leases grants a lease of any size.
     private static func expectRefusal(_ buffers: Quota, _ request: () async throws -> Void) async throws {
         let other = try buffers.lease(buffers.limit / 2)
         do {

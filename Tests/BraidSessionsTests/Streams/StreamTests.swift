@@ -92,8 +92,8 @@ struct SubscriberTests {
         #expect(!viewer.events.contains { $0.hasPrefix("cellEvent") })
         let late = test.subscribe(after: 0, StreamForm(hasControllerEvents: false))
         #expect(await late.events(through: "caught-up", 2) == ["update 2", "caught-up 2"])
-        // A viewer receives no cell events from the journal either. The server reads the journal here, because nobody
-        // has followed the session.
+        // A viewer receives no cell events from the journal either. The server reads the journal here, because all
+        // earlier subscribers have closed their streams.
         for reader in [controller, viewer, late] { reader.subscriber.stream.close() }
         let alone = test.subscribe(after: 0, StreamForm(hasControllerEvents: false))
         #expect(await alone.events(through: "caught-up", 2) == ["update 2", "caught-up 2"])

@@ -137,7 +137,7 @@ import Testing
         let client = try server.client(), start = ContinuousClock.now
         let slow = try client.get(Self.session + "/snapshot"), time = ContinuousClock.now - start
         #expect(try client.get(Self.session + "/snapshot").body == slow.body)
-        // The server sends the first part of the answer at once, so the test allows for 100 bytes.
+        // The server sends the first part of the answer at once. So the expected time leaves out 100 bytes.
         #expect(time >= .seconds(Double(slow.body.count - 100) / 2_000))
     }
 
