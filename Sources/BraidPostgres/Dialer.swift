@@ -27,8 +27,8 @@ final class Dialer: Sendable {
     /// found. If a new connection finds another suffix, the dialer calls `renewal`.
     private let suffix = Mutex<String?>(nil)
     private let renewal = Mutex<(@Sendable () -> Void)?>(nil)
-    /// The reason why this server must not use the database any more: a newer server has upgraded the schema. `nil` if
-    /// this server may use the database.
+    /// The reason why this server must not use the database any more: a newer server has upgraded the schema to a
+    /// version that this server cannot use. `nil` if this server may use the database.
     var retirement: StoreError? { retired.withLock { $0 } }
     private let retired = Mutex<StoreError?>(nil)
     /// A text for the log about the schema of the opened database, such as an upgrade. `nil` if the database was new or

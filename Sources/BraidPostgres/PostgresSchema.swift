@@ -27,7 +27,7 @@ enum PostgresSchema {
     ]
 
     /// Upgrades the schema of the given version to the current one, in the open transaction. Calls `before` before each
-    /// statement and once more at the end, with the number of calls so far.
+    /// statement and once more at the end, with the number of earlier calls.
     static func upgrade(
         _ connection: PostgresConnection, from version: Int, before: ((Int) throws -> Void)?
     ) throws {

@@ -39,7 +39,8 @@ public enum StoreError: Error, Sendable, Equatable {
     case locked(path: String, holder: String?)
     case readOnly(path: String)
     case notADatabase(path: String)
-    /// The file is an SQLite database, but of another application, not of Braid Server.
+    /// The database belongs to another application, not to Braid Server. `path` is the path of the SQLite file or the
+    /// address of the PostgreSQL database. Commands such as `backup` also throw this error for an empty file.
     case wrongApplication(path: String)
     /// A newer server has upgraded the database to a schema that this server cannot use.
     case newerVersion(found: Int, known: Int)

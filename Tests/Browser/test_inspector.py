@@ -249,7 +249,7 @@ def test_form_text_switches_and_dates_are_entered(show, server, screenshot):
     expect(page.locator("input[type=time]")).to_have_count(0)
     state = server.snapshot("event")["state"]
     assert (state["title"], state["startTime"], state["isAllDay"]) == ("Picnic", "08:30", True)
-    # The panel `Updates` lists taps together with cell events.
+    # In the inspector, the panel `Updates` shows taps and cell events in one list.
     panel(page, "Updates")
     expect(page.locator(".cell-event", has_text="tap · startTime")).to_have_count(1)
     expect(page.locator(".cell-event", has_text="textEntered")).to_contain_text('{"text":"Picnic"} · title')

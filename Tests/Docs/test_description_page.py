@@ -71,7 +71,7 @@ def test_the_schema_for_editors_knows_the_members_that_the_binary_knows(known):
 
 
 def test_the_schema_for_editors_agrees_with_the_checker():
-    """Compares the schema with Tests/Descriptions. Tests of the checker itself compare the checker with these files."""
+    """Compares the schema with Tests/Descriptions. Other tests compare the server's checker with the same files."""
     subprocess.run([sys.executable, ROOT / "Tests/Oracles/description_schema.py", ROOT], check=True)
 
 

@@ -38,7 +38,7 @@ const samples = {
  */
 export class Console {
   #screen;
-  /** Identifies the last command that was sent. The console shows only the answer to this command. */
+  /** Identifies the last command that was sent. Of all answers, the console shows only the answer to this command. */
   #sent;
   constructor(screen) {
     this.#screen = screen;

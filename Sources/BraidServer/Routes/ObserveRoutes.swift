@@ -60,7 +60,8 @@ func observeRoutes(_ sessions: Sessions, limits: ServerLimits) -> [Route] {
 }
 
 extension ProblemError {
-    /// Returns this error with the number of the line of the request's body that caused it.
+    /// Returns this error with the number of the line of the request's body that caused it, or of the first missing
+    /// line.
     func at(line number: Int) -> ProblemError {
         var error = self
         error.line = number

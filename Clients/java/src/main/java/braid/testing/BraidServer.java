@@ -239,7 +239,10 @@ public final class BraidServer implements AutoCloseable {
         return open(Map.of("from", Map.of("session", session)));
     }
 
-    /** Resets the server to its fixtures: tables, sessions, tokens, faults, recorded requests and the clock. */
+    /**
+     * Resets the server to its state after the start: tables, sessions, tokens and the clock. Removes all faults and
+     * recorded requests.
+     */
     public void reset() {
         send("POST", "/v1/test/reset", null);
     }
