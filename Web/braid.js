@@ -1067,13 +1067,13 @@ export class Subscription {
       const reader = response.body.getReader();
       for (;;) {
         const { done, value } = await reader.read();
-        if (done && this.#hasEnded) return;
         if (done) throw new ConnectionError("The server ended the stream.");
         heard = Date.now();
         for (const event of parser.events(decoder.decode(value, { stream: true }))) {
-          if (signal.aborted || this.#hasEnded) return;
+          if (signal.aborted) return;
           this.#take(event);
           onEvent();
+          if (this.#hasEnded) return;
         }
         if (parser.retryTime !== undefined) this.#retryTime = parser.retryTime;
       }

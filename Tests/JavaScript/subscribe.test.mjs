@@ -393,6 +393,15 @@ test("The subscriber receives the same events wherever the stream is cut, and fo
   }
 });
 
+test("A subscriber of an ended session gets no error if the connection breaks after the event `ended`", async (t) => {
+  const pieces = ["event: ended\ndata: {}\n\n"];
+  const body = () => new ReadableStream({ pull: (controller) => (pieces.length > 0 ? controller.enqueue(new TextEncoder().encode(pieces.shift())) : controller.error(new Error("reset"))) });
+  const client = new BraidClient({ url: "http://x", fetch: async () => new Response(body(), { headers: { "Content-Type": "text/event-stream" } }) });
+  const listener = new Listener(t, client.session("x"));
+  await listener.until(() => listener.of("end").length > 0);
+  assert.deepEqual(listener.of("end"), [[undefined]]);
+});
+
 test("The subscriber waits longer after each failure, and at least as long as the server asked for", async (t) => {
   const waits = [];
   let count = 0;
