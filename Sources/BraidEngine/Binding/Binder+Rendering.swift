@@ -27,7 +27,7 @@ extension Binder {
 
     /// Renders a snapshot, and reuses the parts of the previous snapshot that did not change.
     ///
-    /// - Parameter remade: receives the sections whose rows were all rendered again. Possible reasons: a value that the
+    /// - Parameter remade: receives sections whose rows were all rendered again. Possible reasons: a value that the
     ///   rows read may have changed, the command edited a filtered section, or there was no previous rendering.
     func snapshot(
         of table: TableModel, revision: Int, after previous: Previous?, remade: inout [Remade], _ evaluation: Evaluation
@@ -63,7 +63,7 @@ private struct SnapshotMaking {
     private var rows: [Int: PersistentList<Row>] = [:]
     private var shownKeys: [SectionID: [Int]]
     /// The number of derived or counted rows that may still be rendered within the row limit. Counted rows have no
-    /// model: a template gives only their number.
+    /// model: a template or a Swift program gives only their number.
     private var room: Int
 
     init(binder: Binder, table: TableModel, previous: Binder.Previous?, evaluation: Evaluation) {
@@ -189,7 +189,7 @@ private struct SnapshotMaking {
 
     private mutating func id(at position: Int) -> SectionID { stored[position].id }
 
-    /// Returns a section's id, row counts, header and footer. If a template or filter decides the row count,
+    /// Returns a section's id, row counts, header and footer. If the displayed rows can differ from the stored rows,
     /// the section's rows are rendered to count them.
     private mutating func input(_ position: Int) throws -> SectionInput {
         if let input = inputs[position] { return input }
@@ -276,7 +276,7 @@ private struct SnapshotMaking {
 
 extension Binder {
     /// Returns a section's id, row counts, header and footer. If a command has set a header or footer, it takes
-    /// precedence over the header or footer that the description binds.
+    /// precedence over the header or footer that a binding gives.
     func titles(of section: StoredSection, displayedCount: Int, _ evaluation: Evaluation) throws -> SectionInput {
         var input = SectionInput(id: section.id, count: displayedCount, displayedCount: displayedCount)
         guard let binding = binding(of: section.id) else { return input }

@@ -8,15 +8,15 @@ public struct Binder: Sendable {
     public var display: SectionDisplay { currentDisplay() }
     /// The value of the snapshot's member `empty`, which clients show while the table displays no rows.
     private(set) var empty: JSONText?
-    /// The ids of the sections that at least one binding names, in the order of the bindings.
+    /// The ids of the sections that the scope of at least one binding names, in the order of the bindings.
     let boundSections: [SectionID]
     /// The ids of the sections that a binding with the scope `allOtherSections` gives a header or footer by section id.
     let titledSections: Set<SectionID>
     /// The limits of the table's size and of a command's cost. By default only the templates' steps are limited.
     public var limits = TableLimits()
     let cells: CellDeclarations
-    /// The sources of the models, titles and cell counts that a Swift program keeps, such as Braid's `models: { … }`
-    /// closures.
+    /// The sources of what a Swift program keeps, for example models, titles and cell counts. Braid's `models: { … }`
+    /// closures are such sources.
     let providers: Confined<[any ModelProvider]>
     /// The kinds of values, such as the state, that any row, title or move policy of the table or the sections' order
     /// reads.
@@ -24,10 +24,9 @@ public struct Binder: Sendable {
     /// Whether at least one section's move policy is a condition on the target section. Such a condition can depend on
     /// the facts of other sections.
     let asksMovePolicy: Bool
-    /// The ids of the declared or named sections whose rows a template makes, instead of stored models.
+    /// The ids of the declared or named sections whose rows do not come from stored models.
     let derivedSections: [SectionID]
-    /// Whether sections are dynamic, and a template, instead of stored models, makes the rows of the sections that no
-    /// binding names.
+    /// Whether sections are dynamic, and the rows of the sections that no binding names do not come from stored models.
     let derivesOtherSections: Bool
     private let currentDisplay: @Sendable () -> SectionDisplay
     private let named: [SectionID: SectionBinding]
@@ -101,7 +100,7 @@ public struct Binder: Sendable {
         return binding
     }
 
-    /// Checks that a cell declares an event and that the event's parameters match the event's schema.
+    /// Checks that a cell's declaration allows an event and that the event's parameters match the declared schema.
     ///
     /// - Throws: ``Refusal`` with `eventUndeclared` or `eventInvalid`.
     func checkEvent(_ event: String, of cell: String, _ parameters: JSONText) throws(Refusal) {
@@ -121,12 +120,12 @@ public struct Binder: Sendable {
         }
     }
 
-    /// Checks a model against the section's model type, and returns the model with the row id that it contains.
+    /// Checks a model against the section's model type, and returns the model with the row id that it contains, if any.
     func identified(_ model: JSONText, in section: SectionID) throws(Refusal) -> (id: RowID?, model: JSONText) {
         (try requiredBinding(of: section).modelType.identify(model), model)
     }
 
-    /// Checks models against the section's model type, and returns each model with the row id that it contains.
+    /// Checks models against the section's model type, and returns each model with the row id that it contains, if any.
     ///
     /// - Parameter pointer: the pointer to the models in the document that contains them. The pointers of a model's
     ///   faults begin with it.
@@ -147,8 +146,8 @@ public struct Binder: Sendable {
     }
 
     /// Returns the models of a section that fit the section's model type, with their ids, and the faults of the other
-    /// models. If several models have the same id, only the first of them fits. Returns nothing if no binding binds the
-    /// section's cells.
+    /// models. If several models of that type have the same id, only the first of them fits. Returns nothing if no
+    /// binding binds the section's cells.
     ///
     /// The faults' pointers begin with the section's id and the model's index, as in the body of the command `models`.
     func fitting(_ models: some Sequence<JSONText>, in section: SectionID) -> (

@@ -217,7 +217,7 @@ struct CellBinding: Sendable {
     var source = RowSource.stored
     /// Computes the name of a row's cell, as a JSON string.
     var cell: Computed<RowInput>
-    /// Computes a row's view model from its model. `nil` if no view model is computed.
+    /// Computes a row's view model. `nil` if no view model is computed.
     var viewModel: Computed<RowInput>?
     /// Whether a displayed row contains its model. False for view-model bindings, whose stored models are the view
     /// models.

@@ -17,8 +17,8 @@ protocol ModelProvider: AnyObject {
     func rollBack()
 }
 
-/// The models that left their places in the table during one reading of all providers, by model id. Each Swift model is
-/// represented by a number in the table. An unchanged model that reappears at another place keeps its number.
+/// The models with ids that left their places in the table during one reading of all providers, by model id. Each Swift
+/// model is represented by a number in the table. If such a model reappears unchanged, it keeps its number.
 struct Departures {
     private var numbers: [RowID: JSONText] = [:]
     /// The models that left their places and whose id already has an entry in `numbers`. Several sections can contain

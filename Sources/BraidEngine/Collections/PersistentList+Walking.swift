@@ -44,7 +44,7 @@ extension PersistentList {
         }
 
         /// Moves the cursor past `count` elements of its chunk. `count` is at most the number of elements ahead in the
-        /// chunk. After the chunk's last element, the cursor enters the next chunk.
+        /// chunk. After the chunk's last element, the cursor enters the next chunk, if there is one.
         mutating func pass(_ count: Int) {
             offset += direction == .forward ? count : -count
             if ahead == 0 { leave(0) }

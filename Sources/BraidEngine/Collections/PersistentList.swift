@@ -1,6 +1,6 @@
 /// An ordered list whose copies share memory: a B+ tree of chunks of at most 64 elements.
 ///
-/// A copy costs O(1). Changing one element of a shared list copies the element's chunk and the nodes above the chunk.
+/// A copy costs O(1). Replacing one element of a shared list copies the element's chunk and the nodes above the chunk.
 /// The list before the change and the list after the change share all other chunks.
 ///
 /// - Complexity: O(log count) to read, insert, remove or replace the element at an index. Iteration is O(count).

@@ -38,8 +38,8 @@ extension Binder {
 }
 
 extension Snapshot {
-    /// Returns a row's model, or its view model if the row shows no model. Corresponds to DataSourceController's
-    /// `modelObject(at:)`.
+    /// Returns a row's model, or its view model if the row shows no model. JSON null if the row has neither.
+    /// Corresponds to DataSourceController's `modelObject(at:)`.
     ///
     /// - Parameter path: the row's index path in this snapshot.
     /// - Throws: ``Refusal`` with `sectionNotFound` or `rowNotFound`.

@@ -31,7 +31,8 @@ public final class DataSourceController {
 
     /// The object that this `DataSourceController` notifies of changes. The reference to the delegate is weak.
     public weak var delegate: (any DataSourceControllerDelegate)?
-    /// The table after the last notifying call, that is, a call with `notify` true that was not ignored.
+    /// The table after the last notifying call, that is, a call with `notify` true that was not ignored. Before the
+    /// first notifying call, the table as it was created.
     public private(set) var snapshot: Snapshot
     /// The update that the last notifying call published, that is, the last call with `notify` true that was not
     /// ignored. The update leads from the snapshot just before this call to the snapshot after this call. A view
@@ -128,7 +129,7 @@ extension DataSourceController {
 
 // Changes.
 extension DataSourceController {
-    /// Stores the model of a row that a call adds, and returns the number that represents the model in the engine's
+    /// Stores a model that a call gives for a row, and returns the number that represents the model in the engine's
     /// table.
     func number(for row: Any) -> JSONText { values.add(row) }
 

@@ -74,7 +74,7 @@ extension DescriptionReader {
     }
 
     /// Compiles the named templates to which a value refers. Adds a fault for each reference to a template that does
-    /// not exist. Returns whether every named template could be compiled.
+    /// not exist. Returns whether each of these templates could be compiled.
     mutating func requireTemplates(in value: JSONValue, at pointer: JSONPointer) -> Bool {
         var isComplete = true
         for (name, place) in JSONeCompiler.references(in: value) {

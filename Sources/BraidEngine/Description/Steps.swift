@@ -23,8 +23,8 @@ enum HandlerAction: Sendable {
     case reject(JSONeTemplate)
 }
 
-/// The stored row that a handler's action changes: named by its id, or by its section and index. An action without a
-/// target changes the handler's own row.
+/// The stored row that a handler's action changes: named by its id, or by its section and index. `nil` in place of a
+/// target means the handler's own row.
 enum ActionTarget: Sendable {
     case id(JSONeTemplate, section: JSONeTemplate?)
     case place(section: JSONeTemplate, row: JSONeTemplate)

@@ -51,7 +51,7 @@ public final class TableDescription: Sendable {
         }
     }
 
-    /// The faults of the description's own models that would prevent a session from opening, such as invalid or
+    /// The first faults of the description's own models that would prevent a session from opening, such as invalid or
     /// repeated ids.
     private var modelFaults: [Refusal.Fault] {
         var faults: [Refusal.Fault] = [], budget = FaultBudget()
@@ -125,7 +125,7 @@ public final class TableDescription: Sendable {
     }
 
     /// Returns the given models that fit this description: models of the description's sections that match the
-    /// section's model type. Of several models with the same id in a section, only the first fits.
+    /// section's model type. Of several such models with the same id in a section, only the first fits.
     ///
     /// A reset uses these models, because the session may have been bound to another version of its description since
     /// it was opened.

@@ -13,8 +13,8 @@ extension BatchUpdate {
 
     /// Computes the update for callers that know which rows without ids are the same rows in both snapshots.
     ///
-    /// - Parameter staying: returns the rows that stay in a section without ids, as ascending stretches of displayed
-    ///   rows. If `staying` returns `nil`, the section's rows are compared by their indexes.
+    /// - Parameter staying: returns the rows that stay in a section that is not diffable, as ascending stretches of
+    ///   displayed rows. If `staying` returns `nil`, the section's rows are compared by their indexes.
     init(
         from old: Snapshot, to new: Snapshot, touched: TouchedRows, staying: (SectionID) -> [MatchedStretch]?
     ) throws(Refusal) {

@@ -8,7 +8,7 @@ public struct BatchUpdate: Sendable {
     public var from: Int
     /// The revision of the table after the update.
     public var to: Int
-    /// The update's stages, to be applied one after the other. Empty if no row or section changed.
+    /// The update's stages, to be applied one after the other. Empty if no displayed row or section changed.
     public var stages: [Stage]
     /// The number of displayed rows in all sections after the update.
     public var totalRowCount: Int

@@ -90,8 +90,8 @@ struct RowComparison {
             // the changes fewer times.
             if changes.count == changes.capacity { changes.reserveCapacity(max(8, 4 * changes.count)) }
             changes.append(change)
-            // A section without row ids is reloaded as a whole if one of its rows needs a reload, so the comparison
-            // stops here. If an insert has shifted the rows, every further row would differ.
+            // A section compared by indexes is reloaded as a whole if one of its rows needs a reload, so the comparison
+            // stops here. If an insert has shifted the rows, most further rows would differ.
             if rule == .samePlace, change.needsReload { return false }
         }
         return true

@@ -2,10 +2,11 @@ extension BatchUpdate {
     /// Computes the update from one snapshot to another: as few row operations as the rows' ids allow, in the fewest
     /// stages.
     ///
-    /// Sections are matched by id. Then rows are matched by id across all sections that are in both snapshots. A row
-    /// that changed its section is one move if its id is unique. The rows of a deleted section are deleted with the
-    /// section, and the rows of an inserted section are inserted with it. Parts of row lists that both snapshots share
-    /// are only read to find repeated ids.
+    /// Sections are matched by id. Then the rows of diffable sections are matched by id across all sections that are in
+    /// both snapshots. The rows of other sections are compared by their indexes. A row that changed its section is one
+    /// move if its id is unique. The rows of a deleted section are deleted with the section, and the rows of an
+    /// inserted section are inserted with it. Parts of row lists that both snapshots share are only read to find
+    /// repeated ids.
     ///
     /// - Throws: ``Refusal`` with `duplicateRowID` if the comparison finds an id twice in a section. ``Refusal`` with
     ///   `badRequest` if two sections have the same id or a compared row of a diffable section has no id.
@@ -25,7 +26,7 @@ extension BatchUpdate {
     ///
     /// - Parameters:
     ///   - touched: notes of the rows that a command touched, or `nil` if nothing is known about what changed.
-    ///   - staying: returns the rows that stay in a section without ids, or `nil` if unknown.
+    ///   - staying: returns the rows that stay in a section that is not diffable, or `nil` if unknown.
     static func stages(
         from old: Snapshot, to new: Snapshot, touched: TouchedRows?,
         staying: (SectionID) -> [MatchedStretch]? = { _ in nil }

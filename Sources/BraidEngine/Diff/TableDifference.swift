@@ -98,7 +98,7 @@ struct TableDifference: ~Copyable {
     }
 
     /// Pairs up the sections that are in both snapshots. When the method returns, `comparesRows` is final, except for
-    /// sections without row ids, whose rows have to be compared first.
+    /// sections that are not diffable, whose rows may have to be compared first.
     mutating func compareFacts(_ old: Snapshot, _ new: Snapshot) {
         pairs.reserveCapacity(oldPlaces.count)
         var next = 0
@@ -140,9 +140,9 @@ struct TableDifference: ~Copyable {
         }
     }
 
-    /// Compares the rows of a section without row ids by their indexes. If the number of rows changed, the difference
-    /// inserts or deletes rows at the section's end. If a row needs a visual reload, the whole section is reloaded
-    /// instead.
+    /// Compares the rows of a section that is not diffable by their indexes. If the number of rows changed, the
+    /// difference inserts or deletes rows at the section's end. If a row needs a visual reload, the whole section is
+    /// reloaded instead.
     mutating func compareByPlace(_ position: Int, _ old: Snapshot, _ new: Snapshot) {
         let pair = pairs[position]
         let comparison = RowComparison(

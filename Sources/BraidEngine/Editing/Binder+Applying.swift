@@ -69,7 +69,8 @@ extension Binder {
     ///   - ids: the source of the ids that `uuid()` makes. To execute the command again with the same result, use an
     ///     equal source.
     ///   - strict: whether a data source call that would be ignored is refused with `rowNotFound` or `sectionNotFound`.
-    /// - Throws: ``Refusal`` with the reason why the command is not allowed.
+    /// - Throws: ``Refusal`` with the reason why the command cannot be applied. Also the errors that a Swift program's
+    ///   closures throw.
     /// - Complexity: O(sections), and the cost of rendering and comparing the touched rows. A command that publishes
     ///   earlier changes also compares the rows of those changes.
     public func applying(

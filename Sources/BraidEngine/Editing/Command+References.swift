@@ -23,7 +23,8 @@ extension Command {
         }
     }
 
-    /// Returns the JSON form of this command: `original`, but with this command's row and section references.
+    /// Returns the JSON form of this command: `original`, but with this command's row and section references. For a
+    /// transaction or a report of displayed rows, returns `original` unchanged.
     ///
     /// The journal stores the result for a command that was rebased, so that the journal contains the command that was
     /// executed.

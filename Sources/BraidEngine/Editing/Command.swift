@@ -25,7 +25,7 @@ public indirect enum Command: Sendable {
     /// Deletes a row. The editing policy must give the row the style `delete`.
     case delete(RowReference)
     /// Inserts a new row before the named row. With a `nil` model, the template `insert.template` of the section's
-    /// binding creates the model.
+    /// binding creates the model. If a Swift program keeps the models, its insert handler creates the model.
     ///
     /// To append a row, the reference may name the section's row count as the row's index. Appending requires an
     /// editing policy that allows inserts for every row.

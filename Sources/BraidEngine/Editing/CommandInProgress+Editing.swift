@@ -171,8 +171,8 @@ extension CommandInProgress {
         return binding
     }
 
-    /// Checks a model against the section's model type, and returns it with its row id. `pointer` is the model's
-    /// position in the request, for the faults.
+    /// Checks a model against the section's model type, and returns it with its row id, if any. `pointer` is the
+    /// model's position in the request, for the faults.
     func identified(_ model: JSONText, in section: SectionID, at pointer: JSONPointer) throws(Refusal) -> (
         id: RowID?, model: JSONText
     ) {

@@ -192,6 +192,6 @@ final class RowSearch {
         return index
     }
 
-    /// Discards all results of earlier searches, because the command has changed which rows are displayed.
+    /// Discards all results of earlier searches, because the command may have changed which rows are displayed.
     func reset() { (looks, index, stored) = (0, nil, [:]) }
 }

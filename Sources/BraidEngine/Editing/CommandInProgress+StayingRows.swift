@@ -1,14 +1,14 @@
-// Finds the rows without ids that represent the same stored row before and after a command.
+// Finds, in a section that is not diffable, the rows that represent the same stored row before and after a command.
 extension CommandInProgress {
-    /// Returns the rows of a section without row ids that represent the same stored row before and after the command,
-    /// and keep their order. The result is a list of ranges of displayed rows.
+    /// For a section that is not diffable, returns the rows that represent the same stored row before and after the
+    /// command, and keep their order. The result is a list of ranges of displayed rows.
     ///
     /// Earlier unpublished changes count as changes of single rows, even if an earlier command replaced all rows. The
     /// section's update therefore depends only on the two tables and the command, and is the same after a restart and
     /// on every server.
     ///
-    /// - Returns: the ranges, or `nil` if it is not known what happened to single rows. This is so if the command
-    ///   replaced all models or the bindings, or if another change rendered the rows again.
+    /// - Returns: the ranges, or `nil` if it is not known what happened to single rows. This is so, for example, if the
+    ///   command replaced all models or the bindings, or if another change rendered the rows again.
     func stayingRows(in section: SectionID) -> [MatchedStretch]? {
         guard !isRebinding, !editor.refilledSections.contains(section),
             unpublished != nil || editor.editedSections.contains(section)

@@ -24,8 +24,8 @@ struct CommandInProgress {
     let unpublished: Unpublished?
     /// The published table, which clients see. `nil` if clients see the stored table.
     let seen: SeenTable?
-    /// Whether the command publishes the stored table to clients. Data source calls with `notify` false and ignored
-    /// commands do not publish the table.
+    /// Whether the command publishes the stored table to clients. Data source calls with `notify` false, except
+    /// `registerCell`, and ignored commands do not publish the table.
     var publishes = false
     var isTransaction = false
     /// Whether a data source call that would be ignored is refused instead.
@@ -99,7 +99,7 @@ struct CommandInProgress {
         return ignored
     }
 
-    /// Reads again the models that a Swift program keeps, because the program's handlers may have changed them.
+    /// Reads what a Swift program keeps, such as its models. The program may have changed it since the last reading.
     ///
     /// - Parameter isEdit: whether the command only inserted, deleted or moved one row.
     mutating func readProvided(isEdit: Bool = false) throws {
@@ -133,7 +133,8 @@ struct CommandInProgress {
         editor.arrangeSections(sections)
     }
 
-    /// Renders the changed parts of the snapshot again, if the table has changed or if rows or titles read the time.
+    /// Renders the changed parts of the snapshot again, if the table has changed or if what is displayed can depend on
+    /// the time.
     mutating func show() throws {
         let step = editor.takeStep()
         // Rows and titles that read the time are rendered again for every revision. A server that loads the session
@@ -149,7 +150,7 @@ struct CommandInProgress {
             after: .init(table: shownTable, snapshot: shown, step: step), remade: &remade, evaluation)
         for (id, rowCount) in remade {
             editor.noteWhole(id)
-            // The section's derived rows were made again, because a value that they read has changed. As after a
+            // The section's derived rows were made again, because a value that they read may have changed. As after a
             // replacement of models, `onPrefetch` can run again if the section now has fewer rows than at its last run.
             if binder.binding(of: id)?.cells.source.isStored == false { try editor.noteFilled(id, rows: rowCount) }
         }

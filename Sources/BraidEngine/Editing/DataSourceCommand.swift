@@ -70,7 +70,7 @@ public enum DataSourceCommand: Sendable {
     /// ignored, or refused if the request is strict. Otherwise, each reference to a missing row is skipped.
     case updateRows([(at: RowReference, model: JSONText)])
     /// Removes a row. If the row does not exist or is hidden, the call is ignored, or refused if the request is strict.
-    /// If the section becomes empty, the section is removed, unless it is declared.
+    /// If the section then has no stored rows, the section is removed, unless it is declared.
     case removeRow(at: RowReference)
     /// Inserts a section before the displayed section at an index. If the index is `nil` or out of bounds, appends the
     /// section.

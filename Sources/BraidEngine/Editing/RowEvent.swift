@@ -8,7 +8,7 @@ public struct RowEvent: Sendable {
         case cellEvent(name: String, parameters: JSONText)
     }
 
-    /// The row's index path in the displayed table before the event's handler ran.
+    /// The row's index path in the stored table's snapshot before the event's handler ran.
     public var at: RowPath
     /// The displayed row as it was before the event's handler ran.
     public var row: Row

@@ -25,8 +25,8 @@ public struct RowHistory: Sendable {
 
     /// Creates a history from the journal.
     ///
-    /// The initializer, and ``rebased(_:)`` for the call `updateRows`, throw `commandTimeout` if the command takes
-    /// longer than `limits` allow. The time counts from the start of the initializer.
+    /// The initializer and ``rebased(_:)`` throw `commandTimeout` if the command takes longer than `limits` allow. The
+    /// time counts from the start of the initializer.
     ///
     /// - Parameters:
     ///   - updates: the updates since the earlier revision, in order. Each update comes with the rows that it hid
@@ -63,7 +63,8 @@ public struct RowHistory: Sendable {
     /// now.
     ///
     /// - Parameter command: a command whose index paths refer to the earlier revision.
-    /// - Returns: the rebased command and, if the command names one row, the row's current index path.
+    /// - Returns: the rebased command and, if the command names one row or place, the current index path of that row or
+    ///   place.
     /// - Throws: ``Refusal`` with `rowNotFound` or `sectionNotFound` if the table had no such row, place or section at
     ///   the earlier revision. ``Refusal`` with `rowGone` if the row, the section or the target of a move cannot be
     ///   found any more. ``Refusal`` with `ambiguousRow` if several displayed sections have a row with the id.

@@ -8,8 +8,8 @@ public final class Unpublished: Sendable {
     public let published: TableModel
     /// The snapshot of the stored table, which a later command publishes.
     public let snapshot: Snapshot
-    /// The rows that the unpublished commands touched. Only these rows can differ between the published table and the
-    /// stored table.
+    /// The rows that the unpublished commands may have touched. Only these rows can differ between the published table
+    /// and the stored table.
     let touched: TouchedRows
 
     init(published: TableModel, snapshot: Snapshot, touched: TouchedRows) {
