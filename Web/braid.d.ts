@@ -317,8 +317,8 @@ export interface WatchedFiles {
   /** Whether the server watches any files of table descriptions. */
   watching: boolean;
   /**
-   * The state of each watched file. A fault normally has the form `file:line:column: pointer: message`. `behind` lists the
-   * sessions that keep an earlier version of the description, and why.
+   * The state of each watched file. A fault normally has the form `file:line:column: pointer: message`. `behind` lists
+   * the sessions that keep an earlier version of the description, and why.
    */
   files: { file: string; table?: string; version?: number; faults: string[]; behind: { session: string; detail: string }[] }[];
 }

@@ -1010,8 +1010,9 @@ export class Subscription {
   }
 
   /**
-   * Returns the window that the snapshot shows, with its current anchor, if any. If a window around a row has no anchor,
-   * because the server found no row with an id, the returned window begins with the first row that the snapshot shows.
+   * Returns the window that the snapshot shows, with its current anchor, if any. If a window around a row has no
+   * anchor, because the server found no row with an id, the returned window begins with the first row that the snapshot
+   * shows.
    */
   #withAnchor(window) {
     const { offset, anchor } = this.snapshot.window;

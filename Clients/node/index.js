@@ -156,7 +156,9 @@ export class BraidServer {
     return fork;
   }
 
-  /** Resets the server to its state after the start: tables, sessions, tokens, faults, recorded requests and the clock. */
+  /**
+   * Resets the server to its state after the start: tables, sessions, tokens, faults, recorded requests and the clock.
+   */
   reset() {
     return send(this.client, "POST", "reset");
   }

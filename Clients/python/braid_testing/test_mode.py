@@ -52,8 +52,8 @@ class RequestMatch(Match, total=False):
 
 
 class Entry(TypedDict):
-    """A request that the server received, and its answer. If the server closed the connection because of a fault, the
-    request has no answer.
+    """A request that the server received, and its answer. If a fault closed the connection before the server handled
+    the request, there is no answer.
     """
 
     id: str
