@@ -574,7 +574,7 @@ export declare class Session {
   }>;
   /** Returns the whole journal as lines of JSON, for `braid-server replay`. */
   journalFile(options?: SendOptions): Promise<string>;
-  /** Returns the stored model of the row at an index path. */
+  /** Returns the stored model of the row at an index path. If the row has no model, returns its view model or null. */
   model(at: IndexPath, options?: SendOptions): Promise<JSONValue>;
   /** Returns the stored model of the row with an id. `section` is the section's id. */
   row(section: string, id: string | number, options?: SendOptions): Promise<JSONValue>;

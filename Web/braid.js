@@ -790,7 +790,7 @@ export class Session {
     return this.#get("/journal", {}, options, { Accept: "application/x-ndjson" });
   }
 
-  /** Returns the stored model of the row at an index path. */
+  /** Returns the stored model of the row at an index path. If the row has no model, returns its view model or null. */
   async model([section, row], options) {
     return (await this.#get(path`/rows/${section}/${row}`, {}, options)).model;
   }
