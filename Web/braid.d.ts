@@ -45,7 +45,7 @@ export interface Section {
    * sections whose rows are stored and have the same model type.
    */
   movesTo?: "anySection" | string[];
-  /** `false` if some rows of the section have no id. */
+  /** `false` if some rows of the section have no id, or if the models of its model type have no ids. */
   diffable?: false;
   rows: Row[];
 }
@@ -220,7 +220,7 @@ export declare class Problem extends Error {
   readonly requestId?: string;
   /** The number of the refused line of an `observe` body, from 1. */
   readonly line?: number;
-  /** The faults of the request's body. Empty for problems of another kind. */
+  /** The faults of the request's body. Empty if the answer lists none. */
   readonly errors: Fault[];
   /** The pointer of the first element of `errors`. */
   readonly pointer?: string;
@@ -317,8 +317,8 @@ export interface WatchedFiles {
   /** Whether the server watches any files of table descriptions. */
   watching: boolean;
   /**
-   * The state of each watched file. A fault has the form `file:line:column: pointer: message`. `behind` lists the
-   * sessions that keep an earlier version of the description, and why.
+   * The state of each watched file. A fault normally has the form `file:line:column: pointer: message`. `behind` lists
+   * the sessions that keep an earlier version of the description, and why.
    */
   files: { file: string; table?: string; version?: number; faults: string[]; behind: { session: string; detail: string }[] }[];
 }
@@ -497,7 +497,7 @@ interface Commands<Result> {
   patchState(patch: { [name: string]: JSONValue }, options?: CommandOptions): Result;
   /** Applies all of the commands as one revision. If a command fails, the server applies none of them. */
   transaction(commands: object[], options?: StrictOptions): Result;
-  /** Resets the session to the models, titles, displayed sections and state that it was opened with. */
+  /** Resets the session to the models, titles, displayed sections, state and cells that it was opened with. */
   reset(options?: CommandOptions): Result;
   /**
    * Binds the session to another version of its table description, or to another description of the same name.
@@ -574,7 +574,7 @@ export declare class Session {
   }>;
   /** Returns the whole journal as lines of JSON, for `braid-server replay`. */
   journalFile(options?: SendOptions): Promise<string>;
-  /** Returns the stored model of the row at an index path. */
+  /** Returns the stored model of the row at an index path. If the row has no model, returns its view model or null. */
   model(at: IndexPath, options?: SendOptions): Promise<JSONValue>;
   /** Returns the stored model of the row with an id. `section` is the section's id. */
   row(section: string, id: string | number, options?: SendOptions): Promise<JSONValue>;
@@ -582,7 +582,7 @@ export declare class Session {
   sectionData(section: number, options?: SendOptions): Promise<{ header: JSONValue; footer: JSONValue }>;
   /** Ends the session. */
   delete(options?: SendOptions): Promise<void>;
-  /** Follows the session's changes until the session ends or `close()` is called. */
+  /** Follows the session's changes until `close()` is called or the subscription ends (`onEnd`). */
   subscribe(options?: SubscribeOptions): Subscription;
 }
 
@@ -618,24 +618,24 @@ export interface SubscribeOptions {
   /** The number of rows that `show` requests before and after the visible rows: 50 by default. */
   overscan?: number;
   /**
-   * Called with the first snapshot. Also called with each later snapshot that the server sends in place of updates.
-   * Show the snapshot without animation.
+   * Called with each snapshot that the server sends, at first or in place of updates. Show the snapshot without
+   * animation.
    */
   onSnapshot?: (snapshot: Snapshot, previous: Snapshot | undefined) => void;
   /** Called with each update. `snapshot` is `previous` with the update applied. */
   onUpdate?: (update: Update, snapshot: Snapshot, previous: Snapshot) => void;
   /**
-   * Called with each cell event, if the client has a controller's token. The call comes before the update that the event
+   * Called with each cell event, if the client is a controller. The call comes before the update that the event
    * caused. If the connection was lost between the event and its update, the event comes again.
    */
   onCellEvent?: (event: CellEvent) => void;
   /**
-   * Called with each tap, if the client has a controller's token. A tap comes before the update that the tap caused,
+   * Called with each tap, if the client is a controller. A tap comes before the update that the tap caused,
    * and may come again, as described for `onCellEvent`.
    */
   onTap?: (tap: Tap) => void;
   /**
-   * Called with each emitted event, if the client has a controller's token. An emitted event comes before the update of
+   * Called with each emitted event, if the client is a controller. An emitted event comes before the update of
    * its command, and may come again, as described for `onCellEvent`.
    */
   onEmitted?: (event: EmittedEvent) => void;
@@ -659,11 +659,11 @@ export interface SubscribeOptions {
 export declare class Subscription {
   private constructor();
   readonly status: SubscriptionStatus;
-  /** The session's snapshot, kept up to date. `undefined` until the first snapshot has arrived. */
+  /** The session's snapshot, kept up to date. Without `from`, `undefined` until a snapshot has arrived. */
   readonly snapshot?: Snapshot;
   /** The revision of `snapshot`. */
   readonly revision?: number;
-  /** The window that the subscription follows, with its current anchor. `undefined` for the whole table. */
+  /** The window that the subscription follows, with its current anchor, if any. `undefined` for the whole table. */
   readonly window?: TableWindow;
   /**
    * Follows another window from now on. An update changes the snapshot of the old window into the snapshot of the new

@@ -502,8 +502,8 @@ export class BraidClient {
 
   /**
    * Sends a request and returns the answer's JSON, the answer's text if the request's `Accept` asks for text, or
-   * `undefined` if the answer has no body. The client sends the request again, with the same idempotency key, if the
-   * connection failed or the server was overloaded. Because of the key, the server does not apply the command twice.
+   * `undefined` if the answer has no body. The client sends the request again, with the same idempotency key if any, if
+   * the connection failed or the server was overloaded. Because of the key, the server does not apply a command twice.
    * The client does not repeat a request with `isRepeatable: false` if the server may have handled the request.
    *
    * The client sends the commands of one session in the order of the calls. It sends a command only after the earlier
@@ -790,7 +790,7 @@ export class Session {
     return this.#get("/journal", {}, options, { Accept: "application/x-ndjson" });
   }
 
-  /** Returns the stored model of the row at an index path. */
+  /** Returns the stored model of the row at an index path. If the row has no model, returns its view model or null. */
   async model([section, row], options) {
     return (await this.#get(path`/rows/${section}/${row}`, {}, options)).model;
   }
@@ -860,7 +860,7 @@ export class Subscription {
    * connects again), "paused", "ended" or "closed".
    */
   status = "connecting";
-  /** The session's snapshot after the last received event. `undefined` until the first snapshot has arrived. */
+  /** The session's snapshot after the last received event. Without `from`, `undefined` until a snapshot has arrived. */
   snapshot;
 
   /**
@@ -907,7 +907,7 @@ export class Subscription {
     this.#start();
   }
 
-  /** The window that the subscription follows, with its current anchor. `undefined` for the whole table. */
+  /** The window that the subscription follows, with its current anchor, if any. `undefined` for the whole table. */
   get window() {
     return this.#window;
   }
@@ -964,8 +964,8 @@ export class Subscription {
   }
 
   /**
-   * Follows the session until the session ends or `signal` is aborted. After each lost connection, this method connects
-   * again.
+   * Follows the session until the session ends, the server refuses this for good, or `signal` is aborted. After each
+   * lost connection, this method connects again.
    */
   async #run(signal) {
     let failures = 0;
@@ -1010,8 +1010,9 @@ export class Subscription {
   }
 
   /**
-   * Returns the window that the snapshot shows, with its current anchor. If the snapshot names no anchor, because the
-   * server found no row with an id for it, the returned window begins with the first row that the snapshot shows.
+   * Returns the window that the snapshot shows, with its current anchor, if any. If a window around a row has no
+   * anchor, because the server found no row with an id, the returned window begins with the first row that the snapshot
+   * shows.
    */
   #withAnchor(window) {
     const { offset, anchor } = this.snapshot.window;
@@ -1035,8 +1036,8 @@ export class Subscription {
     const link = linked(signal);
     let heard = Date.now();
     let watchdog;
-    // The server sends a comment every 15 seconds. A connection on which no data arrives for the time `silence` is
-    // therefore dead.
+    // The server sends a comment every 15 seconds. A connection on which no data arrives for the time `silence`
+    // therefore counts as dead.
     const watch = () => {
       const left = this.#silence - (Date.now() - heard);
       if (left <= 0) link.abort(new Error("silence"));

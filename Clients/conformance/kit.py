@@ -85,7 +85,7 @@ class Server:
         self.url = url.rstrip("/") if url else self._start(binary)
 
     def _start(self, binary):
-        # The server refuses to start if an environment variable `BRAID_…` is not one of its settings.
+        # The server may refuse to start if an environment variable `BRAID_…` is not one of its settings.
         environment = {name: value for name, value in os.environ.items() if not name.startswith("BRAID_")}
         command = [str(binary), "serve", "--test-mode", "--database", ":memory:", "--port", "0", "--exit-with-stdin"]
         self.process = subprocess.Popen(

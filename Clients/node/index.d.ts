@@ -49,7 +49,9 @@ export declare class BraidServer {
    * fork ends when the `test` ends.
    */
   fork(session: string, options?: { revision?: number; id?: string; test?: Test }): Promise<Session>;
-  /** Resets the server to its fixtures: tables, sessions, tokens, faults, recorded requests and the clock. */
+  /**
+   * Resets the server to its state after the start: tables, sessions, tokens, faults, recorded requests and the clock.
+   */
   reset(): Promise<void>;
   /** Ends the server, if `start`, `run` or `find` started it. */
   stop(): Promise<void>;
@@ -160,7 +162,10 @@ export interface RequestMatch extends Match {
   fault?: string;
 }
 
-/** A request that the server received, and its answer. Without `answer` if a fault closed the connection first. */
+/**
+ * A request that the server received, and its answer. Without `answer` if a fault closed the connection before the
+ * server handled the request.
+ */
 export interface Entry {
   id: string;
   time: string;
@@ -207,8 +212,8 @@ export declare class Clock {
   private constructor();
   now(): Promise<Date>;
   /**
-   * Sets the server's clock. From `time`, the clock follows real time, or with `--deterministic`, advances by 1 ms with
-   * each command, also with one that changes nothing.
+   * Sets the server's clock. From `time`, the clock follows real time. With `--deterministic`, it instead advances in
+   * steps of 1 ms, for example with a command.
    */
   set(time: Date): Promise<Date>;
   advance(milliseconds: number): Promise<Date>;

@@ -156,7 +156,9 @@ export class BraidServer {
     return fork;
   }
 
-  /** Resets the server to its fixtures: tables, sessions, tokens, faults, recorded requests and the clock. */
+  /**
+   * Resets the server to its state after the start: tables, sessions, tokens, faults, recorded requests and the clock.
+   */
   reset() {
     return send(this.client, "POST", "reset");
   }
@@ -305,8 +307,8 @@ class Clock {
   }
 
   /**
-   * Sets the server's clock. From `time`, a `Date`, the clock follows real time, or with `--deterministic`, advances by
-   * 1 ms with each command, also with one that changes nothing.
+   * Sets the server's clock. From `time`, a `Date`, the clock follows real time. With `--deterministic`, it instead
+   * advances in steps of 1 ms, for example with a command.
    */
   async set(time) {
     return new Date((await send(this.#client, "PUT", "clock", { time: time.toISOString() })).time);

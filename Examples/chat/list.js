@@ -56,7 +56,7 @@ export class WindowList {
     return [this.#indexAt(scrollTop), this.#indexAt(scrollTop + clientHeight)];
   }
 
-  /** Shows the snapshot of a window. The visible rows stay where they are on the screen. */
+  /** Shows the snapshot of a window. The visible rows that it contains stay where they are on the screen. */
   show({ sections, totalRowCount, window }) {
     // If the person has not scrolled since the last `show`, this method uses the rows' old places again. So the
     // rounding errors of several updates do not add up: browsers round the scroll position to whole pixels.

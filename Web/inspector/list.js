@@ -87,7 +87,7 @@ export class List {
 
   /**
    * Shows `frame`, a snapshot with a key for each row, and flashes the rows whose keys `reloaded` contains. The items
-   * at the upper edge of the visible part stay where they are.
+   * at the upper edge of the visible part normally stay where they are.
    */
   show(frame, { animated = true, reloaded = new Set() } = {}) {
     const focused = this.content.contains(document.activeElement) ? document.activeElement : null;

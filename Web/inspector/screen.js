@@ -198,8 +198,8 @@ export class Screen {
 
   /**
    * Sends a command. Resolves to true if the server accepted the command, and to the problem's kind if the server
-   * refused it. Resolves to null if the server did not answer and the person gave up. A refusal whose kind is
-   * `quiet` is not shown. `failed` and `signal` are the options of `untilAnswered`.
+   * refused it. Resolves to null if there was no answer. A refusal whose kind is `quiet` is not shown. `failed` and
+   * `signal` are the options of `untilAnswered`.
    */
   async perform(kind, body, { base, quiet, dryRun, failed, signal } = {}) {
     const request = this.#server.command(this.id, kind, body, { base, dryRun });

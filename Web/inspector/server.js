@@ -32,8 +32,8 @@ export const commands = {
 };
 
 /**
- * The server that served this page, with the person's token. This object records the requests that the page sends with
- * `perform`.
+ * The server that served this page, with the person's token if any. This object records the requests that the page
+ * sends with `perform`.
  */
 export class Server {
   /** The last 100 recorded requests, as `{request, error?, took}`, the newest first. `took` is in milliseconds. */
@@ -61,7 +61,7 @@ export class Server {
     }
   }
 
-  /** The request of a command, with a new `Idempotency-Key`. */
+  /** The request of a command, with a new `Idempotency-Key` unless it is a dry run. */
   command = (id, kind, body, options) => commands[kind].request(this.client.session(id).request, body, options);
 
   /** The request as a curl command, without its `Idempotency-Key`: each run of the command is to be a new request. */

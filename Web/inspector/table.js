@@ -127,8 +127,9 @@ export class Table {
   }
 
   /**
-   * A reference to a row, and the base that the reference needs. A unique id needs no base. Otherwise the reference
-   * contains the row's index in its section, and the base is the displayed revision.
+   * A reference to a row, and the base that the reference needs. A unique id, or in a window any id with its section,
+   * needs no base. Otherwise the reference contains the row's index in its section, and the base is the displayed
+   * revision.
    */
   reference([s, r]) {
     const { sections, revision, window } = this.frame.snapshot;

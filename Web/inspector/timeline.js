@@ -43,7 +43,10 @@ export class Timeline {
     return this.position === null;
   }
 
-  /** Adds a snapshot that does not follow from an update: the first snapshot, or the snapshot after missed updates. */
+  /**
+   * Adds a snapshot that does not follow from an update, such as the first snapshot or the snapshot after missed
+   * updates. A snapshot of the last moment's revision adds no moment.
+   */
   start(snapshot) {
     const last = this.last;
     if (last && last.frame.snapshot.epoch === snapshot.epoch && last.revision === snapshot.revision) {

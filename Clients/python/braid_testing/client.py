@@ -116,7 +116,7 @@ class BraidClient:
         return found
 
     def put_table(self, name: str, description: Mapping[str, Any]) -> dict[str, Any]:
-        """Registers a table description, as a new version if the name is already registered."""
+        """Registers a table description. A changed description becomes a new version."""
         answer: dict[str, Any] = self.send("PUT", f"/v1/tables/{quoted(name)}", description)
         return answer
 

@@ -162,8 +162,8 @@ class Subscription:
                 if not re.match(r"text/event-stream\s*(;|$)", response.headers.get("Content-Type", ""), re.I):
                     raise ConnectionLost("The answer is not a stream of events.")
                 parser = EventParser()
-                # The server sends a comment every 15 seconds, so a connection without any data is dead, and reading
-                # times out.
+                # The server sends a comment every 15 seconds, so a connection without any data counts as dead, and
+                # reading times out.
                 while piece := response.read1(1 << 16):
                     for kind, data, id in parser.events(piece):
                         if self._closed.is_set():

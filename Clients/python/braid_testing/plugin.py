@@ -63,10 +63,10 @@ def braid_server(pytestconfig: pytest.Config, braid_fixtures: pathlib.Path) -> I
 
 @pytest.fixture
 def braid_session(request: pytest.FixtureRequest, braid_server: Server) -> Iterator[Session]:
-    """A fork for one test: a copy of a session of the fixtures.
+    """A fork for one test: a copy of a session of the server.
 
-    The marker `braid_session("party")` or the setting `braid_session` names the session to copy. If the fixtures
-    contain only one session, neither is needed.
+    The marker `braid_session("party")` or the setting `braid_session` names the session to copy. If the server
+    has only one session, neither is needed.
     """
     marker = request.node.get_closest_marker("braid_session")
     name = marker.args[0] if marker else request.config.getini("braid_session")

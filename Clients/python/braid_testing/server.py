@@ -123,7 +123,9 @@ class Server:
         return self.client.session(id)
 
     def reset(self) -> None:
-        """Resets the server to its fixtures: tables, sessions, tokens, faults, recorded requests and the clock."""
+        """Resets the server to its state after the start: tables, sessions, tokens, faults, recorded requests and the
+        clock.
+        """
         self.client.send("POST", "/v1/test/reset", is_repeatable=True)
 
     def stop(self) -> None:

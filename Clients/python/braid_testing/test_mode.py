@@ -52,8 +52,8 @@ class RequestMatch(Match, total=False):
 
 
 class Entry(TypedDict):
-    """A request that the server received, and its answer. If the server closed the connection because of a fault, the
-    request has no answer.
+    """A request that the server received, and its answer. If a fault closed the connection before the server handled
+    the request, there is no answer.
     """
 
     id: str
@@ -131,8 +131,8 @@ class Clock:
         return _time(self._client.send("GET", "/v1/test/clock"))
 
     def set(self, time: datetime) -> datetime:
-        """Sets the server's clock. `time` needs a time zone. From `time`, the clock follows real time, or with
-        `--deterministic`, advances by 1 ms with each command, also with one that changes nothing.
+        """Sets the server's clock. `time` needs a time zone. From `time`, the clock follows real time. With
+        `--deterministic`, it instead advances in steps of 1 ms, for example with a command.
         """
         if time.tzinfo is None:
             raise ValueError("The time has no time zone.")

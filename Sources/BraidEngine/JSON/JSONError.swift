@@ -16,7 +16,8 @@ public struct JSONError: Error, Sendable, Equatable {
     /// What is wrong with the text, as a clause without a full stop.
     public var message: String
     /// The JSON pointer to the value that the parser was reading or had just read. If the parser was reading a member's
-    /// name, the pointer leads to the object. `nil` if unknown.
+    /// name, the pointer leads to the object. For a name that an object contains twice, the pointer leads to the
+    /// member. `nil` if unknown.
     public var pointer: JSONPointer?
 
     /// Creates an error from its parts. The parser creates its errors itself; a program rarely needs this initialiser.

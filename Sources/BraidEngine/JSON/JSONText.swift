@@ -1,4 +1,4 @@
-/// One valid JSON value as compact text: the client's bytes without the white space between tokens.
+/// One valid JSON value as compact text: bytes without white space between tokens.
 ///
 /// A text is a slice of a shared buffer. A copy costs O(1), and the elements of a large body share its bytes (see
 /// ``detached``). Equality and hash compare bytes: `1.0` and `1.00` differ, and so do `"A"` and `"\u0041"`.

@@ -3,7 +3,7 @@ import Synchronization
 /// A source of the ids that `uuid()` makes in templates.
 ///
 /// A command that is executed again must make the same ids. The source for such a command therefore derives each id
-/// from the command, and from the number of ids that the command has made before.
+/// from values such as the command's revision, and from the number of ids that the command has made before.
 public final class IDSource: Sendable {
     private let count = Mutex(0)
     private let make: @Sendable (Int) -> String

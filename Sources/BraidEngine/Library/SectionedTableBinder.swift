@@ -287,7 +287,7 @@ public final class SectionedTableBinder<Section: TableSection> {
     /// chains.
     ///
     /// - Parameter path: the row's index path in ``snapshot``.
-    /// - Returns: the update to what the handlers changed.
+    /// - Returns: the update.
     @discardableResult
     public func tap(at path: RowPath) throws -> BatchUpdate { try apply(.tap(RowReference(path))) }
 
@@ -297,7 +297,7 @@ public final class SectionedTableBinder<Section: TableSection> {
     /// - Parameters:
     ///   - event: the event.
     ///   - path: the row's index path in ``snapshot``.
-    /// - Returns: the update to what the handlers changed.
+    /// - Returns: the update.
     /// - Throws: ``Refusal`` with `eventUndeclared` if the row's cell does not emit events of this type.
     @discardableResult
     public func emit<Event: Sendable>(_ event: Event, at path: RowPath) throws -> BatchUpdate {
@@ -316,7 +316,7 @@ public final class SectionedTableBinder<Section: TableSection> {
     /// Reports which rows are on the screen. Rows near a section's end make `prefetch` handlers run.
     ///
     /// - Parameter paths: the rows' index paths in ``snapshot``.
-    /// - Returns: the update to what the handlers changed.
+    /// - Returns: the update.
     @discardableResult
     public func willDisplay(_ paths: [RowPath]) throws -> BatchUpdate {
         try apply(.displayedRows(paths.map { RowReference($0) }))

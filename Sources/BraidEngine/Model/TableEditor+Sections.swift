@@ -79,7 +79,7 @@ extension TableEditor {
         if let prefetched = table[id]?.facts.prefetched, rows < prefetched { try setPrefetched(nil, of: id) }
     }
 
-    /// Sets which sections are displayed, and in which order. With `nil`, the description decides again.
+    /// Sets which sections are displayed, and in which order. With `nil`, the earlier choice no longer applies.
     mutating func setDisplayedSections(_ ids: [SectionID]?) {
         guard table.displayedSections != ids else { return }
         table.displayedSections = ids

@@ -9,7 +9,7 @@ public struct TableModel: Sendable {
     private(set) var locator = RowLocator()
     private var positions: [SectionID: Int] = [:]
     /// The ids of the sections that a program or a command chose to display, in display order. `nil` if there was no
-    /// choice, so that the description decides.
+    /// choice.
     public internal(set) var displayedSections: [SectionID]?
     /// The session's state, a JSON object.
     public internal(set) var state: JSONText

@@ -60,9 +60,10 @@ public struct WindowSource: Sendable {
     }
 
     /// Returns the window `old`, which was cut at an earlier revision, at this revision. Use this method if the updates
-    /// between the two revisions are not known. The window keeps its anchor if the anchor's section still displays a
-    /// row with the anchor's id. Otherwise the row that is now at the old anchor's index becomes the anchor, or the
-    /// last row if the index is too high. If the chosen row has no id, the first row becomes the anchor.
+    /// between the two revisions are not known. A window with a fixed offset keeps its offset. A window with an anchor
+    /// keeps it if the anchor's section still displays a row with the anchor's id. Otherwise the row that is now at the
+    /// old anchor's index becomes the anchor, or the last row if the index is too high. If the chosen row has no id,
+    /// the first row becomes the anchor if it has an id.
     public func cut(following old: WindowedSnapshot, index: (TableWindow.Anchor) -> Int? = { _ in nil })
         -> WindowedSnapshot
     {
@@ -76,7 +77,7 @@ public struct WindowSource: Sendable {
     }
 
     /// Cuts a window out of the snapshot. `path` is the index path of the window's anchor. If the window needs an
-    /// anchor, and `path` is `nil` or its row has no id, the first row becomes the anchor.
+    /// anchor, and `path` is `nil` or its row has no id, the first row becomes the anchor if it has an id.
     ///
     /// - Parameter old: the same window at an earlier revision. The result shares the lists of unchanged rows with
     ///   `old`.

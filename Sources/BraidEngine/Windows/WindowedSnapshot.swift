@@ -22,16 +22,17 @@ public struct WindowedSnapshot: Sendable {
     /// Returns the window at the next revision.
     ///
     /// A window with a fixed offset keeps its offset. A window with an anchor stays with its anchor. If the anchor was
-    /// deleted or moved out of the window's section, the nearest remaining row with an id becomes the new anchor. If
-    /// two remaining rows are at the same distance, the later one becomes the anchor. If no such row remains within
-    /// 1,000 rows of the old anchor, the row that is now at the old anchor's index becomes the anchor. If that index is
-    /// too high, the last row becomes the anchor. If the chosen row has no id, the first row becomes the anchor.
+    /// deleted, hidden or moved out of the window's section, the nearest remaining row with an id becomes the new
+    /// anchor. If two remaining rows are at the same distance, the later one becomes the anchor. If no such row remains
+    /// within 1,000 rows of the old anchor, the row that is now at the old anchor's index becomes the anchor. If that
+    /// index is too high, the last row becomes the anchor. If the chosen row has no id, the first row becomes the
+    /// anchor if it has an id.
     ///
     /// - Parameters:
     ///   - follower: the update that leads from this revision to the next one.
     ///   - source: the table at the next revision.
-    /// - Complexity: O(rows of the window + log operations of the update). If the anchor was deleted or moved out of
-    ///   the window's section, the method looks for up to 2,000 other rows.
+    /// - Complexity: O(rows of the window + log operations of the update). If the anchor was deleted, hidden or moved
+    ///   out of the window's section, the method looks for up to 2,000 other rows.
     public func following(_ follower: RowFollower, to source: WindowSource) -> WindowedSnapshot {
         source.cut(window, anchorAt: nextAnchor(follower, source), sharing: self)
     }
@@ -66,7 +67,7 @@ public struct WindowedSnapshot: Sendable {
         return source.path(near: anchorIndex ?? 0, window)
     }
 
-    /// How many rows before and after a deleted anchor are searched for the nearest remaining row.
+    /// How many rows before and after a lost anchor are searched for the nearest remaining row.
     static let searchedDistance = 1_000
 }
 

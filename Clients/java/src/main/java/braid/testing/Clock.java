@@ -17,8 +17,8 @@ public final class Clock {
     }
 
     /**
-     * Sets the server's clock. From {@code time}, the clock follows real time, or with {@code --deterministic}, advances
-     * by 1 ms with each command, also with one that changes nothing.
+     * Sets the server's clock. From {@code time}, the clock follows real time. With {@code --deterministic}, it instead
+     * advances in steps of 1 ms, for example with a command.
      */
     public Instant set(Instant time) {
         return time(server.send("PUT", "/v1/test/clock", Map.of("time", time.toString())));
