@@ -27,7 +27,7 @@ public struct BraidSession: Sendable {
     /// - Throws: ``Problem`` 404 `section-not-found` or `row-not-found` if the window's section does not exist or its
     ///   anchor is not displayed. 409 `ambiguous-row` if the window names no section, and several sections display a
     ///   row with the anchor's id. 410 `revision-not-available` if the session's journal does not reach back to the
-    ///   position.
+    ///   position, or the position has another epoch.
     public func snapshot(window: TableWindow? = nil, at position: Position? = nil) async throws -> Snapshot {
         var query = window?.parameters ?? [:]
         query["at"] = position?.description

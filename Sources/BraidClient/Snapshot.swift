@@ -6,8 +6,8 @@ public struct Snapshot: Codable, Sendable, Hashable {
     public var session: String?
     /// The name of the session's table description. `nil` if the session was opened without a description.
     public var table: String?
-    /// The session's epoch, which changes when the server may have lost revisions. `nil` for a snapshot without a
-    /// session.
+    /// The session's epoch, which changes, for example, when the server may have lost revisions. `nil` for a snapshot
+    /// without a session.
     public var epoch: String?
     /// The session's revision that the snapshot shows.
     public var revision: Int

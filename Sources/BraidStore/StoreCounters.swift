@@ -26,7 +26,7 @@ public struct StoreSize: Sendable, Equatable {
     public var sessions: Int
     /// The size of the whole database, in bytes.
     public var bytes: Int
-    /// The length of the file of SQLite's write-ahead log, in bytes. 0 for PostgreSQL.
+    /// The length of the file of SQLite's write-ahead log, in bytes. 0 for PostgreSQL and for a database in memory.
     public var logBytes: Int
     /// The size and the free space of the file system that contains the database. `nil` if the store does not know the
     /// file system.

@@ -3,7 +3,7 @@ import BraidStore
 import Foundation
 import Testing
 
-/// Tests the suffix that a database adds to the epochs of all its sessions after a backup or a power loss.
+/// Tests the suffix that a database adds to the epochs of its earlier sessions in a backup or after a power loss.
 @Suite struct EpochTests {
     private let directory = TestDirectory.make()
     private let path: String

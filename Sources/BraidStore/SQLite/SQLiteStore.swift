@@ -3,9 +3,9 @@ import Glibc
 
 /// A store in one SQLite file, or in memory.
 ///
-/// Next to the database file PATH are `PATH-wal` and `PATH-shm` (SQLite's files), `PATH-lock` (see `ProcessLock`) and
-/// `PATH-reserve` (see `ReserveFile`). One thread performs all writes. Reads of a file have their own connections, so a
-/// read neither waits for a write nor delays a write.
+/// Next to the database file PATH can be `PATH-wal` and `PATH-shm` (SQLite's files), `PATH-lock` (see `ProcessLock`)
+/// and `PATH-reserve` (see `ReserveFile`). One thread performs all writes. Reads of a file have their own connections,
+/// so a read neither waits for a write nor delays a write.
 public final class SQLiteStore: SessionStore {
     let database: SQLiteDatabase
     let options: SQLiteStoreOptions
