@@ -18,7 +18,7 @@ public final class SQLiteStore: SessionStore {
     public let schemaNotice: String?
 
     /// Opens or creates the database at `path`. The path `:memory:` means a database in memory, whose content is lost
-    /// when the store is released.
+    /// when the store is closed or released.
     ///
     /// Throws a `StoreError` that says why the database cannot be opened. If the file is not a database of Braid
     /// Server, it is not changed.
