@@ -24,7 +24,7 @@ public enum StoreCondition: Sendable, Equatable {
 public struct StoreSize: Sendable, Equatable {
     /// The number of sessions.
     public var sessions: Int
-    /// The size of the whole database, in bytes.
+    /// The size of the database, in bytes. For PostgreSQL, only Braid Server's PostgreSQL schema counts.
     public var bytes: Int
     /// The length of the file of SQLite's write-ahead log, in bytes. 0 for PostgreSQL and for a database in memory.
     public var logBytes: Int

@@ -68,7 +68,7 @@ import Testing
             #expect(try await store.session(id)?.facts.epoch == epoch)
             #expect(try await store.opening(id)?.facts.epoch == epoch)
         }
-        // A backup of the backup gives all sessions new epochs again.
+        // Opening a backup of the backup gives all sessions new epochs again.
         try SQLiteStore.backup(of: path + ".copy", to: path + ".second")
         await store.close()
         store = try SQLiteStore(
