@@ -60,7 +60,8 @@ extension Snapshot {
         public var offset: Int?
         /// The sections that this section's rows may move to. `nil` if the rows may not move.
         public var movesTo: MovesTo?
-        /// Whether all rows of the section have ids.
+        /// Whether the section's rows have ids: `false` if some rows have none, or if the section's model type has no
+        /// ids.
         public var isDiffable: Bool
         /// The section's displayed rows, in order. In the snapshot of a window, these are only the rows that the window
         /// contains.
