@@ -44,7 +44,7 @@ CREATE TABLE epoch_suffix (
 INSERT INTO epoch_suffix (suffix, last_session, place, loses_commits) VALUES ('', 0, '', false);
 
 -- A server that sets `loses_commits` stores one row in this table. PostgreSQL empties an unlogged table after a crash,
--- and its rows do not exist on a standby. So if the row is missing, commits may be lost.
+-- and its rows do not exist on a standby. So if `loses_commits` is set and the row is missing, commits may be lost.
 CREATE UNLOGGED TABLE crash_detector (
     is_set BOOLEAN NOT NULL
 );

@@ -35,7 +35,7 @@ CREATE TABLE epoch_suffix (
     suffix TEXT NOT NULL,
     last_session INTEGER NOT NULL, -- a session number: sessions up to this one have epochs that end with the suffix
     -- 1: the next start of a server replaces the suffix, because this file is a backup or comes from an import, or
-    -- because a server uses it with --synchronous normal
+    -- because a server with --synchronous normal has not closed it
     is_due INTEGER NOT NULL
 ) STRICT;
 

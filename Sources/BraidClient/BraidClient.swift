@@ -6,7 +6,7 @@ import FoundationNetworking
 
 /// A client of a Braid server. docs/clients.md explains its use, and docs/http-api the server's API.
 ///
-/// The client sends a request again if the connection failed or the server was overloaded. Commands carry an
+/// The client normally sends a request again if the connection failed or the server was overloaded. Commands carry an
 /// idempotency key, so that the server does not apply a repeated command twice. If the server refuses a request, the
 /// client throws a ``Problem``.
 public struct BraidClient: Sendable {
@@ -164,7 +164,7 @@ public struct BraidClient: Sendable {
         /// The version of the session's registered table description. `nil` if the session has no description, or a
         /// description that is not registered.
         public var tableVersion: Int?
-        /// The session's epoch: an opaque word that changes when the server may have lost revisions.
+        /// The session's epoch: an opaque word that changes, for example, when the server may have lost revisions.
         public var epoch: String
         /// The session's revision: 0 at creation, one more for each committed command.
         public var revision: Int
@@ -237,7 +237,7 @@ public struct BraidClient: Sendable {
 
     /// Asks the server whether it can serve requests. If this request fails, the client does not send it again.
     ///
-    /// - Throws: ``Problem`` if the server cannot serve, and ``ConnectionFailure`` if there is no answer.
+    /// - Throws: ``Problem`` if the server cannot serve, and ``ConnectionFailure`` if no valid answer arrived.
     public func checkHealth() async throws {
         _ = try await body(of: exchange(urlRequest(Request("GET", ["readyz"]))))
     }
@@ -277,8 +277,8 @@ public struct BraidClient: Sendable {
         }
     }
 
-    /// Returns the body of an answer. Throws for a content type that the Braid server does not send: for example, the
-    /// answer may be a log-in page of the network.
+    /// Returns the body of an answer. Throws for a content type that the API does not use: for example, the answer may
+    /// be a log-in page of the network.
     private func body(of answer: (head: HTTPURLResponse, body: Data)) throws -> Data {
         guard answer.head.statusCode == 204 || answer.head.mimeType?.lowercased().hasPrefix("application/") == true
         else {

@@ -16,12 +16,11 @@ public enum SessionEvent: Sendable {
     /// An event that a handler of the table description emitted, which only controllers receive. If the connection was
     /// lost between this event and the update that follows, the event comes again.
     case emitted(EmittedEvent)
-    /// The subscriber has received everything that happened before it connected. After this event, the subscriber
-    /// receives events as they happen. This event comes again after each reconnection and after each move of the
-    /// window.
+    /// The subscriber's snapshot is now up to date. After this event, the subscriber receives events as they happen.
+    /// This event comes again after each reconnection and after each move of the window.
     case live
-    /// The client connects again. The connection was lost or not possible, the server refused it for now, or an update
-    /// did not fit the snapshot.
+    /// The client connects again. For example, the connection was lost or not possible, the server refused it for now,
+    /// or an update did not fit the snapshot.
     case interrupted(any Error)
 }
 

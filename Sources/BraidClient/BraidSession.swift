@@ -27,7 +27,7 @@ public struct BraidSession: Sendable {
     /// - Throws: ``Problem`` 404 `section-not-found` or `row-not-found` if the window's section does not exist or its
     ///   anchor is not displayed. 409 `ambiguous-row` if the window names no section, and several sections display a
     ///   row with the anchor's id. 410 `revision-not-available` if the session's journal does not reach back to the
-    ///   position.
+    ///   position, or the position has another epoch.
     public func snapshot(window: TableWindow? = nil, at position: Position? = nil) async throws -> Snapshot {
         var query = window?.parameters ?? [:]
         query["at"] = position?.description
@@ -118,8 +118,8 @@ public struct BraidSession: Sendable {
         return try await client.data(of: request)
     }
 
-    /// Returns the stored model of the row at an index path. The stored table includes changes that are not published
-    /// yet.
+    /// Returns the model of the row at an index path of the stored table, which includes changes that are not published
+    /// yet. For a row without a model, returns its view model or `null`.
     ///
     /// - Parameter path: the index path, which counts the displayed sections and rows of the stored table.
     /// - Throws: ``Problem`` 404 `section-not-found` or `row-not-found`.
@@ -137,8 +137,8 @@ public struct BraidSession: Sendable {
         try await client.value(of: request("GET", "sections", section, "rows", id))
     }
 
-    /// Returns the stored header and footer of the section at an index. The stored table includes changes that are not
-    /// published yet.
+    /// Returns the header and footer of the section at an index of the stored table, which includes changes that are
+    /// not published yet.
     ///
     /// - Parameter section: the section's index, which counts the displayed sections of the stored table.
     /// - Throws: ``Problem`` 404 `section-not-found`.

@@ -15,8 +15,8 @@ actor Follower {
     private var shown: TableWindow?
     /// The window that the next connection follows. `nil` for the whole table.
     private var window: TableWindow?
-    /// The position in the session's history after the last processed event that had an id. A new connection continues
-    /// from this position.
+    /// The position in the session's history after the last processed event that had an id. Before such an event, the
+    /// position of the given snapshot, if any. A new connection continues from this position.
     private var position: String?
     private var retryTime = Duration.seconds(1)
     private var hasEnded = false

@@ -10,7 +10,7 @@ public enum JSON: Sendable, Hashable {
     case bool(Bool)
     /// A whole number that fits into `Int`.
     case integer(Int)
-    /// A number that is not whole or does not fit into `Int`, as a `Double`.
+    /// A number as a `Double`. In decoded JSON, the number is not whole or does not fit into `Int`.
     case number(Double)
     /// A string.
     case string(String)

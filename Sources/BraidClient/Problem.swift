@@ -15,10 +15,10 @@ public struct Problem: Error, Sendable, Hashable, CustomStringConvertible {
     public var detail: String?
     /// The path of the request.
     public var instance: String?
-    /// The request's id, which the server's log contains too. The server takes a valid `X-Request-Id` of the request as
-    /// the id, or makes a new id.
+    /// The request's id, which the server's log can contain too. The server takes a valid `X-Request-Id` of the request
+    /// as the id, or makes a new id.
     public var requestID: String?
-    /// The number of the faulty line, from 1, in a request body that the server reads line by line.
+    /// The number of the first line that was not applied, from 1, in a request body that the server reads line by line.
     public var line: Int?
     /// The faults of the request's body, each with a JSON Pointer to the faulty value.
     public var errors: [Fault] = []

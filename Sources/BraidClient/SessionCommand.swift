@@ -106,8 +106,8 @@ extension SessionCommand {
     }
 
     /// Reports which rows are visible on the screen. If one of these rows is near the end of its section, the server
-    /// runs the handler `onPrefetch`. The server runs the handler again only when the section has more rows than at the
-    /// last run.
+    /// runs the handler `onPrefetch`. The server does not run the handler again while the section has the same number
+    /// of rows as at the last run.
     public static func displayed(_ rows: [RowReference]) -> SessionCommand {
         SessionCommand("POST", "displayed-rows", body: ["rows": .array(rows.map(\.json))])
     }
@@ -163,8 +163,9 @@ extension SessionCommand {
         SessionCommand("POST", "transactions", body: ["commands": .array(commands)])
     }
 
-    /// Sets the session's models, titles, displayed sections and state back to those with which the session was opened.
-    /// The revision does not go back.
+    /// Sets the session's content, such as its models and its state, back to that with which the session was opened. If
+    /// the session now uses another table description, content that does not fit is left out. The revision does not go
+    /// back.
     public static var reset: SessionCommand { SessionCommand("POST", "reset", body: [:]) }
 
     /// Binds the session to another version of its registered table description. The session keeps its state, and its

@@ -6,8 +6,8 @@ public struct Snapshot: Codable, Sendable, Hashable {
     public var session: String?
     /// The name of the session's table description. `nil` if the session was opened without a description.
     public var table: String?
-    /// The session's epoch, which changes when the server may have lost revisions. `nil` for a snapshot without a
-    /// session.
+    /// The session's epoch, which changes, for example, when the server may have lost revisions. `nil` for a snapshot
+    /// without a session.
     public var epoch: String?
     /// The session's revision that the snapshot shows.
     public var revision: Int
@@ -60,7 +60,8 @@ extension Snapshot {
         public var offset: Int?
         /// The sections that this section's rows may move to. `nil` if the rows may not move.
         public var movesTo: MovesTo?
-        /// Whether all rows of the section have ids.
+        /// Whether the section's rows have ids: `false` if some rows have none, or if the section's model type has no
+        /// ids.
         public var isDiffable: Bool
         /// The section's displayed rows, in order. In the snapshot of a window, these are only the rows that the window
         /// contains.

@@ -100,7 +100,7 @@ extension TableWindow {
 
     /// Returns the window that a snapshot at this place shows, with its current anchor.
     ///
-    /// If the place names no anchor, because no row can be the anchor, the window begins with the first row that the
+    /// If this window is around a row but the place names no anchor, the result begins with the first row that the
     /// server shows.
     func at(_ place: Place?) -> TableWindow {
         guard case .around(_, _, let before, let after) = run, let place else { return self }
@@ -110,7 +110,8 @@ extension TableWindow {
         return .around(anchor.id, inSection: anchor.section, before: before, after: after, ofSection: section)
     }
 
-    /// Returns a window with a fixed offset and with as many rows as this window.
+    /// For a window around a row, returns a window with the fixed offset `offset` and with as many rows. Any other
+    /// window is returned unchanged.
     func withoutAnchor(offset: Int) -> TableWindow {
         guard case .around(_, _, let before, let after) = run else { return self }
         return .rows(offset: offset, limit: before + 1 + after, ofSection: section)

@@ -1,8 +1,9 @@
 /// A program's closure that returns the token for the client's requests, or `nil` to send requests without a token.
 ///
 /// A client calls its token provider before the first request, and again when the server refuses a token (401).
-/// `refused` is the refused token, or `nil` in the first call and in the first call after the provider threw. If the
-/// provider throws, the client treats the request as one without a connection, and sends it again later.
+/// `refused` is the refused token. It is `nil` in the first call, in the first call after the provider threw, and after
+/// a refused request without a token. If the provider throws, the client treats the request as one without a
+/// connection, and normally sends it again later.
 public typealias TokenProvider = @Sendable (_ refused: String?) async throws -> String?
 
 /// The source of a client's tokens, which caches the token that the provider returned last.

@@ -1,11 +1,11 @@
 import Foundation
 
-/// A row's index path: the section's index among the displayed sections and the row's index in it, both from 0. On the
-/// wire, an index path is `[section, row]`.
+/// A row's index path: the section's index and the row's index in it, both from 0. An index path in the snapshot or
+/// update of a window counts only what the window contains. On the wire, an index path is `[section, row]`.
 public struct RowPath: Codable, Sendable, Hashable, CustomStringConvertible {
-    /// The section's index among the displayed sections, from 0.
+    /// The section's index, from 0.
     public var section: Int
-    /// The row's index among the section's displayed rows, from 0.
+    /// The row's index in the section, from 0.
     public var row: Int
 
     /// Creates an index path.

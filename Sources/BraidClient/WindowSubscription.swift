@@ -62,9 +62,9 @@ public final class WindowSubscription: AsyncSequence, Sendable {
     /// moves.
     ///
     /// The window does not move while it contains at least half of the overscan before and after the visible rows, or
-    /// all rows up to that end of the table. The anchor of a new window is the row in the middle of the visible rows,
-    /// if this row is loaded and has an id. Otherwise the new window has a fixed offset. A new window contains the
-    /// visible rows, and the subscription's overscan before and after them.
+    /// all rows up to that end of the section or table. The anchor of a new window is the row in the middle of the
+    /// visible rows, if this row is loaded and has an id. Otherwise the new window has a fixed offset. A new window
+    /// contains the visible rows, and the subscription's overscan before and after them.
     ///
     /// - Parameter rows: the indexes of the first and the last visible row, among all displayed rows of the window's
     ///   section or of the whole table. ``Snapshot/displayIndex(of:)`` returns a row's index.

@@ -141,7 +141,8 @@ extension PostgresConnection {
         }
     }
 
-    /// Returns the number of stored sessions, and the size of all database tables with their indexes in bytes.
+    /// Returns the number of stored sessions, and the size of all tables in the PostgreSQL schema with their indexes in
+    /// bytes.
     func size() throws -> (sessions: Int, bytes: Int) {
         let rows = try query(
             """

@@ -61,8 +61,8 @@ enum Opening {
         return schema
     }
 
-    /// Returns the schema version of Braid Server's tables, or `nil` if the database has no tables. Throws if the
-    /// database's tables belong to another application.
+    /// Returns the schema version of Braid Server's tables, or `nil` if the PostgreSQL schema has no tables. Throws if
+    /// the tables there belong to another application.
     static func version(_ connection: PostgresConnection, schema: String, name: String) throws -> Int? {
         let found = try connection.query(
             """

@@ -22,8 +22,8 @@ public final class PostgresStore: SessionStore {
     /// had this server's schema version, or if no connection has been opened yet.
     public var schemaNotice: String? { dialer.schemaNotice }
 
-    /// Opens a database, and creates the store's tables if the database contains no tables. A database with another
-    /// application's tables is not changed.
+    /// Opens a database, and creates the store's tables if the first PostgreSQL schema of the search path contains no
+    /// tables. If another application's tables are there, nothing is changed.
     ///
     /// - Parameters:
     ///   - url: the database's address in libpq's form, `postgres://user@host:port/database?…`.
@@ -78,7 +78,7 @@ extension PostgresStore {
         try await waitingForLocks(Tables.delete(name), value: Tables.deletion)
     }
 
-    /// Runs the statements of a write that may have to wait for a lock of another server.
+    /// Runs the statements of a write that may have to wait for a lock of another connection.
     ///
     /// Each attempt waits for the lock only briefly, because the other writes of its group and the later groups wait
     /// with it. The method repeats the attempt for at most a quarter of `options.timeout`.

@@ -5,9 +5,9 @@ import Synchronization
 /// `Idempotency-Key`. The clock advances only while a server runs, with the monotonic clock of the machine. So a jump
 /// of the machine's time changes no answer's age.
 ///
-/// When a store is opened, the clock continues at the time of the newest kept answer. For a store that several servers
-/// share, the clock continues at the time that the servers have stored there. In an SQLite store without any answer,
-/// the clock starts with the machine's time.
+/// When an SQLite store is opened, the clock continues at the time of the newest kept answer. For a store that several
+/// servers share, the clock continues at the time that the servers have stored there. In an SQLite store without any
+/// answer, the clock starts with the machine's time.
 public final class AnswerClock: Sendable {
     /// The difference between this clock's time and the monotonic time, in milliseconds.
     private let offset: Mutex<Int>

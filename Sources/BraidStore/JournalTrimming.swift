@@ -2,8 +2,8 @@
 /// the trimming examines.
 ///
 /// Only every *n*th commit trims, where *n* is a 64th of the limit (at least 1), because a delete touches other
-/// database pages than the commit itself. Between two commits that trim, the journal exceeds the limit by up to *n* − 1
-/// revisions.
+/// database pages than the commit itself. Between two commits that trim, the journal normally exceeds the limit by up
+/// to *n* − 1 revisions.
 package struct JournalTrimming {
     package let isDue: Bool
     /// The number of oldest journal records that a trimming commit examines. The number is larger than one trimming

@@ -1,7 +1,7 @@
 import BraidEngine
 
 /// The stored answer to a request with the header `Idempotency-Key`. If the client repeats the request with the same
-/// key, the server returns this answer again.
+/// key, the server normally returns this answer again.
 ///
 /// Source: draft-ietf-httpapi-idempotency-key-header.
 public struct KeptAnswer: Sendable, Equatable {

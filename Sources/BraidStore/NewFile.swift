@@ -5,8 +5,8 @@ import Glibc
 /// `PATH-partial`.
 ///
 /// A `NewFile` does not replace a file that exists when the `NewFile` is created. It replaces a file that is created
-/// later only if the file system has no hard links. If `finish` is not called, the partial file is removed. Only the
-/// file's owner can read the file, because the data of sessions is confidential.
+/// later only if the file system has no hard links. If `finish` is not called or fails, the partial file is removed,
+/// unless the process is killed. Only the file's owner can read the file, because the data of sessions is confidential.
 package final class NewFile {
     package let path: String
     package let partial: String

@@ -24,9 +24,9 @@ public enum StoreCondition: Sendable, Equatable {
 public struct StoreSize: Sendable, Equatable {
     /// The number of sessions.
     public var sessions: Int
-    /// The size of the whole database, in bytes.
+    /// The size of the database, in bytes. For PostgreSQL, only Braid Server's PostgreSQL schema counts.
     public var bytes: Int
-    /// The length of the file of SQLite's write-ahead log, in bytes. 0 for PostgreSQL.
+    /// The length of the file of SQLite's write-ahead log, in bytes. 0 for PostgreSQL and for a database in memory.
     public var logBytes: Int
     /// The size and the free space of the file system that contains the database. `nil` if the store does not know the
     /// file system.

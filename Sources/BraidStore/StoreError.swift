@@ -42,7 +42,7 @@ public enum StoreError: Error, Sendable, Equatable {
     /// The database belongs to another application, not to Braid Server. `path` is the path of the SQLite file or the
     /// address of the PostgreSQL database. Commands such as `backup` also throw this error for an empty file.
     case wrongApplication(path: String)
-    /// A newer server has upgraded the database to a schema that this server cannot use.
+    /// The database has a newer schema that this server cannot use.
     case newerVersion(found: Int, known: Int)
     /// The database has a schema version that this server can use, but a table, column or index is missing or
     /// different.

@@ -16,7 +16,7 @@ public struct NewSession: Sendable {
     public var epoch: String
     public var created: Int
     /// The body of the request that opened the session. For a fork, a body with the copied table takes its place. The
-    /// operations `reset` and `replay` start from this body.
+    /// operation `reset` starts from this body, and so does `replay` unless the journal begins with a checkpoint.
     public var opening: JSONText
     public var state: JSONText
     /// The ids of the sections that a command has chosen to display, as a JSON array. `nil` if no command has chosen
@@ -91,8 +91,8 @@ public struct NewSession: Sendable {
 /// A store in memory keeps the functions instead of copies of the rows. A store on disk calls the functions once and
 /// stores the results.
 public struct SharedTable: Sendable {
-    /// Returns the body from which the operations `reset` and `replay` of the session start. Throws a `StoreError` if
-    /// the body would be too large.
+    /// Returns the body from which the session's `reset` starts, and `replay` unless the journal begins with a
+    /// checkpoint. Throws a `StoreError` if the body would be too large.
     let opening: @Sendable () throws -> JSONText
     /// Returns the session's rows, each with the number of its section.
     let rows: @Sendable () -> [(section: Int, row: StoredRow)]

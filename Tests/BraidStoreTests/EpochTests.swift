@@ -3,7 +3,7 @@ import BraidStore
 import Foundation
 import Testing
 
-/// Tests the suffix that a database adds to the epochs of all its sessions after a backup or a power loss.
+/// Tests the suffix that a database adds to the epochs of its earlier sessions in a backup or after a power loss.
 @Suite struct EpochTests {
     private let directory = TestDirectory.make()
     private let path: String
@@ -68,7 +68,7 @@ import Testing
             #expect(try await store.session(id)?.facts.epoch == epoch)
             #expect(try await store.opening(id)?.facts.epoch == epoch)
         }
-        // A backup of the backup gives all sessions new epochs again.
+        // Opening a backup of the backup gives all sessions new epochs again.
         try SQLiteStore.backup(of: path + ".copy", to: path + ".second")
         await store.close()
         store = try SQLiteStore(

@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// Tests requests that a client repeats because their answer was lost: the server applies them once, and sends the
-/// first answer again.
+/// Tests requests that a client repeats because their answer was lost: the server applies them once, and normally sends
+/// the first answer again.
 @Suite(.serialized) struct RetryTests {
     static let models = #"{"a":[{"id":"1"},{"id":"2"},{"id":"3"}]}"#
 

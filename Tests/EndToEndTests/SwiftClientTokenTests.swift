@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 
 /// Tests the Swift client with a token provider, against the real server. A token provider is a function that returns a
-/// new token.
+/// token.
 @Suite(.serialized) struct SwiftClientTokenTests {
     /// A token provider that creates a participant's token at each call. It records the refused token that the client
     /// passes to the call.

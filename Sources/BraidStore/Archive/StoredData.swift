@@ -32,8 +32,8 @@ package protocol ArchiveTarget {
     /// Completes an import. Stores the database's `facts`, and converts the times of kept answers to the clock of this
     /// database. Throws an ``ArchiveFault`` if `danglingReferences` finds a fault.
     ///
-    /// Also marks the database, so that the first start of a server begins new epochs for all sessions, as after the
-    /// restore of a backup.
+    /// Also marks the database, so that the next server that connects begins new epochs for all sessions, as
+    /// after the restore of a backup.
     func finish(_ facts: DatabaseFacts) throws
 }
 

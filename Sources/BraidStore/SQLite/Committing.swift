@@ -125,7 +125,7 @@ extension SQLiteConnection {
             section.prefetched)
     }
 
-    /// Removes the oldest records of a session's journal if the journal exceeds its limits of records and bytes. Each
+    /// Removes the oldest records of a session's journal if the journal exceeds its limit of records or of bytes. Each
     /// call removes only a few records, so that no commit waits for a long delete. Together, the calls of many commits
     /// shrink the journal to the limits, even after an operator has lowered the limits. The newest record always stays.
     ///

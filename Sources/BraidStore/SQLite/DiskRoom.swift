@@ -13,7 +13,7 @@ struct DiskRoom {
 
     init(reserve: ReserveFile?) { self.reserve = reserve }
 
-    /// Makes the reserve file. If the disk has no room for this file, the disk counts as full.
+    /// Makes the reserve file. If that fails, the disk counts as full.
     mutating func prepare() { isOut = reserve.map { !$0.make() } ?? false }
 
     /// Returns whether the disk has too little free space for all requests. If the disk was full, the method tries to
@@ -47,8 +47,8 @@ extension DiskRoom {
     /// Returns whether the writer should copy its write-ahead log of `pages` pages into the database now. If the log
     /// has at least `limit` pages, the result is always `true`.
     ///
-    /// While the log is copied, the database can grow by the size of the log. If the disk has little free space, the
-    /// result is therefore already `true` for a log of half the size of the reserve file. A log of this size can be
+    /// While the log is copied, the database can grow by the size of the log. With a reserve file and little free disk
+    /// space, the result is therefore already `true` for a log of half that file's size. A log of this size can be
     /// copied even when the disk is full.
     func isLong(log pages: Int, limit: Int, at path: String) -> Bool {
         if pages >= limit { return true }
@@ -59,8 +59,8 @@ extension DiskRoom {
 }
 
 extension DiskSpace {
-    /// Reads the size and the free space of the file system that contains the given file. `nil` if the file does not
-    /// exist.
+    /// Reads the size and the free space of the file system that contains the given file. `nil` if this fails, for
+    /// example because the file does not exist.
     init?(of path: String) {
         var facts = statvfs()
         guard statvfs(path, &facts) == 0 else { return nil }

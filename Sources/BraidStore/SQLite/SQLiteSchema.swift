@@ -23,7 +23,7 @@ enum SQLiteSchema {
     ///
     /// - Parameters:
     ///   - path: the path of the database, for messages.
-    ///   - before: called before each statement of an upgrade and before COMMIT, with the number of calls so far.
+    ///   - before: called before each statement of an upgrade and before COMMIT, with the number of earlier calls.
     static func prepare(
         _ db: SQLiteConnection, found: Int, path: String, before: ((Int) throws -> Void)? = nil
     ) throws {

@@ -3,9 +3,9 @@ import Glibc
 
 /// A store in one SQLite file, or in memory.
 ///
-/// Next to the database file PATH are `PATH-wal` and `PATH-shm` (SQLite's files), `PATH-lock` (see `ProcessLock`) and
-/// `PATH-reserve` (see `ReserveFile`). One thread performs all writes. Reads of a file have their own connections, so a
-/// read neither waits for a write nor delays a write.
+/// Next to the database file PATH can be `PATH-wal` and `PATH-shm` (SQLite's files), `PATH-lock` (see `ProcessLock`)
+/// and `PATH-reserve` (see `ReserveFile`). One thread performs all writes. Reads of a file have their own connections,
+/// so a read neither waits for a write nor delays a write.
 public final class SQLiteStore: SessionStore {
     let database: SQLiteDatabase
     let options: SQLiteStoreOptions
@@ -18,7 +18,7 @@ public final class SQLiteStore: SessionStore {
     public let schemaNotice: String?
 
     /// Opens or creates the database at `path`. The path `:memory:` means a database in memory, whose content is lost
-    /// when the store is released.
+    /// when the store is closed or released.
     ///
     /// Throws a `StoreError` that says why the database cannot be opened. If the file is not a database of Braid
     /// Server, it is not changed.

@@ -15,7 +15,7 @@ public struct SQLiteStoreOptions: Sendable {
 
     public var synchronous: Synchronous
     /// The largest number of revisions that each session's journal keeps. A journal can temporarily contain up to a
-    /// 64th more revisions than this number.
+    /// 64th more revisions than this number, or more after the number was lowered.
     public var journalLimit: Int
     /// The size limit of each session's journal in bytes of its stored records. The journal always keeps the last
     /// revision, even if its record alone is larger.

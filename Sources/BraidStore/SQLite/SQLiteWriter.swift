@@ -31,7 +31,8 @@ final class SQLiteWriter: @unchecked Sendable {
     /// The time at which the writer began its current transaction. The value stays until the checkpoint of SQLite's log
     /// that may follow has ended. `nil` while the writer waits for requests, and after it has stopped.
     private var writingSince: ContinuousClock.Instant?
-    /// Whether the writer committed the last group of requests. `false` if the commit failed, or if the disk was full.
+    /// Whether the writer committed the last group of requests. `true` before the first group. `false` also if the disk
+    /// was full.
     private var lastSucceeded = true
     private var reads = 0
     private var isStopping = false

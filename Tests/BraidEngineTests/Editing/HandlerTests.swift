@@ -85,7 +85,7 @@ import Testing
     }
 
     /// A list whose rows derive from the state must be able to load more rows after it became shorter. Lists of stored
-    /// rows can do so, too.
+    /// rows can do so after their models were replaced.
     @Test(
         "`onPrefetch` runs again after the number of derived rows has decreased",
         arguments: [#""modelsFrom":{"$eval":"state.items"}"#, #""numberOfCells":"len(state.items)""#])
