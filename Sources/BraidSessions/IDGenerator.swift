@@ -3,7 +3,7 @@ import Synchronization
 /// A generator for the IDs of sessions, epochs, tokens and requests. The IDs contain random characters, or with
 /// `--deterministic` are counted, as in `session-1`.
 package final class IDGenerator: Sendable {
-    /// The numbers of the IDs that a counting generator has returned last.
+    /// The numbers of the IDs that a counting generator has returned last, or after which it starts.
     package struct Counts: Sendable {
         package var session = 0
         package var epoch = 0
