@@ -35,8 +35,8 @@ package final class IDGenerator: Sendable {
         counted = Mutex(counts)
     }
 
-    /// The numbers in the IDs that the generator has returned last. A reset of a server in test mode sets these numbers
-    /// back. Setting them has no effect on a generator of random IDs.
+    /// The numbers in the IDs that a counting generator has returned last, or after which it starts. A reset of a
+    /// server in test mode sets these numbers back. Setting them has no effect on a generator of random IDs.
     package var counts: Counts {
         get {
             var counts = counted.withLock { $0 }
