@@ -30,8 +30,8 @@ EXPOSE 8080
 # The default address and database of the container. Without a token, the server refuses to listen on 0.0.0.0, unless
 # BRAID_ALLOW_ANONYMOUS is true.
 ENV BRAID_HOSTNAME=0.0.0.0 BRAID_DATABASE=/data/braid.sqlite
-# While the container starts, Docker checks it every 250 ms, because the server starts in less than 250 ms. (Docker 25
-# or later.)
+# While the container starts, Docker checks it every 250 ms, because the server usually starts in less than 250 ms.
+# (Docker 25 or later.)
 HEALTHCHECK --interval=10s --timeout=6s --start-period=30s --start-interval=250ms CMD ["braid-server", "health"]
 STOPSIGNAL SIGTERM
 ENTRYPOINT ["braid-server"]

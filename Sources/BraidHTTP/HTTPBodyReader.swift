@@ -31,8 +31,8 @@ public final class HTTPBodyReader: Sendable {
     /// Returns the bytes of the body that arrived since the last call, waiting until there is at least one. Returns
     /// `nil` at the end of the body.
     ///
-    /// - Throws: `HTTPFailure` if the body breaks off, is malformed or pauses for too long, if the server stops, or if
-    ///   another call already waits.
+    /// - Throws: `HTTPFailure` if the body breaks off, is malformed or pauses for too long, if the server stops or is
+    ///   reset, or if another call already waits.
     public func next() async throws -> [UInt8]? {
         let result: Result<[UInt8]?, HTTPFailure> = await withCheckedContinuation { continuation in
             let (now, wasPaused): (Result<[UInt8]?, HTTPFailure>?, Bool) = state.withLock { state in

@@ -51,7 +51,8 @@ public struct HTTPRequest: Sendable {
 
 /// An error of a request that the HTTP server itself detects, such as malformed framing or an exceeded limit. The
 /// server answers the request with the error. Then it closes the connection, as the start of the next request may be
-/// unknown. After `noRoomForAnswer`, the connection can stay open.
+/// unknown. After `noRoomForAnswer` for a GET or HEAD, the connection can stay open. For another method, the server
+/// closes the connection without an answer.
 public struct HTTPFailure: Error, Sendable, Equatable {
     public var status: Int
     /// A text for the client that says what is wrong with the request and what would be right.

@@ -1,8 +1,8 @@
 import Dispatch
 import Glibc
 
-/// Notices changes of the files in directories: a file was written and closed, renamed, moved or deleted. Source:
-/// inotify(7).
+/// Notices changes in directories: a file was written and closed, renamed, moved or deleted, or a subdirectory was
+/// created. Source: inotify(7).
 ///
 /// The class watches directories and not single files, because most editors save a file by renaming a new file to its
 /// name.

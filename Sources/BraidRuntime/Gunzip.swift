@@ -1,6 +1,7 @@
 import CZlib
 
-/// Decompresses a gzip body (RFC 1952) piece by piece. Memory holds only one piece at a time.
+/// Decompresses a gzip body (RFC 1952) piece by piece. Of the decompressed bytes, memory holds only one piece at a
+/// time.
 public final class Gunzip {
     /// The error for bytes that are not gzip, or that end too early. `detail` is a clause about what is wrong.
     public struct Failure: Error { public let detail: String }

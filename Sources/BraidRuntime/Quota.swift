@@ -3,8 +3,9 @@ import Synchronization
 /// A limited amount of something that requests share: bytes of memory, requests or subscribers.
 ///
 /// A lease is a part of the quota that is in use. All leases of one resource (a session) together can hold at most a
-/// share of the quota. The same is true of one client (a token). Therefore many leases of one session or token cannot
-/// use up the whole quota. A single lease may be larger than the share, so that it can be granted at all.
+/// share of the quota. The same is true of one client (a token). If this share is less than the quota, many leases of
+/// one session or token therefore cannot use up the whole quota. A single lease may be larger than the share, so that
+/// it can be granted at all.
 public final class Quota: Sendable {
     /// The session and the token whose shares of a quota a lease uses. `resource` is the session and `client` the
     /// token. If one of them is `nil`, its share does not limit the lease.
@@ -52,7 +53,7 @@ public final class Quota: Sendable {
     public func has(_ amount: Int) -> Bool { Self.fits(amount, own: 0, taken: taken, limit) }
 
     /// Returns a lease of the given amount. The lease ends with `end()`, or when its last reference is released. Throws
-    /// a `Refusal` if the quota or the account's share is used up.
+    /// a `Refusal` if the quota or the account's share has no room for the amount.
     public func lease(_ amount: Int = 1, to account: Account = Account()) throws(Refusal) -> Lease {
         let lease = Lease(of: self, to: account)
         try lease.grow(to: amount)

@@ -1,13 +1,13 @@
 import CEpoll
 import Glibc
 
-/// A fixed number of threads that run tasks in the order in which the tasks arrive. These threads are separate from the
-/// event loops' threads and from Swift's own threads.
+/// Threads that start tasks in the order in which the tasks arrive. These threads are separate from the event loops'
+/// threads and from Swift's own threads.
 ///
 /// A pool can demote threads. If a task uses a thread for longer than `demotionTime` while other tasks wait, the thread
 /// gets a low scheduling priority and a new thread replaces it. So the other tasks do not wait for the slow task. A
 /// demoted thread ends after its task, because a process without privileges cannot raise a thread's priority again. If
-/// the system cannot create the new thread, the pool does not demote the thread.
+/// the system cannot create the new thread, or `mostDemoted` threads are demoted, the pool does not demote the thread.
 ///
 /// The pool is `@unchecked Sendable`, because `lock` guards all of its mutable state.
 public final class WorkerPool: TaskExecutor, @unchecked Sendable {
@@ -51,7 +51,7 @@ public final class WorkerPool: TaskExecutor, @unchecked Sendable {
     private var isWatching = false
     private var demotions = 0
 
-    /// Creates a pool and starts its threads, which run until the process ends.
+    /// Creates a pool and starts its threads, which run until the process ends unless they are demoted.
     init(_ configuration: Configuration) {
         self.configuration = configuration
         pthread_mutex_init(lock, nil)

@@ -4,7 +4,7 @@ import Glibc
 /// threads.
 ///
 /// The server assigns each piece of work to a pool by its estimated cost. If a piece of work on the short pool takes
-/// more than 4 ms while other work waits, that pool demotes the thread that runs it.
+/// more than 4 ms while other work waits, that pool normally demotes the thread that runs it.
 public struct Workers: Sendable {
     /// The name of one of the three worker pools.
     public enum Lane: Sendable {
@@ -24,9 +24,9 @@ public struct Workers: Sendable {
     public let operations: WorkerPool
 
     public init(processors: Int = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))) {
-        // The short pool has half as many threads as the machine has processors, because the event loops and the store
-        // need the other half. More threads would not make the server faster, because waking a thread costs as much
-        // time as a small command.
+        // The short pool has half as many threads as the machine has processors (but at least one), because the event
+        // loops and the store need the other half. More threads would not make the server faster, because waking a
+        // thread costs as much time as a small command.
         short = WorkerPool(.init(name: "braid-short", threads: max(1, processors / 2), demotionTime: .milliseconds(4)))
         long = WorkerPool(.init(name: "braid-long", threads: 2 * processors, niceness: WorkerPool.lowPriority))
         operations = WorkerPool(.init(name: "braid-operations", threads: 1))

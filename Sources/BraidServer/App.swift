@@ -340,8 +340,8 @@ package final class App: HTTPHandler {
         return response
     }
 
-    /// Returns the session that a request is for, if this session is in memory and its snapshot is large. Otherwise
-    /// returns `nil`.
+    /// Returns the session that a request is for, if this session is in memory and its snapshot is large and not
+    /// cached. Otherwise returns `nil`.
     private func largeSession(_ account: Quota.Account) -> Session? {
         guard let session = account.resource.flatMap({ sessions.inMemory($0) }), session.isLarge else { return nil }
         return session
@@ -420,8 +420,8 @@ package final class App: HTTPHandler {
     }
 
     func response(to error: any Error, _ exchange: HandledRequest) -> HTTPResponse {
-        // If the task was cancelled, the client has disconnected or closed its side of the connection. So the client
-        // will probably not read this answer.
+        // If the task was cancelled, the client has usually disconnected or closed its side of the connection. So the
+        // client will probably not read this answer.
         if error is CancellationError {
             return ProblemError(
                 unavailable:

@@ -2,8 +2,8 @@ import BraidRuntime
 import BraidStore
 import Synchronization
 
-/// A clock that returns milliseconds since 1970: either the system's time, or artificial times that advance by one
-/// millisecond with each call of `instant()` (`--deterministic`).
+/// A clock that returns milliseconds since 1970: either the system's time, shifted if the clock was set, or artificial
+/// times that advance by one millisecond with each call of `instant()` (`--deterministic`).
 package final class Clock: Sendable {
     private let isCounting: Bool
     /// The time that a counting clock returns next.

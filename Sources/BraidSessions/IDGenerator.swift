@@ -3,7 +3,7 @@ import Synchronization
 /// A generator for the IDs of sessions, epochs, tokens and requests. The IDs contain random characters, or with
 /// `--deterministic` are counted, as in `session-1`.
 package final class IDGenerator: Sendable {
-    /// The numbers of the IDs that a counting generator has returned last.
+    /// The numbers of the IDs that a counting generator has returned last, or after which it starts.
     package struct Counts: Sendable {
         package var session = 0
         package var epoch = 0
@@ -35,8 +35,8 @@ package final class IDGenerator: Sendable {
         counted = Mutex(counts)
     }
 
-    /// The numbers in the IDs that the generator has returned last. A reset of a server in test mode sets these numbers
-    /// back. Setting them has no effect on a generator of random IDs.
+    /// The numbers in the IDs that a counting generator has returned last, or after which it starts. A reset of a
+    /// server in test mode sets these numbers back. Setting them has no effect on a generator of random IDs.
     package var counts: Counts {
         get {
             var counts = counted.withLock { $0 }

@@ -4,7 +4,7 @@ import BraidEngine
 package struct SessionLimits: Sendable {
     /// The most sessions that the store may contain.
     package var sessions = 100_000
-    /// The most event streams and waiting long polls that may be open at once, of all sessions together.
+    /// The most event streams and waiting long polls that may be open at once on the server.
     package var subscribers = 9_000
     /// The most commands in one transaction, for every requester. The limit also applies to dry runs.
     package var transactionCommands = 100_000

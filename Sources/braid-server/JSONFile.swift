@@ -3,14 +3,14 @@ import BraidRuntime
 import BraidSessions
 
 /// A file of JSON that a command reads, such as a fixture or a snapshot. The file's faults are reported as
-/// `file:line:column: pointer: message`.
+/// `file:line:column: pointer: message`, without the parts that a fault does not have.
 struct JSONFile {
     let path: String
 
     init(_ path: String) { self.path = path }
 
-    /// Parses the file and passes its JSON to `make`. If the JSON is invalid or `make` throws, throws the faults with
-    /// their lines and columns in the file.
+    /// Parses the file and passes its JSON to `make`. If the JSON is invalid or `make` throws, throws the faults, with
+    /// their lines and columns in the file if they are known.
     func read<Value>(depthLimit: Int = 128, _ make: (JSONText) throws -> Value) throws(FaultyFile) -> Value {
         try read(depthLimit: depthLimit) { json, _ in try make(json) }
     }
@@ -31,7 +31,7 @@ struct JSONFile {
         }
     }
 
-    /// Returns the text of an error, with the JSON Pointers of the error's faults.
+    /// Returns the text of an error, with the JSON Pointers of the error's faults if it has any.
     static func sentence(of error: any Error) -> String {
         guard let refusal = error as? Refusal else { return (error as? SessionError)?.message ?? "\(error)" }
         let places = refusal.faults.map { "\($0.pointer): \($0.detail)" }
@@ -67,7 +67,7 @@ struct JSONFile {
     }
 }
 
-/// An error with the messages for all faults of a file, one on each line.
+/// An error with the messages for the faults of one or several files, one on each line.
 struct FaultyFile: Error, CustomStringConvertible {
     let faults: [String]
     init(_ faults: [String]) { self.faults = faults }

@@ -6,8 +6,7 @@ import BraidSessions
 import BraidStore
 import Glibc
 
-/// The command that runs the server until a signal, or the end of the standard input with `--exit-with-stdin`, stops
-/// it.
+/// The command that runs the server until it is stopped, for example by a signal.
 struct Serve: ServerCommand {
     static let name = "serve"
     static let abstract = "Run the server."

@@ -6,7 +6,8 @@ import Synchronization
 /// The signals that a server receives, and the failure of the server's background task, as one sequence of events.
 struct Signals: Sendable {
     enum Event: Sendable {
-        /// The server must stop: the process has received SIGTERM or SIGINT, or its standard input has ended.
+        /// The server must stop: the process has received SIGTERM or SIGINT, or its standard input has ended
+        /// (`--exit-with-stdin`).
         case stop
         /// The server must read the token file and open the log file again: the process has received SIGHUP.
         case reload
@@ -69,7 +70,7 @@ struct Signals: Sendable {
         }
     }
 
-    /// Counts the requests to stop: SIGTERM, SIGINT and the end of the standard input.
+    /// Counts the requests to stop: SIGTERM, SIGINT and, with `--exit-with-stdin`, the end of the standard input.
     private final class Stops: Sendable {
         private let count = Mutex(0)
 

@@ -23,7 +23,7 @@ struct Missing: Error, CustomStringConvertible {
     static let status: Int32 = 69
 }
 
-/// Runs every benchmark briefly, each in its own process, and prints one line for each. Returns whether none of them
+/// Runs every benchmark briefly, each in its own process, and prints the result of each. Returns whether none of them
 /// failed.
 func check(_ names: [String]) throws -> Bool {
     var counts: [String: Int] = [:]

@@ -17,8 +17,8 @@ struct AccessControl: Sendable {
         case unknown(PresentedToken)
     }
 
-    /// Returns the sender of a request, if the server knows it without reading the store. A route for everyone treats
-    /// every requester as a controller.
+    /// Returns the sender of a request, if the server knows it without reading the store. A route for everyone, or a
+    /// server without a controller token, treats every requester as a controller.
     ///
     /// - Throws: `unauthorized` if the request has no token, `badRequest` if the `Authorization` field is malformed,
     ///   and `invalidToken` if the token is malformed, or if it is cached and expired or has a wrong secret.
@@ -41,7 +41,7 @@ struct AccessControl: Sendable {
     }
 
     /// Returns the error for a request whose token is missing or known to be invalid. Returns `nil` if the token is
-    /// valid, or if only the store can tell.
+    /// valid or not needed, or if only the store can tell.
     func refusal(of head: HTTPRequestHead) -> ProblemError? {
         do {
             _ = try claim(head, for: .role(.viewer))

@@ -117,8 +117,8 @@ package struct PagePolicy: Sendable {
 
     // MARK: Parts of origins
 
-    /// Returns a configured origin in the form in which browsers write it, or `nil` if the text is no origin. Scheme
-    /// and host are in lower case. The port is omitted if it is the scheme's default port.
+    /// Returns a configured origin in the form in which browsers write it, or `nil` if the text is no origin. `*` stays
+    /// as it is. Scheme and host are in lower case. The port is omitted if it is the scheme's default port.
     package static func origin(_ text: String) -> String? {
         if text == "*" { return text }
         let text = text.lowercased()

@@ -63,7 +63,7 @@ package enum Bearer {
     }
 
     /// Returns a `WWW-Authenticate` field for an answer (RFC 6750, section 3). A challenge needs at least one
-    /// parameter, here the realm. The challenge contains `error` only if the request had a token.
+    /// parameter, here the realm. The challenge contains `error` only if the request had an `Authorization` field.
     static func challenge(_ error: String? = nil, _ description: String = "", scope: String? = nil) -> (String, String)
     {
         var value = "Bearer realm=\"braid\""

@@ -13,8 +13,8 @@ package enum LogLevel: String, CaseIterable, Comparable, Sendable {
     }
 }
 
-/// The log: writes each event to stderr as one line. A line contains the time, the level, the message and the
-/// event's values, as text or as a JSON object.
+/// The log: writes events to stderr, each as one line. A line contains the time, the level, the message and the event's
+/// values, as text or as a JSON object.
 ///
 /// A separate thread writes the lines, so that a slow reader of stderr delays no request. A value that a client sent
 /// can neither begin a new line, nor add another value to the line, nor control a terminal.
@@ -40,8 +40,8 @@ package struct LogLines: Sendable {
     /// The number of lines that were dropped because stderr was full or could not be written.
     package var dropped: Int { writer.dropped }
 
-    /// Waits until all log lines are written to stderr. Waits for at most five seconds, because it is possible that no
-    /// program reads stderr.
+    /// Waits until all log lines are written to stderr or dropped. Waits for at most five seconds, because it is
+    /// possible that no program reads stderr.
     package func flush() { writer.flush(within: .seconds(5)) }
 
     /// Returns a log line that contains only the time, the level and the message.

@@ -8,7 +8,7 @@ import Synchronization
 /// The labels of these metrics are the method and path pattern of a route, and the status. No label contains a value
 /// that clients choose, such as a session's id, a path, a token or an unknown method.
 final class Metrics: Sendable {
-    /// The counters of requests that match no route: unknown paths and methods, and bytes that are not HTTP.
+    /// The counters of requests that match no route: unknown paths and methods, `OPTIONS`, and bytes that are not HTTP.
     let unrouted = RouteCounters(method: "", template: "")
     private let routed = Mutex<[RouteCounters]>([])
     let start = Double(Clock.system()) / 1000
@@ -22,10 +22,11 @@ final class Metrics: Sendable {
     var routes: [RouteCounters] { routed.withLock { $0 } + [unrouted] }
 }
 
-/// The counters of one route's answers, by status and by duration.
+/// The counters of the answers of one route, or of all requests that match no route, by status and by duration.
 final class RouteCounters: Sendable {
     let method: String
-    /// The path pattern of the counters' route, as documented: `/v1/sessions/{id}`.
+    /// The path pattern of the counters' route, as documented: `/v1/sessions/{id}`. Empty for requests that match no
+    /// route.
     let template: String
 
     /// The upper bounds of the duration histogram's buckets, in seconds. A duration lasts from the start of handling a

@@ -3,10 +3,10 @@ import Synchronization
 /// The phase of the server's life, as `/readyz` reports it to load balancers.
 package final class ServerPhase: Sendable {
     package enum Phase: Sendable {
-        /// The server waits for its database, or loads fixtures.
+        /// The server waits for its database, or loads fixtures after it has waited.
         case starting
         case running
-        /// The server has received a signal to stop: it still answers requests, but will stop soon.
+        /// The server has been told to stop, for example by a signal: it still answers requests, but will stop soon.
         case stopping
     }
 

@@ -6,13 +6,13 @@ import Synchronization
 package final class WatchedFiles: Sendable {
     /// A watched description file.
     package struct File: Sendable {
-        /// The name of the table that the file describes, and the version that was registered from the file. `nil` if
-        /// the server has registered no version from the file since its start, because the file has been faulty all the
-        /// time.
+        /// The name of the table that the file described when the server last accepted the file, and the version with
+        /// this description. `nil` if the server has not accepted the file since its start.
         package var table: (name: String, version: Int)?
-        /// The faults in the file's current content, in the form `file:line:column: pointer: message`.
+        /// Why the server has not accepted the file's current content: messages such as `file:line:column: pointer:
+        /// message`.
         package var faults: [String] = []
-        /// The sessions that the server could not bind to the table's newest version, with the reasons.
+        /// The sessions that the server could not bind to the version in `table`, with the reasons.
         package var behind: [(session: String, detail: String)] = []
 
         package init() {}
@@ -32,7 +32,7 @@ package final class WatchedFiles: Sendable {
 
     package func file(_ path: String) -> File { known.withLock { $0.files?[path] } ?? File() }
 
-    /// Stores the state of a watched file. The value `nil` removes the state of a file that was deleted.
+    /// Stores the state of a watched file. The value `nil` removes the state, for example of a file that was deleted.
     package func set(_ file: File?, of path: String) { change { $0?[path] = file } }
 
     private func change(_ body: (inout [String: File]?) -> Void) {

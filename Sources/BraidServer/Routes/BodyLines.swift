@@ -11,7 +11,8 @@ struct BodyLines {
     private var bytes: [UInt8] = []
     /// The index in `bytes` at which the next line starts, which `next()` has not returned yet.
     private var start = 0
-    /// The number of the body's line that `next()` read last. The first line has the number 1, and blank lines count.
+    /// The number of the body's line that `next()` read last. 0 before the first line, which has the number 1. Blank
+    /// lines count.
     private(set) var number = 0
 
     init(_ body: HTTPBodyReader, limit: Int, isGzip: Bool = false) {

@@ -3,14 +3,14 @@ import BraidHTTP
 import BraidSessions
 
 extension Sessions {
-    /// The query parameters that every request with a command accepts.
+    /// The query parameters that every request with a single command accepts.
     static let commandQuery: Set<String> = ["dryRun", "form"]
 
-    /// Executes the command of a request that changes a session, and returns the answer. The options of such a request
-    /// are `dryRun`, `form`, `base`, `strict`, `Prefer`, `If-Match` and `Idempotency-Key`.
+    /// Executes the command of a request that changes a session, and returns the answer. The possible options of such a
+    /// request are `dryRun`, `form`, `base`, `strict`, `Prefer`, `If-Match` and `Idempotency-Key`.
     ///
-    /// - Parameter notifies: whether the answer contains the member `notification`, as the answers of the data source
-    ///   do.
+    /// - Parameter notifies: whether an answer with an update also contains the member `notification`, as the answers
+    ///   of the data source do.
     func respond(
         to context: RequestContext, _ content: CommandRequest.Content, notifies: Bool = false
     ) async throws -> HTTPResponse {

@@ -35,10 +35,12 @@ extension RequestContext {
 }
 
 extension Session.Answer {
-    /// The status of the answer: 201 if a data source call that names rows by id has inserted a row, otherwise 200.
+    /// The status of an answer with a body: 201 if a data source call that names rows by id inserts a row, otherwise
+    /// 200.
     var status: Int { inserted == nil ? 200 : 201 }
 
-    /// The `Location` field with the path of the inserted row, if the command has inserted a row with an id.
+    /// The `Location` field with the path of the inserted row, if a data source call that names rows by id inserts a
+    /// row with an id.
     fileprivate func location(in session: Session) -> [(String, String)] {
         guard let inserted, let id = inserted.id else { return [] }
         let path = ["v1", "sessions", session.id, "sections", inserted.section.text, "rows", id.text]
@@ -104,7 +106,8 @@ struct CommandForm: Sendable {
 
     /// Returns the response to an executed command, in the form that the client wants.
     ///
-    /// - Parameter notifies: whether the body contains `notification`, as answers of the data source do.
+    /// - Parameter notifies: whether a body with an update also contains `notification`, as answers of the data source
+    ///   do.
     func response(_ answer: Session.Answer, of session: Session, notifies: Bool) -> HTTPResponse {
         let etag = ("ETag", session.position(at: answer.committed).entityTag), location = answer.location(in: session)
         switch preference {

@@ -29,8 +29,8 @@ extension Route {
 }
 
 extension HTTPRequestHead {
-    /// The condition in the request's `If-Match` field: the field must name the session's current entity tag. `nil`
-    /// without the field.
+    /// The condition in the request's `If-Match` field: the field must name the session's current entity tag, or be
+    /// `*`. `nil` without the field.
     var positionCondition: PositionCondition? {
         headers["if-match"].map { list in
             PositionCondition(list) { position in

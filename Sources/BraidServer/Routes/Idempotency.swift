@@ -59,7 +59,7 @@ extension RequestContext {
 
 extension Sessions {
     /// Returns a stored answer as the response to a retry. If the stored answer refers to a snapshot, the response
-    /// contains the session's current snapshot and ETag.
+    /// contains the session's current snapshot and ETag. Throws `noSession` if this session has ended.
     ///
     /// - Parameter isPretty: whether the answer will be indented. If so, even a large snapshot is encoded at once,
     ///   because indentation needs the whole snapshot.

@@ -39,8 +39,8 @@ func observeRoutes(_ sessions: Sessions, limits: ServerLimits) -> [Route] {
                     .invalidJSON, "The line is not valid JSON: column \(error.column): \(error.message)."
                 ).at(line: lines.number)
             } catch let failure as HTTPFailure {
-                // The request's body broke off. The lines before the break are applied, so report the number of the
-                // first missing line.
+                // The rest of the request's body cannot be read, for example because the body broke off. The lines
+                // before are applied, so report the number of the first missing line.
                 throw ProblemError(failure).at(line: lines.number + 1)
             } catch {
                 throw ProblemError(error).map { $0.line == nil ? $0.at(line: lines.number) : $0 } ?? error

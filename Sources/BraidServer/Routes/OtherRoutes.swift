@@ -4,7 +4,7 @@ import BraidSessions
 import BraidStore
 import Synchronization
 
-/// Returns the routes that need no session: `POST /v1/diff` and `POST /v1/render`.
+/// Returns two routes that need no session: `POST /v1/diff` and `POST /v1/render`.
 func statelessRoutes(clock: Clock) -> [Route] {
     [
         Route("POST", "/v1/diff", query: ["form"], takesBody: true) { context in
@@ -108,7 +108,7 @@ extension JSONText {
     }
 }
 
-/// Returns the routes for operators: liveness (`/healthz`), readiness (`/readyz`) and the explanations of problems.
+/// Returns the routes for liveness (`/healthz`), for readiness (`/readyz`) and for the explanations of problems.
 func operationRoutes(health: StoreHealth, phase: ServerPhase, log: LogLines?) -> [Route] {
     let readiness = Readiness(log)
     return [
@@ -139,7 +139,7 @@ func operationRoutes(health: StoreHealth, phase: ServerPhase, log: LogLines?) ->
     ]
 }
 
-/// The result of the last readiness check. The log contains a line for each change of this result.
+/// The result of the last check of the store for `/readyz`. The log contains a line for each change of this result.
 private final class Readiness: Sendable {
     private let isReady = Atomic<Bool>(true)
     private let log: LogLines?

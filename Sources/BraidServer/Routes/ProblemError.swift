@@ -10,7 +10,8 @@ package struct ProblemError: Error, Sendable {
     package var detail: String
     package var faults: [Refusal.Fault] = []
     var headers: [(String, String)] = []
-    /// The number of the faulty line of the request's body, from 1. `nil` if the error concerns no single line.
+    /// The number of the faulty line of the request's body, or of the first missing line, from 1. `nil` if the error
+    /// concerns no single line.
     package var line: Int?
     /// A function that writes the members which only this kind of problem document has. `nil` if the document has no
     /// such members.
@@ -138,8 +139,8 @@ package struct ProblemError: Error, Sendable {
         )
     }
 
-    /// Converts any error to the problem that the client receives. Returns `nil` for a fault of the server itself,
-    /// which the caller logs and does not show to the client.
+    /// Converts any error to the problem that the client receives. Returns `nil` for an unexpected fault of the server
+    /// itself, which the caller logs and does not show to the client.
     package init?(_ error: any Error) {
         switch error {
         case let problem as ProblemError: self = problem

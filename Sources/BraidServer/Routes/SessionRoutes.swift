@@ -126,7 +126,7 @@ private struct SnapshotRequest {
 }
 
 extension Session {
-    /// The name and the version of the session's table description, for a log line.
+    /// The name and the version of the session's table description, if it has them, for a log line.
     var boundTableFacts: [(name: String, value: String)] {
         guard let binding else { return [] }
         return [("table", binding.table)] + (binding.version.map { [("version", "\($0)")] } ?? [])

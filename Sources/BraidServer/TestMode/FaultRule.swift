@@ -73,7 +73,7 @@ struct FaultRule: Sendable {
     func matches(_ request: TestedRequest) -> Bool { (action?.fits(request) ?? true) && match.matches(request) }
 }
 
-/// What a fault does to a request, or to its answer.
+/// What a fault does, for example to a request or to its answer.
 enum FaultAction: Sendable {
     /// The server answers with a problem document, and does not execute the request.
     case respond(ProblemError)
@@ -81,12 +81,13 @@ enum FaultAction: Sendable {
     case close
     /// The server executes the request, and then closes the connection without an answer.
     case loseAnswer
-    /// The server executes the request, sends the answer's head and the first bytes of its body, and closes the
-    /// connection.
+    /// The server executes the request, sends the answer's head and at most `bytes` bytes of its body, and closes the
+    /// connection. An answer without a body stays as it is.
     case truncate(bytes: Int)
     /// The server sends the body of the answer slowly.
     case throttle(bytesPerSecond: Int)
-    /// The server closes the connection of an event stream after a number of events and some bytes of the next event.
+    /// The server closes the connection of an event stream after a number of events and `bytes` bytes of the next
+    /// event.
     case cutStream(events: Int, bytes: Int)
     /// The server sends a number of events of an event stream, sends nothing for some time, and then continues.
     case pauseStream(events: Int, milliseconds: Int)

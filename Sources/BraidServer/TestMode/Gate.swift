@@ -1,8 +1,8 @@
 import BraidRuntime
 import Synchronization
 
-/// A gate that the requests of a server in test mode pass. Any number of requests can be inside at the same time, but
-/// none is inside while the server is reset.
+/// A gate that the requests for `/v1` pass in test mode, except those for `/v1/test`. Any number of requests can be
+/// inside at the same time, but none is inside while the server is reset.
 final class Gate: Sendable {
     private struct State {
         /// The requests inside the gate, by number. The value is the action that ends the request when the gate closes.

@@ -4,7 +4,7 @@ import BraidRuntime
 import BraidSessions
 import Synchronization
 
-/// A request that a server in test mode has received, with its answer.
+/// A request that a server in test mode has received, with its answer if it has one.
 struct RecordedRequest: Sendable {
     /// The request's ID (`X-Request-Id`).
     let id: String

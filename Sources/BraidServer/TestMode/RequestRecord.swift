@@ -2,7 +2,7 @@ import BraidEngine
 import BraidHTTP
 import Synchronization
 
-/// The record of the newest requests that a server in test mode has answered.
+/// The record of the newest requests that a server in test mode has answered, or whose connection it has closed.
 final class RequestRecord: Sendable {
     private struct State {
         /// The recorded requests, in the order in which they were answered. The elements before the index `first` are

@@ -52,7 +52,8 @@ package final class TestMode: Sendable {
             + clockRoutes(TestClock(sessions: sessions, idleSessions: idleSessions)) + [resetRoute(sessions)]
     }
 
-    /// Chooses the fault that a request meets, when the request has arrived. Returns the request with this fault.
+    /// Chooses the fault that a request meets, if any, when the request has arrived. Returns the request with this
+    /// fault.
     func meets(_ request: TestedRequest) -> TestedExchange {
         TestedExchange(request: request, fault: faults.fault(for: request))
     }

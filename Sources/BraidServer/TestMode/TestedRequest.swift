@@ -6,11 +6,13 @@ import Synchronization
 struct TestedRequest: Sendable {
     /// The request's head as the client sent it.
     let head: HTTPRequestHead
-    /// The request's body, decompressed. Empty if the route's handler reads the body while it arrives.
+    /// The request's body, decompressed. Empty if the route's handler reads the body while it arrives, or if the record
+    /// does not keep the body.
     var body: [UInt8]
-    /// The request's JSON body. `nil` if the body is not JSON.
+    /// The request's JSON body. `nil` if the body is not JSON, or if the record does not keep the body.
     var json: JSONValue?
-    /// The ID of the session in the request's path. `nil` if the path names no session.
+    /// The ID of the session in the request's path. `nil` if the path names no session, or if the HTTP server has
+    /// refused the request.
     let session: String?
     /// The sender of the request. `nil` if the request has no acceptable token, or no route.
     let requester: Requester?
@@ -31,7 +33,7 @@ struct TestedRequest: Sendable {
     var opensStream: Bool { wantsUpdates && head.prefers("text/event-stream") }
 }
 
-/// A request that a server in test mode handles, and the fault that the request meets.
+/// A request that a server in test mode handles, and the fault that the request meets, if any.
 final class TestedExchange: Sendable {
     let request: TestedRequest
     let fault: Fault?

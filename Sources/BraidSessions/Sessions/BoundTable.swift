@@ -115,8 +115,9 @@ extension Sessions {
         }
     }
 
-    /// Binds all sessions of a registered table to a version. A session that would lose models or titles keeps its
-    /// version. A session whose description is not a registered version keeps its description.
+    /// Binds all sessions of a registered table to a version. A session that cannot be bound, for example because it
+    /// would lose models or titles, keeps its version. A session whose description is not a registered version keeps
+    /// its description.
     ///
     /// Sessions with event streams or long polls on this server are bound first.
     ///

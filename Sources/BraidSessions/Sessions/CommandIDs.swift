@@ -5,7 +5,8 @@ import BraidRuntime
 ///
 /// An id is made from a SHA-256 of the session, the revision, the command's time and the id's number in the command. So
 /// a command of the journal makes the same ids when it is executed again. The random part of the epoch makes the ids
-/// unique among all sessions. A client that does not know the session's epoch cannot guess an id.
+/// unique among all sessions, and a client that does not know the session's epoch cannot guess an id. With
+/// `--deterministic`, the epoch is not random.
 struct CommandIDs {
     private let session: String
 

@@ -54,8 +54,8 @@ package struct CommandRequest: Sendable {
 
     /// The id of the session.
     let session: String
-    /// The number of the only session that the requester may use, or `nil` if the requester may use every session. The
-    /// ID alone is not enough because another session may have been opened with the same ID.
+    /// The number of the only session to which the request may apply, or `nil` for any session with the ID. The ID
+    /// alone is not enough because another session may have been opened with the same ID.
     let sessionNumber: Int?
     let content: Content
     let options: Options
@@ -69,7 +69,7 @@ package struct CommandRequest: Sendable {
         self.options = options
     }
 
-    /// Throws `noSession` if the request's sender may not use `session`.
+    /// Throws `noSession` if the request may not apply to `session`.
     func check(_ session: Session) throws {
         if let sessionNumber, sessionNumber != session.number { throw SessionError(noSession: session.id) }
     }

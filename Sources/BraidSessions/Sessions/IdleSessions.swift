@@ -8,7 +8,8 @@ import BraidRuntime
 /// request only one relaxed store of an atomic number.
 package struct IdleSessions: Sendable {
     /// The shortest time that an idle session stays in memory after its last use. At the latest, the session is dropped
-    /// after a quarter more than this time. A session with event streams or waiting long polls is not dropped.
+    /// after a quarter more than this time. A session with event streams or waiting long polls is not dropped. With a
+    /// time of 0, no session is dropped.
     let time: Duration
 
     private static let sweeps = 5

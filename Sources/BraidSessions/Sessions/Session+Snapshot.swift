@@ -24,8 +24,8 @@ extension Session {
     }
     static let largeRowCount = 2_000
 
-    /// Whether the session's snapshot is too large for the session's cache. Such a snapshot is encoded while it is
-    /// sent.
+    /// Whether the session's snapshot is too large for the session's cache. Such a snapshot is normally encoded while
+    /// it is sent.
     package var isTooLargeToCache: Bool {
         cachedSnapshot == nil && Self.isStreamed(current.snapshot)
     }
@@ -58,7 +58,7 @@ extension Session {
         return stream
     }
 
-    /// Whether a snapshot is so large that it is encoded while it is sent.
+    /// Whether a snapshot is so large that it is normally encoded while it is sent.
     package static func isStreamed(_ snapshot: Snapshot) -> Bool { snapshot.isLarger(than: cachedBytes) }
 
     /// Returns a snapshot of this session, such as an earlier one, as JSON.

@@ -14,7 +14,7 @@ package final class Session: Sendable {
     package let number: Int
     /// The name of the session's table description. `nil` for a session that was opened without one.
     package let table: String?
-    /// The session's epoch. The store assigns a new epoch when it may have lost revisions.
+    /// The session's epoch. The store assigns a new epoch, for example, when it may have lost revisions.
     package let epoch: String
     /// The time at which the session was opened, in milliseconds since 1970.
     package let created: Int
@@ -23,8 +23,8 @@ package final class Session: Sendable {
     let store: any SessionStore
     private let clock: Clock
     let descriptions: CompiledDescriptions
-    /// The session's lock. A command holds the lock from the start of its execution until its commit, so commands run
-    /// one after the other.
+    /// The session's lock. A command holds the lock from the start of its execution to its end, with its commit, so
+    /// commands run one after the other.
     let commands = FIFOLock()
     /// The lock for two kinds of requests: for updates that the session reads from the journal or replaces by a large
     /// snapshot, and for indented answers about a large session. Such a request needs a multiple of its answer's size
@@ -161,7 +161,7 @@ package final class Session: Sendable {
         /// stored.
         package var committed: Int
         package var update: BatchUpdate
-        /// The command's update as JSON, as the journal contains it.
+        /// The command's update as JSON, in the form of the journal.
         package var updateText: JSONText
         /// The snapshot after the command.
         package var snapshot: Snapshot
@@ -170,8 +170,8 @@ package final class Session: Sendable {
         package var at: RowPath?
         /// The notification that a data source command sends to the data source's delegate, or `nil`.
         package var notification: DataSourceNotification?
-        /// The row that the command has inserted, if the command is a data source call that names the row by ids.
-        /// Otherwise `nil`.
+        /// The row that the command inserts, if the command is a data source call that names the row by ids. Otherwise
+        /// `nil`.
         package var inserted: (section: SectionID, id: RowID?)?
     }
 
@@ -415,9 +415,9 @@ extension Session {
         }
     }
 
-    /// Rebases a command. The index paths and ids of the given command refer to the position `base`. Those of the
-    /// returned command refer to the current revision. Also returns the command's text for the journal and the current
-    /// place of its row.
+    /// Rebases a command. Without a base, returns the command as it is. The index paths and ids of the given command
+    /// refer to the position `base`. Those of the returned command refer to the current revision. Also returns the
+    /// command's text for the journal and the current place of its row.
     ///
     /// - Throws: the errors of `withHistory`, and the refusals of `RowHistory.rebased`, such as `rowGone`. `badRequest`
     ///   if the base is ahead of the session. `baseTooOld` if the journal does not reach back to the base, if the base

@@ -10,13 +10,15 @@ package struct SessionTable: Sendable {
 }
 
 extension Session {
-    /// Returns the table that clients saw at a revision. Unpublished changes are not part of the returned table.
+    /// Returns the table that clients saw at a revision, or the current one if `revision` is `nil`. Unpublished changes
+    /// are not part of the returned table.
     ///
     /// The current table is in memory. An earlier table is restored from the session's journal. The time depends on the
     /// size of the whole table and of the journal after the revision: `O(rows · log rows + journal)`.
     ///
     /// - Throws: `badRequest` if the revision is ahead of the session. `revisionNotAvailable` if the journal does not
-    ///   reach back to the revision. `StaleSession` if the session was ended.
+    ///   reach back to the revision. `StaleSession` if the session object is stale, for example because the session was
+    ///   ended.
     package func table(atRevision revision: Int?) async throws -> SessionTable {
         let current = current
         if current.isStale { throw StaleSession() }

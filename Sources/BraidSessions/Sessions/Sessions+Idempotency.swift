@@ -29,7 +29,7 @@ final class KeysUnderWay: Sendable {
     private let names = Mutex<Set<Name>>([])
 
     /// Reserves a request's idempotency key while `body` runs. Throws `idempotencyKeyInUse` if the server is already
-    /// answering another request with this key.
+    /// answering another request with this key, from the same requester and for the same session.
     func holding<Value>(_ key: IdempotencyKey, of session: Int, _ body: () async throws -> Value) async throws -> Value
     {
         let name = Name(session: session, requester: key.requester, key: key.key)

@@ -4,7 +4,8 @@ import BraidStore
 import Synchronization
 
 /// The sessions of this server. The first request for a session loads the session from the store. A session that no
-/// request has used for some time, and that no client follows, is dropped from memory.
+/// request has used for `--session-idle-time`, and that no client follows, is dropped from memory (unless this time is
+/// 0).
 package final class Sessions: Sendable {
     package let store: any SessionStore
     package let clock: Clock

@@ -7,15 +7,15 @@ import Synchronization
 /// long polls that wait for the change, and wakes the pump. The pump is a single task that writes to the queues of all
 /// subscribers. The time of a command therefore does not depend on the number of event streams.
 ///
-/// Every follower has a position and receives the changes after this position. A follower can therefore read a snapshot
-/// and then subscribe, without a gap and without duplicates.
+/// Every follower has a position and receives the changes after this position, or a snapshot in their place. A follower
+/// can therefore read a snapshot and then subscribe, without a gap and without duplicates.
 final class ChangeFeed: Sendable {
     /// The reason why a session's feed delivers no more changes to event streams and long polls.
     enum End: Sendable {
         /// The session was ended.
         case ended
-        /// The session was dropped from memory. A client that reconnects with its position makes the server load the
-        /// session again.
+        /// The session object is outdated, for example because the session was dropped from memory. A client that
+        /// reconnects with its position makes the server load the session again.
         case dropped
     }
 

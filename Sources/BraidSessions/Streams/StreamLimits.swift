@@ -10,8 +10,8 @@ package struct StreamLimits: Sendable {
     /// The size of the queue of one event stream, in bytes. The connection's output queue can hold the same number of
     /// the stream's bytes in addition.
     var queueBytes: Int
-    /// The most changes that a session with event streams or long polls keeps in memory for them, one for each
-    /// revision. `recentBytes` limits the size of these changes.
+    /// The most changes that a session keeps in memory for event streams, long polls and readers of windows, one for
+    /// each revision. `recentBytes` limits the size of these changes.
     var recentChanges: Int
     var recentBytes: Int
     /// The most revisions that are read from the journal at once, for an event stream or to catch up with other

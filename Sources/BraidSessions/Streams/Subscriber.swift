@@ -6,9 +6,9 @@ import Synchronization
 /// One open event stream of a session, with its reader's progress.
 ///
 /// A subscriber that is not too slow is *live*: the pump of the session's feed writes each change to the subscriber's
-/// queue. A new subscriber, or a subscriber whose queue is full, catches up in a separate task. The separate task sends
-/// the recent changes in memory, the records of the journal or a new snapshot, and then makes the subscriber live. The
-/// pump and the separate task never write to a queue at the same time.
+/// queue. A new subscriber, or a subscriber that has fallen behind, catches up in a separate task. The separate task
+/// sends the recent changes in memory, the records of the journal or a new snapshot, and then makes the subscriber
+/// live. The pump and the separate task never write to a queue at the same time.
 final class Subscriber: Sendable {
     let stream: ByteStream
     private let session: Session

@@ -34,7 +34,8 @@ enum ArgumentForm { case required, optional, repeated }
 
 /// A value that an option or an argument does not accept.
 struct WrongValue: Error {
-    /// What is wrong, as the end of a sentence that begins with the option's name, such as `must not be empty`.
+    /// What is wrong, as the end of a sentence that begins with the name of the option, its variable or the argument,
+    /// such as `must not be empty`.
     let complaint: String
     init(_ complaint: String) { self.complaint = complaint }
 }

@@ -25,8 +25,8 @@ struct Compact: ServerCommand {
     func run() throws {
         // If a file becomes too large, the write must fail, but the signal SIGXFSZ must not end the process.
         signal(SIGXFSZ, SIG_IGN)
-        // SQLite writes a temporary copy of the data. Let SQLite write this copy next to the database, because `/tmp`
-        // may be too small for it.
+        // SQLite writes a temporary copy of the data. Unless SQLITE_TMPDIR is set, let SQLite write this copy next to
+        // the database, because `/tmp` may be too small for it.
         let slash = database.lastIndex(of: "/")
         setenv("SQLITE_TMPDIR", slash.map { String(database[...$0]) } ?? ".", 0)
         do {

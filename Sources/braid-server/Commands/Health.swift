@@ -1,8 +1,8 @@
 import BraidHTTP
 import Glibc
 
-/// The command `health`, which checks whether a server is ready. A container's HEALTHCHECK can use this command without
-/// another HTTP client.
+/// The command `health`, which checks whether a server is ready, or whether it answers a given path with 200. A
+/// container's HEALTHCHECK can use this command without another HTTP client.
 struct Health: ServerCommand {
     static let name = "health"
     static let abstract = "Check whether a running server can serve requests."

@@ -2,7 +2,8 @@ import BraidPostgres
 import BraidServer
 import BraidStore
 
-/// The database that `--database` or an argument names: an SQLite file or the URL of a PostgreSQL database.
+/// The database that `--database` or an argument names: an SQLite file, the URL of a PostgreSQL database, or for a
+/// server `:memory:`.
 enum Database {
     static func isPostgres(_ name: String) -> Bool { name.hasPrefix("postgres://") || name.hasPrefix("postgresql://") }
 
@@ -74,13 +75,13 @@ struct OpenDatabase {
     /// The database's name for the log. The name contains no password.
     var name: String
     /// Returns a text for the log about the schema of the opened database, such as an upgrade. Returns `nil` if the
-    /// database had the server's own schema version.
+    /// database was new or had the server's own schema version.
     var schemaNotice: @Sendable () -> String?
 
     /// Returns the reason why the server must wait for the database, or `nil` if the database can be used. Throws a
     /// `Failure` if waiting does not help, for example because the database belongs to another application.
     func reasonToWait() async throws -> StoreError? {
-        // A store that servers cannot share is an SQLite store. Its file is already open, so the server need not wait.
+        // A store that servers cannot share is an SQLite store. It is already open, so the server need not wait.
         guard store.sharing != nil else { return nil }
         do {
             _ = try await store.check()
