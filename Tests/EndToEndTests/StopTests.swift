@@ -64,12 +64,16 @@ import Testing
         let idle = try (0..<max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))).map { _ in try server.client() }
         for client in [slow, poll] + idle { _ = try client.get("/healthz") }
         try slow.send(
-            "POST /v1/sessions/s/rows HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n\r\n"
+            "POST /v1/sessions/s/rows HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\nExpect: 100-continue\r\n\r\n"
         )
+        // The answer `100 Continue` says that the server has received the request's head.
+        while !slow.hasAnswer { usleep(1000) }
         try slow.send(Array(body.utf8.prefix(half)))
         try poll.send("GET /v1/sessions/s/updates?since=0&wait=60 HTTP/1.1\r\nHost: localhost\r\n\r\n")
         let stream = try EventStreamClient(port: server.port, "/v1/sessions/s/updates")
         _ = try stream.events(through: "caught-up")
+        let metrics = try server.keptClient()
+        while try !metrics.get("/metrics").text.contains(#"braid_subscribers{by="poll"} 1"#) { usleep(10_000) }
         kill(server.processIdentifier, SIGTERM)
         for client in idle { #expect(client.isClosed) }
         #expect(try poll.receive().status == 200)

@@ -42,14 +42,14 @@ package final class WatchedFiles: Sendable {
         }
     }
 
-    /// Waits until `self.revision` differs from the parameter `revision`, at most for the given time. Throws if the
-    /// task is cancelled.
+    /// Waits until `self.revision` differs from the parameter `revision`, at most for the given time. The wait also ends
+    /// if the task is cancelled, for example because the server stops.
     ///
     /// People save files rarely, so this method compares the revisions only ten times in a second.
-    func waitForChange(of revision: Int, within time: Duration) async throws {
+    func waitForChange(of revision: Int, within time: Duration) async {
         let deadline = ContinuousClock.now + time
-        while known.withLock({ $0.revision }) == revision, .now < deadline {
-            try await Task.sleep(for: .milliseconds(100))
+        while known.withLock({ $0.revision }) == revision, .now < deadline, !Task.isCancelled {
+            try? await Task.sleep(for: .milliseconds(100))
         }
     }
 

@@ -148,7 +148,7 @@ func fixtureRoute(_ files: WatchedFiles, subscribers: Quota) -> Route {
             : try subscribers.required(
                 "subscribers", option: "max-subscribers", for: context.account, retryAfter: 5)
         defer { lease?.end() }
-        if let since { try await files.waitForChange(of: since, within: .seconds(wait)) }
+        if let since { await files.waitForChange(of: since, within: .seconds(wait)) }
         return .json { files.write(to: &$0) }
     }
 }
