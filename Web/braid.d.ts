@@ -672,10 +672,10 @@ export declare class Subscription {
   move(window: TableWindow): void;
   /**
    * Tells the subscription which rows are visible: from the row with the index `first` to the row with the index
-   * `last`. The indexes count the rows of the window's section, or of the whole table. Moves the window if the visible
-   * rows come within half of `overscan` of an edge of the window that is not also the table's edge. The new window
-   * contains the visible rows, and `overscan` rows before and after them. The new window stays with the row in the
-   * middle of the visible rows, if this row is loaded and has an id.
+   * `last`. The indexes count the rows of the window's section, or of the whole table. Moves the window if fewer rows
+   * than half of `overscan` are between the visible rows and an edge of the window that is not also the table's edge.
+   * The new window contains the visible rows, and `overscan` rows before and after them. The new window stays with the
+   * row in the middle of the visible rows, if this row is loaded and has an id.
    */
   show(first: number, last: number): void;
   /** Closes the connection until `resume`, for example while the page is hidden. */

@@ -11,7 +11,7 @@ public final class LineReader {
     /// The number of bytes that have been read from the file so far.
     public private(set) var bytesRead = 0
 
-    /// The error that a file cannot be opened or read. `description` says why.
+    /// The error that a file cannot be opened or read, or that a line is too long. `description` says why.
     public struct Failure: Error, CustomStringConvertible {
         public let description: String
     }

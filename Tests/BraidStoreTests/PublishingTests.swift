@@ -49,7 +49,7 @@ import Testing
                 """)
         try await store.commit(.make(number, to: 3, at: 1700, nextKey: 5))
         #expect(try await store.session("s")?.published.map { _ in 1 } == nil)
-        // The rows that the store kept for the earlier unpublished changes must not appear again.
+        // The store kept old rows while earlier changes were unpublished. Clients must not see these old rows again.
         try await store.commit(.make(number, to: 4, at: 1800, publishes: false, nextKey: 5) { $0.removedRows = [3] })
         let published = try #require(try await store.session("s")?.published)
         #expect(published.updated == 1700)

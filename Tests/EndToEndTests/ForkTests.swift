@@ -110,7 +110,7 @@ import Testing
             _ = try client.request("POST", "/v1/sessions/x/reset")
         }
         #expect((try client.get("/v1/sessions").object["sessions"] as? [Any])?.count == 3)
-        // `Prefer: return=minimal` also omits the snapshot of a new session that is not a fork.
+        // `Prefer: return=minimal` omits the snapshot of every new session: of a fork, and here of an ordinary session.
         let opened = try Self.fork(client, #"{"id":"r","rows":[]}"#, headers: ["Prefer": "return=minimal"])
         #expect(opened.status == 201 && opened.body.isEmpty && opened.header("preference-applied") == "return=minimal")
         #expect(

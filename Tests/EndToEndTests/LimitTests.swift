@@ -537,8 +537,8 @@ import Testing
             }
             #expect(try client.get("/healthz").status == 200)
         }
-        // A list of updates has 8 MB, and the server needs several times as much memory while it creates a list. So the
-        // server must not create two dozen lists at the same time.
+        // In this test, a list of updates has 8 MB, and the server needs several times as much memory while it creates a
+        // list. So the server must not create two dozen lists at the same time.
         let peak = try Self.peakMemory(of: server)
         #expect(peak < 250 << 20, "\(peak >> 20) MiB")
         // A page of the journal ends at a certain size, and its member `next` names the revision after which the next

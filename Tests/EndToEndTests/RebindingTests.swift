@@ -173,7 +173,8 @@ import Testing
             #expect(try version(clients[0]) == version(clients[1]))
             let event = try #require(try stream.events(throughRevision: revision).last)
             #expect(bound.text.contains(event.data))
-            // The other server must also reset the session to the new description.
+            // One server has bound the session to a new description. A reset through the other server must give the
+            // session the initial table of this description.
             try clients[1 - server].request("POST", "/v1/sessions/s/reset")
             revision = try clients[server].get("/v1/sessions/s").object["revision"] as? Int ?? 0
             #expect(

@@ -36,7 +36,7 @@ export const commands = {
  * sends with `perform`.
  */
 export class Server {
-  /** The last 100 recorded requests, as `{request, error?, took}`, the newest first. `took` is in milliseconds. */
+  /** The last 100 recorded requests, as `{request, error?, took}`, the request that ended last first. `took` is in milliseconds. */
   asked = [];
   #changed;
 

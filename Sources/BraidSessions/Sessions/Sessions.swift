@@ -195,8 +195,8 @@ package final class Sessions: Sendable {
         _ opening: SessionOpening, text: JSONText, keep: (@Sendable (Session) -> KeptAnswer)? = nil
     ) async throws -> Session {
         if let origin = opening.from { return try await fork(origin, as: opening.id, keep: keep) }
-        // After a large request, return freed memory to the system at the end of this method. At that time, the store
-        // has released its copies of the body.
+        // After a large request, plan the return of freed memory to the system: the return happens one second after
+        // the end of this method. By then, the store has released its copies of the body.
         defer { if text.count > Memory.largeWork { Memory.trimSoon() } }
         let bound = limited(try await boundTable(opening))
         let id = try await newID(opening.id)
