@@ -492,6 +492,36 @@ def test_many_updates_in_quick_succession_lead_where_they_lead(make_page, show, 
     assert tops == sorted(tops)
 
 
+def test_the_panel_of_updates_keeps_the_nodes_of_one_revision_only(show, server):
+    page = show("party")
+    page.evaluate("""() => {
+      const update = async () => {
+        const answer = await fetch("/v1/sessions/party/state", {
+          method: "PATCH", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ random: Math.random() }),
+        });
+        return (await answer.json()).revision;
+      };
+      const shows = (revision) => document.querySelector(".moments .shown .revision")?.textContent === `r${revision}`;
+      window.update = async (count, isEachShown) => {
+        for (let i = 1; i <= count; i++) {
+          const revision = await update();
+          while ((isEachShown || i === count) && !shows(revision)) await new Promise(requestAnimationFrame);
+        }
+      };
+    }""")
+    devtools = page.context.new_cdp_session(page)
+
+    def nodes():
+        devtools.send("HeapProfiler.collectGarbage")
+        return devtools.send("Memory.getDOMCounters")["nodes"]
+
+    # The list is as long as it gets.
+    page.evaluate("update(60, false)")
+    before = nodes()
+    page.evaluate("update(25, true)")
+    assert nodes() < before + 1000
+
+
 def test_scrolling_back_through_rows_that_were_never_measured_does_not_jump(show, server):
     models = [{"id": f"row {number}", "title": f"Row {number}", "subtitle": "of many"} for number in range(2_000)]
     opened(server, {"bindings": [{"cell": "Cell"}]}, models={"table": models})

@@ -10,8 +10,10 @@ const listed = 60;
  */
 export class UpdatesPanel {
   #asking;
-  #asked = new WeakSet();
-  #details = new WeakMap();
+  /** The commands that were read from the journal, by moment. */
+  #commands = new WeakMap();
+  /** The details of the displayed revision: `{moment, element}`. Those of other revisions are not kept: they are large. */
+  #shown = {};
   element = h("div", { class: "panel-content updates" });
 
   show(screen) {
@@ -48,16 +50,16 @@ export class UpdatesPanel {
       h("span", { class: "chips" }, summary(moment)),
       moment.at && h("time", {}, clock(moment.at)),
     );
-    return h("li", { class: isShown ? "shown" : "" }, head, isShown && this.#detail(moment, index));
+    return h("li", { class: isShown ? "shown" : "" }, head, isShown && this.#detail(screen, moment, index));
   }
 
-  /**
-   * The details of a revision. They are created once for each revision, so that a scroll position or a selection in
-   * them is kept.
-   */
-  #detail(moment, index) {
-    if (!this.#details.has(moment)) this.#details.set(moment, h("div", { class: "detail-body" }, this.#told(moment, index)));
-    return this.#details.get(moment);
+  /** Made once while a revision is displayed, so that a scroll position or a selection in them is kept. */
+  #detail(screen, moment, index) {
+    if (this.#shown.moment !== moment) {
+      this.#shown = { moment, element: h("div", { class: "detail-body" }, this.#told(moment, index)) };
+      this.#showCommand(screen);
+    }
+    return this.#shown.element;
   }
 
   #told(moment, index) {
@@ -80,25 +82,29 @@ export class UpdatesPanel {
     return [h("div", { class: "command" }), picture, json];
   }
 
-  /**
-   * Reads from the journal the command that led to a revision, and inserts the command into the details of this
-   * revision.
-   */
+  /** Reads from the journal the command that led to the displayed revision. */
   #askForCommand(screen, moment) {
     clearTimeout(this.#asking);
-    if (!moment.update || this.#asked.has(moment)) return;
+    if (!moment.update || this.#commands.has(moment)) return;
     // If updates follow one another quickly, the page asks only for the command of the last one.
     this.#asking = setTimeout(async () => {
       const command = await screen.commandOf(moment.revision);
-      if (!command || this.#asked.has(moment)) return;
-      this.#asked.add(moment);
-      const [kind, body] = Object.entries(command)[0];
-      this.#details.get(moment).querySelector(".command").append(
-        h("code", {}, kind),
-        h("span", { class: "body" }, shortened(JSON.stringify(body), 300)),
-        copyButton(() => screen.curl(...asRequest(kind, command))),
-      );
+      if (!command) return;
+      this.#commands.set(moment, command);
+      this.#showCommand(screen);
     }, 100);
+  }
+
+  #showCommand(screen) {
+    const { moment, element } = this.#shown;
+    const command = this.#commands.get(moment);
+    if (!command) return;
+    const [kind, body] = Object.entries(command)[0];
+    element.querySelector(".command").replaceChildren(
+      h("code", {}, kind),
+      h("span", { class: "body" }, shortened(JSON.stringify(body), 300)),
+      copyButton(() => screen.curl(...asRequest(kind, command))),
+    );
   }
 }
 
