@@ -1246,6 +1246,54 @@ def test_the_editor_marks_faults_where_they_are_and_previews_what_is_right(page,
     page.wait_for_function("async () => (await (await fetch('/v1/sessions')).json()).sessions.length === 7")
 
 
+def test_a_fault_in_json_is_marked_at_its_own_line(page, server, screenshot):
+    page.goto(f"{server.url}/#/tables/attendees")
+    source = page.locator("textarea.source")
+    expect(page.locator(".editor .status")).to_have_text("Valid")
+    for text, line, detail, mark in [
+        ('{\n  "table": "x",\n  "bindings": [ { "cell": } ]\n}\n', 3, "A value is missing before }.", "}"),
+        ('{\n  "table": "x",\n}\n\n', 2, "A comma stands before }.", ","),
+    ]:
+        source.fill(text)
+        expect(page.locator(".faults li")).to_have_text(f"line {line}{detail}")
+        expect(page.locator(".gutter .faulty")).to_have_text(str(line))
+        expect(page.locator(".mirror mark")).to_have_text(mark)
+        screenshot(page, f"line-{line}")
+
+
+def test_the_forms_of_a_session_name_the_line_of_a_fault_in_json_and_select_it(show, server):
+    models = [{"id": "a", "title": "a"}]
+    opened(server, {"bindings": [{"cell": "Cell", "models": models, "editing": "insert"}]})
+    page = show("test")
+    text, message = '{\n  "id": "b",\n  "title" "b"\n}', 'Line 3: A colon is missing before "b".'
+
+    def fill(name, within=page):
+        field = within.get_by_role("textbox", name=name)
+        field.fill(text)
+        return field
+
+    def check(field, place):
+        expect(place).to_contain_text(message)
+        expect(field).to_be_focused()
+        assert field.evaluate("area => [area.selectionStart, area.selectionEnd]") == [text.index('"b"', 20), text.index('"b"', 20) + 3]
+
+    rows(page).first.click()
+    panel(page, "Row")
+    field = fill("Model", page.locator("form", has=page.get_by_text("Update model")))
+    page.get_by_role("button", name="Send Update model").click()
+    check(field, page.get_by_role("alert").filter(has_text="Not JSON"))
+    panel(page, "Session")
+    field = fill("Body")
+    page.get_by_role("button", name="Dry run").click()
+    check(field, page.locator(".console .fault"))
+    edit(page)
+    page.get_by_label("Insert at a").click()
+    dialog = page.get_by_role("dialog")
+    field = fill("JSON", dialog)
+    dialog.get_by_role("button", name="Send").click()
+    check(field, dialog.get_by_role("alert"))
+
+
 def test_a_description_is_saved_and_applied_to_its_sessions(page, make_server):
     server = make_server()
     description = {"table": "sheet", "sections": ["a", "b"], "cells": {"C": {}},

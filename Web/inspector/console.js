@@ -1,4 +1,4 @@
-import { button, h, jsonBlock } from "./dom.js";
+import { button, h, jsonBlock, readJSON } from "./dom.js";
 import { commands } from "./server.js";
 import { copyButton, toast } from "./toasts.js";
 
@@ -86,7 +86,7 @@ export class Console {
     this.fault.textContent = "";
     let body;
     try {
-      body = JSON.parse(this.body.value);
+      body = readJSON(this.body);
       this.#screen.curl(this.kind.value, body);
       return body;
     } catch (error) {

@@ -1,5 +1,6 @@
 // Functions that create elements, without a framework. These functions insert text only as text nodes and attributes,
 // never as HTML, so text in a model cannot run as code.
+import { parsed } from "./pointers.js";
 
 /**
  * Creates an element. `props` contains `class`, `on: {event: listener}`, and properties of the element (`value`,
@@ -127,4 +128,15 @@ export function jsonBlock(value, label) {
     );
   }
   return block;
+}
+
+/** Parses the JSON in a text field. If it is none, selects the fault and throws an error that names its line. */
+export function readJSON(field) {
+  try {
+    return parsed(field.value);
+  } catch (error) {
+    field.focus();
+    field.setSelectionRange(error.fault.start, error.fault.end);
+    throw error;
+  }
 }

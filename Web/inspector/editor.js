@@ -1,5 +1,5 @@
 import { button, coloured, compactJSON, h } from "./dom.js";
-import { located, locations } from "./pointers.js";
+import { lineOf, located, parsed, readText } from "./pointers.js";
 import { Screen } from "./screen.js";
 import { confirmed, copyButton, problemToast, toast, untilAnswered } from "./toasts.js";
 
@@ -145,12 +145,12 @@ export class Editor {
     const text = this.area.value;
     let description;
     try {
-      description = JSON.parse(text);
-    } catch (error) {
-      return this.#tell([syntaxFault(text, error)]);
+      description = parsed(text);
+    } catch ({ fault }) {
+      return this.#tell([fault]);
     }
     const placed = (faults, isWarning) => {
-      const places = locations(text);
+      const { places } = readText(text);
       return faults.map((fault) => ({ ...fault, ...located(places, fault.pointer), isWarning }));
     };
     let warnings;
@@ -343,19 +343,5 @@ export class Editor {
 const sessions = (count) => `${count} session${count === 1 ? "" : "s"}`;
 /** The id of a section, from a JSON pointer into the models by section: the id is the pointer's first part. */
 const sectionOf = (pointer) => pointer.split("/")[1].replaceAll("~1", "/").replaceAll("~0", "~");
-
-const lineOf = (text, offset) => text.slice(0, offset).split("\n").length;
-
-/**
- * The fault for a text that is not JSON. Some browsers name the position in their error message; otherwise the fault is
- * at the end of the text.
- */
-function syntaxFault(text, error) {
-  const [, line, column] = /line (\d+) column (\d+)/.exec(error.message) ?? [];
-  const ofLine = line === undefined ? text.length : text.split("\n").slice(0, line - 1).join("\n").length + Number(column);
-  const position = Number(/position (\d+)/.exec(error.message)?.[1] ?? ofLine);
-  const start = Math.min(position, Math.max(0, text.length - 1));
-  return { start, end: start + 1, detail: error.message.replace(/ in JSON at position.*| at line.*/, "") };
-}
 
 const readable = (description) => compactJSON(description, { width: 110 });

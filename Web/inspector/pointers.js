@@ -1,66 +1,98 @@
+/** A string, closed or not; a word; or one sign. Empty at the end of the text. */
+const tokens = /"(?:[^"\\\n]+|\\.)*"?|[^\s",:[\]{}]+|[^]|$/y;
+
 /**
- * The places of all values in a JSON text, by JSON Pointer, as `{start, end}` in UTF-16 code units. The place of a
- * member begins at the member's name.
- * If the text is not valid JSON, the result contains the values before the first error.
+ * Reads a JSON text for an editor. `places` are the places of all values by JSON Pointer, as `{start, end}` in UTF-16
+ * code units; the place of a member begins at the member's name. `fault` is the first error, as `{start, end, detail}`.
+ * Then `places` has the values before it.
  */
-export function locations(text) {
+export function readText(text) {
   const places = new Map();
-  let i = 0;
-  const space = () => {
-    while (" \t\r\n".includes(text[i] ?? "x")) i++;
+  let fault;
+  /** The end of the last token, and the next token with its place. */
+  let last = 0, token, start, end = 0;
+  const look = () => {
+    for (start = end; " \t\r\n".includes(text[start] ?? "x");) start++;
+    tokens.lastIndex = start;
+    [token] = tokens.exec(text);
+    end = start + token.length;
   };
-  const fail = () => {
-    throw new SyntaxError("not JSON");
+  const pass = () => {
+    last = end;
+    look();
   };
-  const string = () => {
-    const match = /"(?:[^"\\]|\\.)*"/y;
-    match.lastIndex = i;
-    const found = match.exec(text) ?? fail();
-    i = match.lastIndex;
-    return JSON.parse(found[0]);
+  const shown = () => token.length > 20 ? `${token.slice(0, 20)}…` : token;
+  const fail = (detail, from = start, to = end) => {
+    fault = { start: from, end: to, detail };
+    throw fault;
+  };
+  const missing = (what) => token ? fail(`${what} is missing before ${shown()}.`) : fail(`${what} is missing at the end.`, Math.max(0, last - 1), last);
+  const scalar = () => {
+    try {
+      return JSON.parse(token);
+    } catch {
+      if (token[0] !== '"') fail(`${shown()} is not a JSON value.`);
+      fail(/^"(?:[^"\\]|\\.)*"$/.test(token) ? "The string contains what JSON does not allow." : "The string does not end on its line.");
+    }
   };
   const items = (close, item) => {
-    i++;
-    space();
-    if (text[i] === close) return void i++;
+    pass();
+    if (token === close) return pass();
     for (;;) {
-      space();
       item();
-      space();
-      if (text[i] === close) return void i++;
-      if (text[i++] !== ",") fail();
+      if (token === close) return pass();
+      if (token !== ",") missing(`A comma or ${close}`);
+      const comma = start;
+      pass();
+      if (token === close) fail(`A comma stands before ${close}.`, comma, comma + 1);
     }
   };
-  const value = (pointer, start = i) => {
-    const place = { start, end: text.length };
+  const value = (pointer, from = start) => {
+    const place = { start: from, end: text.length };
     places.set(pointer, place);
-    if (text[i] === "{") {
+    if (token === "{") {
       items("}", () => {
-        const start = i;
-        const name = string().replaceAll("~", "~0").replaceAll("/", "~1");
-        space();
-        if (text[i++] !== ":") fail();
-        space();
-        value(`${pointer}/${name}`, start);
+        const from = start;
+        if (token[0] !== '"') missing("A name in quotes");
+        const name = scalar().replaceAll("~", "~0").replaceAll("/", "~1");
+        pass();
+        if (token !== ":") missing("A colon");
+        pass();
+        value(`${pointer}/${name}`, from);
       });
-    } else if (text[i] === "[") {
+    } else if (token === "[") {
       let index = 0;
       items("]", () => value(`${pointer}/${index++}`));
-    } else if (text[i] === '"') string();
+    } else if ("]},:".includes(token)) missing("A value");
     else {
-      const word = /[^\s,\]}]+/y;
-      word.lastIndex = i;
-      if (!word.exec(text)) fail();
-      i = word.lastIndex;
+      scalar();
+      pass();
     }
-    place.end = i;
+    place.end = last;
   };
   try {
-    space();
+    look();
     value("");
-  } catch { /* The result contains the values that were found before the error. */ }
-  return places;
+    if (token) fail(`${shown()} stands after the end of the value.`);
+  } catch {
+    // Without a fault, the nesting has exceeded the stack.
+    fault ??= { start, end, detail: "The text is nested too deeply." };
+  }
+  return { places, fault };
 }
+
+/** Parses a JSON text. The error of another text names the line of the fault. */
+export function parsed(text) {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    const { fault } = readText(text);
+    throw Object.assign(new SyntaxError(`Line ${lineOf(text, fault.start)}: ${fault.detail}`), { fault });
+  }
+}
+
+/** The number, from 1, of the line at an offset. */
+export const lineOf = (text, offset) => text.slice(0, offset).split("\n").length;
 
 /**
  * The place of a pointer's value. If the text does not contain this value, the result is the place of the nearest value

@@ -1,5 +1,5 @@
 import { labelText } from "./cells.js";
-import { button, compactJSON, h, jsonBlock } from "./dom.js";
+import { button, compactJSON, h, jsonBlock, readJSON } from "./dom.js";
 import { indexIn, rowName } from "./frames.js";
 import { copy, toast } from "./toasts.js";
 
@@ -158,7 +158,7 @@ function action(screen, key, label, fields, command) {
 
 function jsonField(label, value) {
   const element = h("textarea", { class: "code", rows: 4, spellcheck: false, value: compactJSON(value), "aria-label": label });
-  return { element, read: () => JSON.parse(element.value) };
+  return { element, read: () => readJSON(element) };
 }
 
 /** A form field for a value of a JTD schema (JSON Type Definition), as `{name, element, read()}`. */
@@ -180,5 +180,5 @@ function field(name, schema, value) {
     spellcheck: false,
     value: isText ? labelText(value) : isNumber ? labelText(value, 0) : JSON.stringify(value ?? null),
   });
-  return { name, element: label(input), read: () => isText ? input.value : isNumber ? Number(input.value) : JSON.parse(input.value) };
+  return { name, element: label(input), read: () => isText ? input.value : isNumber ? Number(input.value) : readJSON(input) };
 }

@@ -1,5 +1,5 @@
 import { ConnectionError, Problem } from "/braid.js";
-import { button, h, shortened } from "./dom.js";
+import { button, h, readJSON, shortened } from "./dom.js";
 
 const place = document.querySelector("#toasts");
 const announcer = document.querySelector("#announcer");
@@ -161,7 +161,7 @@ export function askForJSON(title, text, value) {
   const fault = h("p", { class: "fault", role: "alert" });
   return dialog(title, [h("p", {}, text), area, fault], [["Cancel", null], ["Send", () => {
     try {
-      return JSON.parse(area.value);
+      return readJSON(area);
     } catch (error) {
       fault.textContent = error.message;
     }
