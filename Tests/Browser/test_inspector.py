@@ -687,24 +687,78 @@ def test_what_is_typed_into_a_row_that_goes_is_not_sent_to_the_next_one(show, se
     assert sent == []
 
 
-def test_a_row_that_is_dragged_while_the_table_changes_goes_back_and_the_drag_is_over(show, server):
+RECORDING = """() => {
+  const { read } = ReadableStreamDefaultReader.prototype;
+  const decoder = new TextDecoder();
+  window.streamed = "";
+  ReadableStreamDefaultReader.prototype.read = async function () {
+    const part = await read.call(this);
+    window.streamed += decoder.decode(part.value);
+    return part;
+  };
+}"""
+
+
+@pytest.fixture
+def arrived(page):
+    """Waits until the page has received a revision and has had two frames in which to show it."""
+    page.add_init_script(f"({RECORDING})()")
+    frames = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+
+    def wait(revision):
+        page.wait_for_function(f"streamed.includes('\"to\":{revision},')")
+        page.evaluate(frames)
+
+    return wait
+
+
+def test_updates_wait_while_a_row_is_dragged_and_the_drop_lands_where_it_is_seen(show, server, arrived, screenshot):
     lists(server, ("all", ["a", "b", "c", "d"]))
     page = show("test")
     edit(page)
     drag(page, "a", middle(page, "d"))
-    expect(rows(page)).to_have_text(["b", "c", "d", "a"])
     server.request("POST", "/v1/sessions/test/edits", {"delete": {"id": "c"}})
-    expect(rows(page)).to_have_text(["a", "b", "d"])
-    y = middle(page, "a")
-    page.mouse.move(400, 300)
-    page.mouse.move(400, 400)
-    assert middle(page, "a") == y
+    server.request("PATCH", "/v1/sessions/test/models", {"all": [{"id": id, "title": f"{id}1"} for id in "xabd"]})
+    arrived(2)
+    expect(rows(page)).to_have_text(["b", "c", "d", "a"])
+    screenshot(page, "held")
     page.mouse.up()
-    expect(rows(page)).to_have_text(["a", "b", "d"])
-    drag(page, "a", middle(page, "d") + 10)
+    expect(rows(page)).to_have_text(["x1", "b1", "d1", "a1"])
+    assert names(server, "test") == ["x", "b", "d", "a"]
+
+
+def test_updates_wait_while_a_row_is_carried_by_keyboard_until_it_is_put_down(show, server, arrived):
+    lists(server, ("all", ["a", "b", "c"]))
+    page = show("test")
+    edit(page)
+    page.get_by_label("Move a", exact=True).focus()
+    page.keyboard.press("Space")
+    page.keyboard.press("ArrowDown")
+    server.request("POST", "/v1/sessions/test/edits", {"delete": {"id": "c"}})
+    arrived(1)
+    expect(rows(page)).to_have_text(["b", "a", "c"])
+    page.keyboard.press("Escape")
+    expect(rows(page)).to_have_text(["a", "b"])
+    page.keyboard.press("Space")
+    page.keyboard.press("ArrowDown")
+    server.request("POST", "/v1/sessions/test/edits", {"delete": {"id": "b"}})
+    arrived(2)
+    expect(rows(page)).to_have_text(["b", "a"])
+    page.get_by_role("heading", name="test").click()
+    expect(rows(page)).to_have_text(["a"])
+
+
+def test_a_drag_is_over_when_the_session_ends(show, server):
+    lists(server, ("all", ["a", "b", "c"]))
+    page = show("test")
+    edit(page)
+    drag(page, "a", middle(page, "c"))
+    expect(rows(page)).to_have_text(["b", "c", "a"])
+    server.request("DELETE", "/v1/sessions/test")
+    expect(page.locator(".status")).to_have_text("Ended")
+    expect(rows(page)).to_have_text(["a", "b", "c"])
     page.mouse.up()
-    expect(page.locator(".revision").first).to_have_text("r2")
-    assert names(server, "test") == ["b", "d", "a"]
+    expect(page.locator("[data-carried]")).to_have_count(0)
 
 
 def test_a_row_stays_in_hand_when_the_description_comes(show, server, hold):

@@ -31,13 +31,18 @@ export class Dragging {
   #list;
   #drop;
   #announce;
+  #ended;
   #carried = null;
 
-  /** `drop(from, to)` is called when a row was dropped. The list already shows the row at its new place. */
-  constructor(list, { drop, announce }) {
+  /**
+   * `drop(from, to)` is called when a row was dropped. The list already shows the row at its new place. `ended()` is
+   * called at the end of each drag.
+   */
+  constructor(list, { drop, announce, ended }) {
     this.#list = list;
     this.#drop = drop;
     this.#announce = announce;
+    this.#ended = ended;
   }
 
   get isCarrying() {
@@ -50,7 +55,7 @@ export class Dragging {
     const places = dropPlaces(layout, frame, from);
     const key = frame.keys.sections[from[0]].rows[from[1]].id;
     const place = places.findIndex(({ at }) => at[0] === from[0] && at[1] === from[1]);
-    this.#carried = { frame, from, key, row, places, place, start: place };
+    this.#carried = { frame, from, key, row, places, place, start: place, stop: new AbortController() };
     this.#list.content.classList.add("carrying");
     this.#markSections();
     this.#list.element(key)?.toggleAttribute("data-carried", true);
@@ -77,7 +82,8 @@ export class Dragging {
   }
 
   #putDown(cancelled) {
-    const { frame, from, places, place, start } = this.#carried;
+    const { frame, from, places, place, start, stop } = this.#carried;
+    stop.abort();
     this.#carried = null;
     this.#list.held = null;
     const settle = () => {
@@ -88,11 +94,12 @@ export class Dragging {
     if (cancelled || !to || place === start) {
       settle();
       this.#list.show(frame);
-      return;
+    } else {
+      this.#list.show(this.#list.frame);
+      settle();
+      this.#drop(from, to);
     }
-    this.#list.show(this.#list.frame);
-    settle();
-    this.#drop(from, to);
+    this.#ended();
   }
 
   /**
@@ -110,10 +117,7 @@ export class Dragging {
     const handle = event.target.closest("button");
     handle.setPointerCapture(event.pointerId);
     let pointerY = event.clientY;
-    const stop = new AbortController();
     const follow = () => {
-      // If a change of the table has ended the drag, the row is already back at its old place.
-      if (this.#carried !== carried) return stop.abort();
       const y = pointerY - this.#list.origin - grip;
       this.#list.held = { key: carried.key, y };
       let best = carried.place;
@@ -136,29 +140,28 @@ export class Dragging {
       requestAnimationFrame(scroll);
     };
     requestAnimationFrame(scroll);
-    const end = (cancelled) => {
-      stop.abort();
-      if (this.#carried === carried) this.#putDown(cancelled);
-    };
-    const options = { signal: stop.signal };
+    const options = { signal: carried.stop.signal };
     handle.addEventListener("pointermove", (event) => {
       pointerY = event.clientY;
       follow();
     }, options);
-    handle.addEventListener("pointerup", () => end(false), options);
-    handle.addEventListener("pointercancel", () => end(true), options);
-    addEventListener("keydown", (event) => event.key === "Escape" && end(true), options);
+    handle.addEventListener("pointerup", () => this.#putDown(false), options);
+    handle.addEventListener("pointercancel", () => this.#putDown(true), options);
+    addEventListener("keydown", (event) => event.key === "Escape" && this.#putDown(true), options);
   }
 
   /**
    * Handles a key on a row's handle. Space or Enter picks the row up and drops it, the arrow keys move it, and Escape
-   * or Tab returns it to its old place.
+   * or Tab returns it to its old place, and so does a click.
    */
   byKey(event, from) {
     const { key } = event;
     if (!this.isCarrying) {
       if (!from || (key !== " " && key !== "Enter")) return;
       this.#pickUp(from);
+      // A click with `detail` 0 comes from the keyboard.
+      const { signal } = this.#carried.stop;
+      addEventListener("click", ({ detail }) => detail > 0 && this.cancel(), { capture: true, signal });
       this.#announce("Picked up. Arrow keys move it, Space drops it, Escape cancels.");
     } else if (key === "ArrowUp" || key === "ArrowDown") {
       const { places, place } = this.#carried;
@@ -175,7 +178,7 @@ export class Dragging {
     event.stopPropagation();
   }
 
-  /** Ends the drag and returns the row to its old place, because the table has changed. */
+  /** Ends the drag and returns the row to its old place. */
   cancel() {
     if (this.isCarrying) {
       this.#carried.place = this.#carried.start;

@@ -76,6 +76,7 @@ export class Screen {
         this.selected = key;
         listeners.selected?.(this);
       },
+      released: () => this.#show(this.timeline.shown, this.timeline.shown),
       needModel: (model) => askForJSON("A model is needed", "The description has no template for rows that are inserted here.", model ?? {}),
     });
     this.timeline = new Timeline((moment, previous) => this.#show(moment, previous));
@@ -361,6 +362,8 @@ export class Screen {
     const { timeline } = this;
     const moment = timeline.shown;
     const { snapshot } = moment.frame;
+    // Updates that arrive while a person drags a row are shown together after the drop.
+    if (this.table.isHeld && timeline.isLive && snapshot.epoch === this.snapshot.epoch) return;
     this.table.readOnly = !timeline.isLive || this.status.dataset.status === "ended";
     this.element.classList.toggle("past", !timeline.isLive);
     this.subtitle.textContent = [

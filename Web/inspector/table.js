@@ -7,11 +7,11 @@ import { hiddenSections } from "./layout.js";
 import { List } from "./list.js";
 
 /**
- * A session's table: its list, its reactions to pointer and keys, and its edit mode. `actions` contains four functions.
+ * A session's table: its list, its reactions to pointer and keys, and its edit mode. `actions` contains these functions.
  * `perform(kind, body, options)` sends a command. It resolves to true if the command changed something, and to false if
  * nothing changed. It resolves to the problem's kind if the server refused the command, and to null if there was no
  * answer. `select(row | null)` reports the selected row, `announce(text)` speaks to screen readers, and
- * `needModel(row)` asks the person for the model of a row to insert.
+ * `needModel(row)` asks the person for the model of a row to insert. `released()` says that `isHeld` may have ended.
  */
 export class Table {
   #actions;
@@ -30,6 +30,8 @@ export class Table {
    * "Home" or "End" after this key was pressed, until the first or last row of the table is loaded and can be selected.
    */
   #edge;
+  /** The number of drops that the server has not answered. */
+  #drops = 0;
   /** The session's description, or null if the page has not read it or may not read it. */
   description = null;
   readOnly = false;
@@ -40,7 +42,7 @@ export class Table {
     this.#actions = actions;
     this.items = new ItemMaker((key) => this.list.forget(key), () => this.list.show(this.list.frame, { animated: false }));
     this.list = new List(scroller, label, this.items.make);
-    this.dragging = new Dragging(this.list, { announce: actions.announce, drop: (from, to) => this.#drop(from, to) });
+    this.dragging = new Dragging(this.list, { announce: actions.announce, drop: (from, to) => this.#drop(from, to), ended: actions.released });
     this.empty = h("div", { class: "empty-table", hidden: true });
     scroller.append(this.empty);
     const { content } = this.list;
@@ -56,13 +58,18 @@ export class Table {
     this.list.close();
   }
 
+  /** Whether the list shows a row where a person carries it or has just dropped it. Updates wait meanwhile. */
+  get isHeld() {
+    return this.dragging.isCarrying || this.#drops > 0;
+  }
+
   /**
    * Shows a frame: a snapshot with a key for each row. `options` are the options of the list's `show`. With `isMoved`,
    * the table has not changed, but the window shows other rows.
    */
   show(frame, { isMoved = false, ...options } = {}) {
     const isSame = frame === this.frame;
-    // If only other data has changed, such as the description, the person can continue to drag a row.
+    // Other data may change during a drag, such as the description.
     if (!isSame || this.readOnly) this.dragging.cancel();
     this.frame = frame;
     const { sections, state } = frame.snapshot;
@@ -263,8 +270,21 @@ export class Table {
     const { revision } = this.frame.snapshot;
     const { ref } = this.reference(from);
     const body = { from: ref, to: this.place(to) };
-    const goBack = () => this.list.show(this.frame);
-    if (await this.#actions.perform("moves", body, { base: revision, failed: goBack }) !== true) goBack();
+    const goBack = () => this.dragging.isCarrying || this.list.show(this.frame);
+    let isWaiting = true;
+    this.#drops++;
+    const answered = () => {
+      if (!isWaiting) return;
+      isWaiting = false;
+      this.#drops--;
+      this.#actions.released();
+    };
+    const failed = () => {
+      goBack();
+      answered();
+    };
+    if (await this.#actions.perform("moves", body, { base: revision, failed }) !== true) goBack();
+    answered();
   }
 
   /**
