@@ -292,6 +292,46 @@ def test_form_a_refusal_says_why_and_the_control_shows_what_holds(show, server, 
     screenshot(page, "refused")
 
 
+def of_event(type):
+    """The parameters of an event: `value`, and others that only the row's content can tell."""
+    return {"properties": {"value": {"type": type}, "by": {"type": "string"}, "stars": {"type": "uint8"}, "rank": {"enum": ["low", "high"]},
+                           "level": {"enum": ["low", "high"]}, "isNew": {"type": "boolean"}, "seen": {"type": "uint8", "nullable": True}},
+            "optionalProperties": {"place": {"type": "string"}, "note": {"type": "string"}}}
+
+
+OTHERS = {"by": "Ann", "stars": 3, "rank": "high", "level": "low", "isNew": False, "seen": None, "place": "Rome"}
+
+
+@pytest.mark.parametrize("type, content, enter, value", [
+    ("string", {"text": ""}, lambda row: (row.get_by_role("textbox").fill("typed"), row.get_by_role("textbox").press("Enter")), "typed"),
+    ("string", {"segments": ["a", "b"]}, lambda row: row.get_by_role("radio", name="b").click(), "b"),
+    ("boolean", {"isOn": False}, lambda row: row.get_by_role("switch").click(), True),
+    ("string", {"date": "2026-01-01"}, lambda row: (row.locator("input").fill("2026-01-02"), row.locator("input").press("Enter")), "2026-01-02"),
+], ids=["field", "segments", "switch", "date"])
+def test_a_cells_control_sends_all_parameters_of_its_event(show, server, type, content, enter, value):
+    known = {"id": "a", "title": "Name", "by": "Ann", "stars": 3, "rank": "high", "place": "Rome"}
+    opened(server, {"cells": {"Cell": {"events": {"entered": of_event(type)}}}, "bindings": [{"cell": "Cell", "models": [{**known, **content}]}]})
+    page = show("test")
+    with page.expect_response("**/events*") as answer:
+        enter(page.locator(".item.row"))
+    assert answer.value.status == 200, answer.value.text()
+    assert answer.value.request.post_data_json["event"] == {"entered": {"value": value, **OTHERS}}
+
+
+def test_enter_in_a_field_of_the_panel_sends_all_parameters_of_the_event(show, server):
+    model = {"id": "a", "title": "Name", "by": "Ann", "stars": 3, "rank": "high", "place": "Rome"}
+    opened(server, {"cells": {"Cell": {"events": {"entered": of_event("string")}}}, "bindings": [{"cell": "Cell", "models": [model]}]})
+    page = show("test")
+    rows(page).click()
+    panel(page, "Row")
+    field = page.get_by_role("textbox", name="value")
+    field.fill("typed")
+    with page.expect_response("**/events*") as answer:
+        field.press("Enter")
+    assert answer.value.status == 200, answer.value.text()
+    assert answer.value.request.post_data_json["event"] == {"entered": {"value": "typed", **OTHERS, "note": ""}}
+
+
 def test_home_cells_have_their_looks_and_heights(show, server, screenshot):
     page = show("shop")
     heights = {name: page.locator(".row", has_text=name).bounding_box()["height"] for name in ["Shopping made easy", "Kettle"]}

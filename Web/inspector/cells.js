@@ -45,15 +45,32 @@ const customary = {
 };
 
 /**
- * Finds the first declared event with a parameter of a kind, as `{event, name}`. If `events` is null, the declared
- * events are unknown and the usual names are returned.
+ * Finds the first declared event with a parameter of a kind, as `{event, name, schema}`. If `events` is null, the
+ * declared events are unknown and the usual names are returned.
  */
 export function parameter(events, kind) {
   if (!events) return customary[kind];
   for (const [event, schema] of Object.entries(events)) {
     const found = Object.entries(schema.properties ?? {}).find(([, type]) => jtdTypes[kind](type));
-    if (found) return { event, name: found[0] };
+    if (found) return { event, name: found[0], schema };
   }
+}
+
+/** The first value of a field for a parameter: `value`, the content's member of its name, or an empty one of its type. */
+export function initial(schema, value) {
+  if (schema.nullable && (value ?? null) === null) return null;
+  if (schema.enum) return schema.enum.includes(value) ? value : schema.enum[0];
+  if (schema.type === "boolean") return value === true;
+  if (schema.type === "string" || schema.type === "timestamp") return labelText(value);
+  return schema.type ? (typeof value === "number" ? value : 0) : value ?? null;
+}
+
+/** All parameters of an event: the entered one, the required ones, and the optional ones that the content has. */
+function parameters({ name, schema = {} }, content, entered) {
+  const { properties = {}, optionalProperties = {} } = schema;
+  const optional = Object.entries(optionalProperties).filter(([name]) => Object.hasOwn(content, name));
+  const others = [...Object.entries(properties), ...optional].map(([name, type]) => [name, initial(type, content[name])]);
+  return { ...Object.fromEntries(others), [name]: entered };
 }
 
 /**
@@ -104,7 +121,7 @@ const looks = {
         "aria-checked": String(content[name]),
         "aria-label": labelText(content.title, content.text, name),
         disabled: !event || context.readOnly,
-        on: { click: () => context.send(event.event, { [event.name]: !content[name] }) },
+        on: { click: () => context.send(event.event, parameters(event, content, !content[name])) },
       }),
     ];
   },
@@ -121,7 +138,7 @@ const looks = {
             role: "radio",
             "aria-checked": String(segment === chosen),
             disabled: !event || context.readOnly,
-            on: { click: () => context.send(event.event, { [event.name]: segment }) },
+            on: { click: () => context.send(event.event, parameters(event, content, segment)) },
           }, String(segment))
         ),
       ),
@@ -135,14 +152,14 @@ const looks = {
     const value = labelText(content.date, content.value, isText(content.picks) ? context.state?.[content.picks] : undefined);
     return [
       isLabel(content.title) && labels(content),
-      input({ type, value, "aria-label": labelText(content.title, content.picks, "Date") }, event, context),
+      input({ type, value, "aria-label": labelText(content.title, content.picks, "Date") }, event, content, context),
     ];
   },
   field(content, context) {
     const event = parameter(context.events, "text");
     const name = labelText(content.title, content.placeholder, "Text");
     const hint = [content.placeholder, content.title].find(isText) ?? "";
-    return [input({ type: "text", value: labelText(content.text), placeholder: hint, "aria-label": name }, event, context)];
+    return [input({ type: "text", value: labelText(content.text), placeholder: hint, "aria-label": name }, event, content, context)];
   },
   image(content) {
     const named = [content.imageURL, content.image].find(isText);
@@ -170,7 +187,7 @@ const looks = {
  */
 const entryPause = 700;
 
-function input(props, event, context) {
+function input(props, event, content, context) {
   let waiting;
   const entry = () => event && context.entry(event.event);
   /** Marks the field if its input could not be sent, and updates the mark when this changes. */
@@ -184,7 +201,7 @@ function input(props, event, context) {
     clearTimeout(waiting);
     if (target.value === sent && !(type === "keydown" && entry()?.isUnsent)) return;
     sent = target.value;
-    context.send(event.event, { [event.name]: sent });
+    context.send(event.event, parameters(event, content, sent));
     show();
   };
   const element = h("input", {

@@ -1,4 +1,4 @@
-import { labelText } from "./cells.js";
+import { initial } from "./cells.js";
 import { button, compactJSON, h, jsonBlock, readJSON } from "./dom.js";
 import { indexIn, rowName } from "./frames.js";
 import { copy, toast } from "./toasts.js";
@@ -172,13 +172,14 @@ function field(name, schema, value) {
     const input = h("input", { type: "checkbox", checked: value === false });
     return { name, element: label(input), read: () => input.checked };
   }
+  const first = initial(schema, value);
   const isText = schema.type === "string" || schema.type === "timestamp";
   const isNumber = schema.type && !isText;
   const input = h("input", {
     type: isNumber ? "number" : "text",
     step: "any",
     spellcheck: false,
-    value: isText ? labelText(value) : isNumber ? labelText(value, 0) : JSON.stringify(value ?? null),
+    value: isText ? first : JSON.stringify(first),
   });
-  return { name, element: label(input), read: () => isText ? input.value : isNumber ? Number(input.value) : readJSON(input) };
+  return { name, element: label(input), read: () => isText ? input.value : isNumber ? (input.value === "" ? null : Number(input.value)) : readJSON(input) };
 }
