@@ -57,11 +57,14 @@ CREATE TABLE session (
     next_key INTEGER NOT NULL,
     next_section INTEGER NOT NULL,
     total_row_count INTEGER NOT NULL, -- the number of the session's displayed rows
-    journal_bytes INTEGER NOT NULL DEFAULT 0 -- the size of the texts in the session's journal, in bytes
+    journal_bytes INTEGER NOT NULL DEFAULT 0, -- the size of the texts in the session's journal, in bytes
+    unused_limit INTEGER, -- seconds: the server ends the session when it was unused for this time. null: it stays
+    used INTEGER -- with `unused_limit`: when the session was last used, but up to a quarter of the limit too early
 ) STRICT;
 
 CREATE INDEX session_of_table ON session (table_name, table_version) WHERE table_version IS NOT NULL;
 CREATE INDEX session_by_table ON session (table_name, id);
+CREATE INDEX session_by_use ON session (used) WHERE used IS NOT NULL;
 
 -- The request with which each session was opened. Only `description` can change later: once, from null to the text,
 -- when the session is bound to another version of its table description.

@@ -343,6 +343,8 @@ export interface Opening {
    * The snapshot's `empty` while the table has no rows: any value except null. `empty` is allowed only without `table`.
    */
   empty?: JSONValue;
+  /** Seconds, at least 60: the server ends the session when nobody has used it for this time. */
+  endIfUnused?: number;
 }
 
 export declare class BraidClient {

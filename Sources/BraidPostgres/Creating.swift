@@ -19,8 +19,8 @@ extension NewSession {
                 SELECT \(tableVersion) IS NULL OR EXISTS (
                     SELECT FROM table_description WHERE name = \(name: table) AND version \(raw: restoringVersion ? ">=" : "=") \(tableVersion)) AS is_there
             ), made AS (
-                INSERT INTO session (id, table_name, table_version, epoch, revision, created, updated, next_key, next_section, total_row_count)
-                SELECT \(name: id), \(name: table), \(tableVersion), \(name: epoch), 0, \(created), \(created), \(nextKey), \(nextSection), \(totalRowCount)
+                INSERT INTO session (id, table_name, table_version, epoch, revision, created, updated, next_key, next_section, total_row_count, unused_limit, used)
+                SELECT \(name: id), \(name: table), \(tableVersion), \(name: epoch), 0, \(created), \(created), \(nextKey), \(nextSection), \(totalRowCount), \(unusedLimit), \(used)
                 FROM description WHERE is_there
             """
         if let answer { sql += " AND NOT \(answer.isAnswered)" }

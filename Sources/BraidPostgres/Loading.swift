@@ -110,6 +110,12 @@ extension PostgresConnection {
         .map { SessionSummary($0) }
     }
 
+    func unusedSessions() throws -> [UnusedSession] {
+        try query("SELECT \(raw: UnusedSession.columns) FROM session s WHERE s.used IS NOT NULL").map {
+            UnusedSession($0)
+        }
+    }
+
     func journal(of session: Int, after revision: Int, limit: Int, bytes: Int) throws -> [JournalRecord] {
         let rows = try query(
             """

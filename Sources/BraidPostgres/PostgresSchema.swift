@@ -23,6 +23,9 @@ enum PostgresSchema {
                 (SELECT max(at) FROM answer), extract(epoch FROM clock_timestamp()) * 1000)
             """,
             "ALTER TABLE braid_server ALTER COLUMN minimum_version SET NOT NULL, ALTER COLUMN answer_time SET NOT NULL",
+            "ALTER TABLE session ADD COLUMN unused_limit BIGINT",
+            "ALTER TABLE session ADD COLUMN used BIGINT",
+            "CREATE INDEX session_by_use ON session (used) WHERE used IS NOT NULL",
         ]
     ]
 

@@ -135,6 +135,14 @@ extension PostgresStore {
     public func deleteSession(_ id: String, as facts: SessionSummary?) async throws -> Int? {
         try await waitingForLocks(Ending.statements(of: id, as: facts, sender: peers.sender)) { $0.last?.first?.int(0) }
     }
+
+    public func unusedSessions() async throws -> [UnusedSession] { try await readers.read { try $0.unusedSessions() } }
+
+    public func renew(_ sessions: [Int], at: Int) async throws {
+        let renewal: PostgresStatement =
+            "UPDATE session SET used = \(at) WHERE number = ANY(\(sessions.map(Int?.some))) AND used IS NOT NULL"
+        try await writer.write([renewal]) { _ in }
+    }
 }
 
 extension PostgresStore {

@@ -69,6 +69,10 @@ public protocol SessionStore: Sendable {
     ///   summary.
     /// - Returns: the session's number, or `nil` if nothing was deleted.
     func deleteSession(_ id: String, as facts: SessionSummary?) async throws -> Int?
+    /// Returns the sessions that end when nobody uses them.
+    func unusedSessions() async throws -> [UnusedSession]
+    /// Stores the time at which sessions with an `unusedLimit` were used. Other sessions are not changed.
+    func renew(_ sessions: [Int], at: Int) async throws
 
     // MARK: Revisions
 

@@ -39,6 +39,8 @@ public struct NewSession: Sendable {
     /// The answer to the request that opens the session, if the store keeps it for retries with the same
     /// `Idempotency-Key`.
     public var answer: KeptAnswer?
+    /// The seconds after which the session ends when nobody uses it. `nil`: it stays.
+    public var unusedLimit: Int?
 
     /// This session with its own opening and rows instead of a shared table, for a store that cannot share a table.
     package var copied: NewSession {
@@ -55,6 +57,9 @@ public struct NewSession: Sendable {
     /// The `description`, if the store keeps it with the session because no registered version contains it. Otherwise
     /// `nil`.
     package var inlineDescription: JSONText? { tableVersion == nil ? description : nil }
+
+    /// When a session with an `unusedLimit` was last used. `nil` without one.
+    package var used: Int? { unusedLimit == nil ? nil : created }
 
     package var isExhausted: Bool { nextKey > Key.largest || nextSection > Key.largest }
 
@@ -139,6 +144,28 @@ public struct SessionSummary: Sendable, Equatable {
         self.created = created
         self.updated = updated
         self.totalRowCount = totalRowCount
+    }
+}
+
+/// A session that ends when nobody uses it.
+public struct UnusedSession: Sendable {
+    public var facts: SessionSummary
+    /// Seconds.
+    public var limit: Int
+    /// Milliseconds since 1970: the session's opening or its last renewal.
+    public var used: Int
+}
+
+extension UnusedSession {
+    /// The columns that `init(_:)` reads, for a query in which `s` is the table `session`.
+    package static let columns = "\(SessionSummary.columns), s.unused_limit, s.used"
+
+    package init(_ columns: some StoredColumns) {
+        // A damaged number must not overflow the server's arithmetic.
+        func bounded(_ number: Int, least: Int) -> Int { min(max(least, number), 1 << 48) }
+        self.init(
+            facts: SessionSummary(columns), limit: bounded(columns.int(9), least: 60),
+            used: bounded(columns.int(10), least: -1 << 48))
     }
 }
 

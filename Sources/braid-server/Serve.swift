@@ -147,6 +147,12 @@ struct Serve: ServerCommand {
                 await idleSessions.unload(from: app.sessions)
             }
         }
+        let ending = Task {
+            while (try? await Task.sleep(for: Sessions.unusedSweep)) != nil {
+                // After an error of the store, the next attempt is soon enough.
+                if app.phase.isRunning { try? await app.sessions.endUnused() }
+            }
+        }
         var hasStarted = true
         events: for await event in signals.events {
             switch event {
@@ -166,6 +172,7 @@ struct Serve: ServerCommand {
         }
         background.cancel()
         unloading.cancel()
+        ending.cancel()
         log.write(.notice, "stopping")
         app.testMode?.cancelDelays()
         await server.stop(grace: .seconds(10))

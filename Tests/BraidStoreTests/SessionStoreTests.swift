@@ -1,7 +1,8 @@
 import BraidEngine
-import BraidStore
 import CSQLite
 import Testing
+
+@testable import BraidStore
 
 /// Tests what every kind of store must do.
 @Suite struct SessionStoreTests {
@@ -71,6 +72,42 @@ import Testing
             try await store.sessions(after: nil, limit: 9).map { Array($0.id.utf8) }
                 == ["e\u{301}", "s\0t", "é"].map { Array($0.utf8) })
         await store.close()
+    }
+
+    @Test("The time of a session that ends when it is unused is kept and renewed", arguments: StoreKind.forTests)
+    func unusedSessions(kind: StoreKind) async throws {
+        let store = try kind.open()
+        let lasting = try await store.createSession(.make("lasting"))
+        var numbers: [Int] = []
+        for (id, limit) in [("a", 60), ("b", 900)] {
+            var session = NewSession.make(id)
+            session.unusedLimit = limit
+            numbers.append(try await store.createSession(session))
+        }
+        func unused() async throws -> [String] {
+            try await store.unusedSessions().map { "\($0.facts.id) \($0.limit) \($0.used)" }.sorted()
+        }
+        #expect(try await unused() == ["a 60 1000", "b 900 1000"])
+        try await store.renew([lasting, numbers[1]], at: 2000)
+        #expect(try await unused() == ["a 60 1000", "b 900 2000"])
+        let facts = try #require(try await store.unusedSessions().first { $0.facts.id == "a" }).facts
+        #expect(facts.number == numbers[0] && facts.revision == 0)
+        #expect(try await store.deleteSession("a", as: facts) == numbers[0])
+        #expect(try await unused() == ["b 900 2000"])
+        await store.close()
+    }
+
+    @Test("Damaged times of a session that ends when it is unused cannot overflow", arguments: [Int.min, Int.max])
+    func damagedUnusedSession(damaged: Int) throws {
+        let database = try SQLiteConnection(path: "", mode: .inMemory)
+        try database.execute(SQLiteSchema.text)
+        var session = NewSession.make()
+        session.unusedLimit = 60
+        _ = try database.create(session)
+        try database.execute("UPDATE session SET unused_limit = \(damaged), used = \(damaged)")
+        let read = try #require(try database.unusedSessions().first)
+        #expect(read.limit >= 60 && read.limit <= 1 << 48 && abs(read.used) <= 1 << 48)
+        database.close()
     }
 
     @Test("A second session with the same id is refused and changes nothing", arguments: StoreKind.forTests)

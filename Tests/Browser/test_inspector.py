@@ -5,6 +5,7 @@ import json
 import random
 import re
 import subprocess
+import urllib.request
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -1386,6 +1387,40 @@ def test_the_forms_of_a_session_name_the_line_of_a_fault_in_json_and_select_it(s
     field = fill("JSON", dialog)
     dialog.get_by_role("button", name="Send").click()
     check(field, dialog.get_by_role("alert"))
+
+
+def previews(server):
+    return [session["id"] for session in server.request("GET", "/v1/sessions")[1]["sessions"] if session["id"].startswith("preview-")]
+
+
+def test_the_preview_of_a_browser_that_died_is_ended_by_the_server(page, make_server):
+    server = make_server("--test-mode")
+    page.goto(f"{server.url}/#/new-table")
+    expect(page.locator(".preview .row .title")).to_have_count(3)
+    expect(page.locator(".preview .status")).to_have_text("Live")
+    server.request("PUT", "/v1/test/clock", {"advance": 100_000})
+    preview = previews(server)
+    assert len(preview) == 1, "a preview that somebody looks at stays"
+    # A browser that dies sends no DELETE.
+    page.evaluate("() => { const send = fetch; window.fetch = (url, options) => options?.method === 'DELETE' ? Promise.reject() : send(url, options); }")
+    page.goto("about:blank")
+    while 'braid_subscribers{by="stream"} 0' not in urllib.request.urlopen(f"{server.url}/metrics").read().decode():
+        page.wait_for_timeout(10)
+    assert previews(server) == preview
+    server.request("PUT", "/v1/test/clock", {"advance": 20 * 60})
+    assert previews(server) == []
+
+
+def test_a_preview_that_the_server_ended_is_opened_again(page, server):
+    page.goto(f"{server.url}/#/new-table")
+    status = page.locator(".preview .status")
+    expect(status).to_have_text("Live")
+    [preview] = previews(server)
+    server.request("DELETE", f"/v1/sessions/{preview}")
+    expect(page.get_by_label(f"Session {preview}")).to_have_count(0)
+    expect(status).to_have_text("Live")
+    expect(page.locator(".preview .row .title")).to_have_count(3)
+    assert len(previews(server)) == 1 and previews(server) != [preview]
 
 
 def test_a_description_is_saved_and_applied_to_its_sessions(page, make_server):

@@ -18,6 +18,8 @@ const newDescription = {
   }],
 };
 const pause = 250;
+/** Seconds after which the server ends a preview that nobody looks at, such as that of a browser that died. */
+const previewTime = 900;
 /** Milliseconds before the page asks a server again that did not answer. */
 const patience = 2000;
 
@@ -314,10 +316,11 @@ export class Editor {
     const id = server.previewID();
     this.#app.previews.add(id);
     try {
-      await server.client.sessions.open({ table: description, id });
+      await server.client.sessions.open({ table: description, id, endIfUnused: previewTime });
       if (asked !== this.#asked || this.closed) return void server.end(id);
       this.#endPreview();
-      this.#preview = new Screen(server, id);
+      // After a long time in a hidden tab, the server has ended the preview.
+      this.#preview = new Screen(server, id, { ended: (screen) => screen === this.#preview && this.#changed() });
       this.#preview.element.querySelector("h1").textContent = description.table;
       this.place.replaceChildren(this.#preview.element);
     } catch (error) {

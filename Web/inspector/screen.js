@@ -274,7 +274,7 @@ export class Screen {
     // The server does not keep the snapshot with which a session was opened. The page opens a temporary session in the
     // same way, and uses its snapshot.
     const { id: _, table, ...rest } = opening;
-    const first = await client.sessions.open({ ...rest, ...(table !== undefined && { table: description }), id: this.#server.previewID() });
+    const first = await client.sessions.open({ ...rest, ...(table !== undefined && { table: description }), id: this.#server.previewID(), endIfUnused: 60 });
     await first.delete();
     // The journal comes in pages. Reading continues until the revision of the timeline's first moment. This revision
     // can change while the page reads, because the timeline drops old moments.

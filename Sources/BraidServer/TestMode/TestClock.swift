@@ -85,7 +85,11 @@ func clockRoutes(_ clock: TestClock) -> [Route] {
     return [
         Route.inMemory("GET", "/v1/test/clock", for: .role(.controller)) { _ in answer() },
         Route("PUT", "/v1/test/clock", takesBody: true) { context in
-            clock.set(try TestClock.Setting(json: context.json()))
+            let setting = try TestClock.Setting(json: context.json())
+            // Uses so far are uses at the old time.
+            try await clock.sessions.endUnused()
+            clock.set(setting)
+            try await clock.sessions.endUnused()
             return answer()
         },
     ]

@@ -39,6 +39,7 @@ extension Sessions {
         inMemory.count { session in
             guard session.isUnused(for: sweeps), session.unload() else { return false }
             drop(session)
+            if session.takeUse() { unloadedUses.withLock { _ = $0.insert(session.number) } }
             return true
         }
     }

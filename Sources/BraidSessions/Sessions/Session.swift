@@ -42,6 +42,8 @@ package final class Session: Sendable {
     let feed: ChangeFeed
     /// The number of sweeps for idle sessions since a request last used this session.
     private let unusedSweeps = Atomic(0)
+    /// Whether a request has used this session since the last `takeUse()`.
+    private let wasUsed = Atomic(true)
     /// The time that the engine needed for the last command of each kind, by the kind's name, in nanoseconds.
     private let engineTimes = Mutex<[String: Int]>([:])
 
@@ -121,7 +123,16 @@ package final class Session: Sendable {
     private static let longCost = 1_000
 
     /// Notes that a request uses the session, so that the session is not dropped from memory as idle.
-    func use() { unusedSweeps.store(0, ordering: .relaxed) }
+    func use() {
+        unusedSweeps.store(0, ordering: .relaxed)
+        wasUsed.store(true, ordering: .relaxed)
+    }
+
+    /// Returns whether a request has used the session since the last call of this method, or a client follows it.
+    func takeUse() -> Bool {
+        let followers = feed.followers
+        return wasUsed.exchange(false, ordering: .relaxed) || followers.subscribers + followers.polls > 0
+    }
 
     /// Counts a sweep for idle sessions. Returns whether no request has used this session for at least `sweeps` sweeps.
     func isUnused(for sweeps: Int) -> Bool { unusedSweeps.wrappingAdd(1, ordering: .relaxed).newValue >= sweeps }

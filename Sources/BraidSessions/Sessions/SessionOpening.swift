@@ -27,6 +27,8 @@ package struct SessionOpening: Sendable {
     /// are in `sections`.
     package var table: Table?
     package var id: String?
+    /// The seconds after which the session ends when nobody uses it. `nil`: it stays.
+    package private(set) var endIfUnused: Int?
     /// The models of some sections, which replace these sections' models in the table description.
     package var models: [(section: SectionID, models: [JSONText])] = []
     /// A merge patch (RFC 7396) for the state in the table description. The result is the state with which the session
@@ -40,6 +42,8 @@ package struct SessionOpening: Sendable {
 
     private init() {}
 
+    /// A minute to a year.
+    private static let unusedLimits = 60...31_536_000
     private static let withTable = ["table", "models", "state"]
     private static let initializers = ["row", "rows", "section", "sections", "from"]
 
@@ -89,6 +93,14 @@ package struct SessionOpening: Sendable {
                     pointer, .rejecting(value.kind, accepting: .string), "must have \(TableDescription.nameRule)")
             }
             self.id = id
+        case "endIfUnused":
+            guard let seconds = value.intValue, Self.unusedLimits.contains(seconds) else {
+                throw Self.fault(
+                    pointer, value.kind == .number ? .outOfRange : .wrongType,
+                    "must be a whole number of seconds from \(Self.unusedLimits.lowerBound) to \(Self.unusedLimits.upperBound)"
+                )
+            }
+            endIfUnused = seconds
         case "models":
             guard let sections = value.members() else {
                 throw Self.fault(pointer, .wrongType, "must be an object from section ids to arrays of models")
@@ -127,10 +139,11 @@ package struct SessionOpening: Sendable {
             throw Self.fault(
                 pointer, .unknownMember,
                 opened == "table"
-                    ? "is unknown; a session is opened with `table`, `id`, `models`, `state`"
+                    ? "is unknown; a session is opened with `table`, `id`, `models`, `state`, `endIfUnused`"
                     : opened == "from"
-                        ? "is unknown; a session is opened with `from`, `id`"
-                        : "is unknown; a session is opened with `\(opened)`, `id`, `cellsForModelTypes`, `empty`")
+                        ? "is unknown; a session is opened with `from`, `id`, `endIfUnused`"
+                        : "is unknown; a session is opened with `\(opened)`, `id`, `cellsForModelTypes`, `empty`, `endIfUnused`"
+            )
         }
     }
 

@@ -71,25 +71,28 @@ extension Sessions {
     /// revision shares memory with the other session, until one of the two sessions changes its table: the changed
     /// parts are then copied.
     func fork(
-        _ origin: SessionOpening.Origin, as given: String?, keep: (@Sendable (Session) -> KeptAnswer)?
+        _ origin: SessionOpening.Origin, as given: String?, unusedLimit: Int?,
+        keep: (@Sendable (Session) -> KeptAnswer)?
     ) async throws -> Session {
         let id = try await newID(given)
         return try await withCurrent(origin.session) { session in
             let table = try await session.table(atRevision: origin.revision)
             guard table.snapshot.totalRowCount > Session.largeRowCount else {
-                return try await add(table, of: origin, as: id, keep: keep)
+                return try await add(table, of: origin, as: id, unusedLimit: unusedLimit, keep: keep)
             }
             // A store on disk needs a multiple of a large table's size in memory to write the table. So the server
             // makes only one fork of each large session at a time.
             return try await withTaskExecutorPreference(Workers.shared.long) {
                 defer { Memory.trimSoon() }
-                return try await session.rewinds.withLock { try await add(table, of: origin, as: id, keep: keep) }
+                return try await session.rewinds.withLock {
+                    try await add(table, of: origin, as: id, unusedLimit: unusedLimit, keep: keep)
+                }
             }
         }
     }
 
     private func add(
-        _ table: SessionTable, of origin: SessionOpening.Origin, as id: String,
+        _ table: SessionTable, of origin: SessionOpening.Origin, as id: String, unusedLimit: Int?,
         keep: (@Sendable (Session) -> KeptAnswer)?
     ) async throws -> Session {
         var table = table
@@ -121,7 +124,10 @@ extension Sessions {
                         nextKey: model.nextKey, nextSection: model.nextSection,
                         sections: model.sections.map { ($0.facts, Array($0.rows)) }))
             }, rows: { model.storedRows })
-        return try await add(table, as: id, at: now, keep: keep) { $0.shared = shared }
+        return try await add(table, as: id, at: now, keep: keep) {
+            $0.unusedLimit = unusedLimit
+            $0.shared = shared
+        }
     }
 }
 

@@ -20,6 +20,8 @@ package final class Sessions: Sendable {
     let keysUnderWay = KeysUnderWay()
     let descriptions = CompiledDescriptions()
     private let live = Mutex(Live())
+    /// The numbers of sessions that were used since the last `endUnused()`, and then dropped from memory.
+    let unloadedUses = Mutex<Set<Int>>([])
     private let loading = Mutex<[String: Task<Session?, any Error>]>([:])
 
     package init(
@@ -194,7 +196,9 @@ package final class Sessions: Sendable {
     package func open(
         _ opening: SessionOpening, text: JSONText, keep: (@Sendable (Session) -> KeptAnswer)? = nil
     ) async throws -> Session {
-        if let origin = opening.from { return try await fork(origin, as: opening.id, keep: keep) }
+        if let origin = opening.from {
+            return try await fork(origin, as: opening.id, unusedLimit: opening.endIfUnused, keep: keep)
+        }
         // After a large request, plan the return of freed memory to the system: the return happens one second after
         // the end of this method. By then, the store has released its copies of the body.
         defer { if text.count > Memory.largeWork { Memory.trimSoon() } }
@@ -204,6 +208,7 @@ package final class Sessions: Sendable {
         let snapshot = try bound.binder.snapshot(of: model, revision: 0, now: Instant(millisecondsSince1970: now).text)
         let table = SessionTable(bound: bound, model: model.sharingModels(with: snapshot), snapshot: snapshot)
         return try await add(table, as: id, at: now, keep: keep) {
+            $0.unusedLimit = opening.endIfUnused
             $0.opening = text
             $0.rows = table.model.storedRows
         }
@@ -306,14 +311,46 @@ package final class Sessions: Sendable {
                 guard let facts else { throw SessionError(noSession: id) }
                 try condition.check(Position(epoch: facts.epoch, revision: facts.revision))
             }
-            if let number = try await store.deleteSession(id, as: facts) {
-                count.removeOne()
-                forget(number)
-                return tokens.revokeAll(of: number)
-            }
+            if try await delete(id, as: facts) { return }
             if facts == nil { throw SessionError(noSession: id) }
             // The session has changed or ended after the condition was checked, so check the condition again.
         }
+    }
+
+    private func delete(_ id: String, as facts: SessionSummary?) async throws -> Bool {
+        guard let number = try await store.deleteSession(id, as: facts) else { return false }
+        count.removeOne()
+        forget(number)
+        tokens.revokeAll(of: number)
+        return true
+    }
+
+    /// The time between two calls of `endUnused()`. The least `endIfUnused` must be several of it: servers that share
+    /// the store see from each other's renewals that a session is in use.
+    package static let unusedSweep = Duration.seconds(15)
+
+    /// Ends the sessions that were opened with `endIfUnused` and that nobody has used for this time.
+    ///
+    /// A use in the first quarter of the time after a renewal is not stored. So a session ends when five quarters have
+    /// passed since its last renewal, and stays even after a restart for at least the whole time after its last use.
+    package func endUnused() async throws {
+        let now = clock.now()
+        let unloaded = unloadedUses.withLock { numbers in
+            defer { numbers = [] }
+            return numbers
+        }
+        var renewed: [Int] = []
+        for session in try await store.unusedSessions() {
+            let number = session.facts.number, quarter = session.limit * 250
+            if inMemory(number: number)?.takeUse() == true || unloaded.contains(number) {
+                if now - session.used >= quarter { renewed.append(number) }
+            } else if now - session.used >= 5 * quarter {
+                // A session that has changed meanwhile is used again, and stays.
+                try await count.prepare()
+                _ = try await delete(session.facts.id, as: session.facts)
+            }
+        }
+        if !renewed.isEmpty { try await store.renew(renewed, at: now) }
     }
 
     /// Passes a session to `body`, at the revision that the store has at the time of the call or at a later one.

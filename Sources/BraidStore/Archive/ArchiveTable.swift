@@ -62,7 +62,8 @@ package struct ArchiveTable: Sendable {
                 .integer("number"), .name("id"), .name("table_name", isOptional: true),
                 .integer("table_version", isOptional: true), .name("epoch"), .integer("revision"), .integer("created"),
                 .integer("updated"), .integer("next_key"), .integer("next_section"), .integer("total_row_count"),
-                .integer("journal_bytes"),
+                .integer("journal_bytes"), .integer("unused_limit", isOptional: true),
+                .integer("used", isOptional: true),
             ]),
         ArchiveTable(
             "opening", key: 1, [.integer("session"), .json("body"), .json("description", isOptional: true)]),

@@ -15,11 +15,12 @@ extension SQLiteConnection {
         try run(
             """
             INSERT INTO session
-            (id, table_name, table_version, epoch, revision, created, updated, next_key, next_section, total_row_count)
-            VALUES (?, ?, ?, ?, 0, ?, ?, ?, ?, ?)
+            (id, table_name, table_version, epoch, revision, created, updated, next_key, next_section, total_row_count,
+             unused_limit, used)
+            VALUES (?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?)
             """,
             session.id, session.table, session.tableVersion, session.epoch, session.created, session.created,
-            session.nextKey, session.nextSection, session.totalRowCount)
+            session.nextKey, session.nextSection, session.totalRowCount, session.unusedLimit, session.used)
         let number = lastInsertedRowID
         try run(
             "INSERT INTO opening (session, body, description) VALUES (?, ?, ?)", number, session.opening,
@@ -149,6 +150,10 @@ extension SQLiteConnection {
             left -= record.bytes
         }
         return left
+    }
+
+    func renew(_ session: Int, at: Int) throws {
+        try run("UPDATE session SET used = ? WHERE number = ? AND used IS NOT NULL", at, session)
     }
 
     /// Deletes a session with everything that belongs to it, and returns the session's number. Deletes nothing and

@@ -101,6 +101,14 @@ extension SQLiteConnection {
         return sessions
     }
 
+    func unusedSessions() throws -> [UnusedSession] {
+        var sessions: [UnusedSession] = []
+        try query("SELECT \(UnusedSession.columns) FROM session s WHERE s.used IS NOT NULL") {
+            sessions.append(UnusedSession($0))
+        }
+        return sessions
+    }
+
     func journalStart(of id: String) throws -> StoredSession? {
         guard let session = try session(id) else { return nil }
         let number = session.facts.number

@@ -14,6 +14,9 @@ enum SQLiteSchema {
         [
             "CREATE TABLE compatibility (minimum_version INTEGER NOT NULL) STRICT",
             "INSERT INTO compatibility (minimum_version) VALUES (2)",
+            "ALTER TABLE session ADD COLUMN unused_limit INTEGER",
+            "ALTER TABLE session ADD COLUMN used INTEGER",
+            "CREATE INDEX session_by_use ON session (used) WHERE used IS NOT NULL",
         ]
     ]
 

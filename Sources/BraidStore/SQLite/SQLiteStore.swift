@@ -123,6 +123,12 @@ extension SQLiteStore {
         if isInMemory, let number { database.write { $0.sharedTables?[number] = nil } }
         return number
     }
+
+    public func unusedSessions() async throws -> [UnusedSession] { try await read { try $0.unusedSessions() } }
+
+    public func renew(_ sessions: [Int], at: Int) async throws {
+        try await writer.write { db in for session in sessions { try db.renew(session, at: at) } }
+    }
 }
 
 extension SQLiteStore {

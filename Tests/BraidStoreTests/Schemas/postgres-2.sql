@@ -67,11 +67,14 @@ CREATE TABLE session (
     next_section BIGINT NOT NULL,
     total_row_count BIGINT NOT NULL, -- the number of the session's displayed rows
     journal_bytes BIGINT NOT NULL DEFAULT 0, -- the size of the texts in the session's journal, in bytes
+    unused_limit BIGINT, -- seconds: the servers end the session when it was unused for this time. null: it stays
+    used BIGINT, -- with `unused_limit`: when the session was last used, but up to a quarter of the limit too early
     FOREIGN KEY (table_name, table_version) REFERENCES table_description (name, version)
 ) WITH (fillfactor = 50);
 
 CREATE INDEX session_of_table ON session (table_name, table_version) WHERE table_version IS NOT NULL;
 CREATE INDEX session_by_table ON session (table_name, id);
+CREATE INDEX session_by_use ON session (used) WHERE used IS NOT NULL;
 
 CREATE TABLE opening (
     session BIGINT PRIMARY KEY,

@@ -76,6 +76,75 @@ import Testing
         #expect(try send() == nil)
     }
 
+    /// A session ends when it was unused for its time and a quarter.
+    @Test("When the test clock passes the time of endIfUnused, an unused session ends, and a used one stays")
+    func unusedSessions() throws {
+        let client = try ServerProcess(Self.options + ["--deterministic", "--session-idle-time", "1"]).keptClient()
+        for opening in [
+            #""id":"unused","table":"attendees""#, #""id":"read","table":"attendees""#,
+            #""id":"changed","rows":[1]"#, #""id":"followed","from":{"session":"party"}"#,
+        ] {
+            #expect(try client.request("POST", "/v1/sessions", #"{\#(opening),"endIfUnused":60}"#).status == 201)
+        }
+        func left() throws -> [String] {
+            let sessions = try client.get("/v1/sessions").object["sessions"] as? [[String: Any]] ?? []
+            return sessions.compactMap { $0["id"] as? String }
+        }
+        func advance(_ seconds: Int) throws { _ = try Self.set(client, #"{"advance":\#(seconds)}"#) }
+        var stream: EventStreamClient? = try .init(port: client.server.port, "/v1/sessions/followed/updates")
+        _ = try stream?.events(through: "caught-up")
+        try advance(50)
+        _ = try client.get("/v1/sessions/read/snapshot")
+        try client.request("PATCH", "/v1/sessions/changed/state", #"{"x":1}"#)
+        try advance(20)
+        #expect(try left() == ["changed", "followed", "party", "read", "unused"])
+        try advance(10)
+        #expect(try left() == ["changed", "followed", "party", "read"])
+        #expect(try client.get("/v1/sessions/unused/snapshot").status == 404)
+        try advance(90)
+        #expect(try left() == ["followed", "party"])
+        try advance(1_000_000)
+        #expect(try left() == ["followed", "party"])
+        stream = nil
+        while try !client.get("/metrics").text.contains(#"braid_subscribers{by="stream"} 0"#) { usleep(10_000) }
+        try advance(76)
+        #expect(try left() == ["party"])
+    }
+
+    @Test(
+        "endIfUnused is a whole number of seconds from 60 to a year",
+        arguments: [
+            ("59", 400), ("60", 201), ("31536000", 201), ("31536001", 400), ("60.5", 400), ("\"60\"", 400),
+            ("null", 400),
+        ])
+    func unusedTimes(seconds: String, status: Int) throws {
+        let client = try ServerProcess().keptClient()
+        let answer = try client.request("POST", "/v1/sessions", #"{"rows":[],"endIfUnused":\#(seconds)}"#)
+        #expect(answer.status == status, "\(answer.text)")
+    }
+
+    @Test("A restart of the server neither ends a session early that was used, nor keeps an unused one")
+    func unusedSessionsAfterARestart() throws {
+        let directory = try TemporaryDirectory(), path = directory.path("braid.sqlite")
+        let first = try ServerProcess(database: path, ["--test-mode"]), before = try first.keptClient()
+        for id in ["unused", "used"] {
+            let opening = #"{"id":"\#(id)","rows":[],"endIfUnused":1000}"#
+            #expect(try before.request("POST", "/v1/sessions", opening).status == 201)
+        }
+        _ = try Self.set(before, #"{"advance":500}"#)
+        _ = try before.get("/v1/sessions/used/snapshot")
+        _ = try Self.set(before, #"{"advance":1}"#)
+        #expect(first.stop() == 0)
+        // The new server's clock does not know that the first one's was set.
+        let client = try ServerProcess(database: path, ["--test-mode"]).keptClient()
+        func isThere(_ id: String) throws -> Bool { try client.get("/v1/sessions").text.contains(#""\#(id)""#) }
+        _ = try Self.set(client, #"{"advance":1260}"#)
+        #expect(try !isThere("unused"))
+        #expect(try isThere("used"))
+        _ = try Self.set(client, #"{"advance":500}"#)
+        #expect(try !isThere("used"))
+    }
+
     @Test("When the test clock passes the idle time, unused sessions are removed from memory")
     func idleSessions() throws {
         let client = try ServerProcess(Self.options + ["--session-idle-time", "1000"]).keptClient()
