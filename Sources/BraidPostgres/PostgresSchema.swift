@@ -23,6 +23,7 @@ enum PostgresSchema {
                 (SELECT max(at) FROM answer), extract(epoch FROM clock_timestamp()) * 1000)
             """,
             "ALTER TABLE braid_server ALTER COLUMN minimum_version SET NOT NULL, ALTER COLUMN answer_time SET NOT NULL",
+            "CREATE TABLE last_commit (connection BIGINT PRIMARY KEY, number BIGINT NOT NULL, at BIGINT NOT NULL)",
         ]
     ]
 
