@@ -646,7 +646,8 @@ function isRetried(error, request) {
   // If the server asks for a long wait, the client throws the error, and the caller decides whether to wait.
   if (error.retryAfter > LONGEST_DELAY) return false;
   if (error.kind === "idempotency-key-in-use") return true;
-  return RETRIED.has(error.status) && (isRepeatable || (error.status !== 502 && error.status !== 504));
+  const mayBeDone = error.status === 502 || error.status === 504 || error.kind === "outcome-unknown";
+  return RETRIED.has(error.status) && (isRepeatable || !mayBeDone);
 }
 
 function answer({ headers }, response, text) {

@@ -45,6 +45,7 @@ struct Request: Sendable {
         if let retryAfter = problem.retryAfter, retryAfter > longest { return false }
         switch problem.status {
         // Status 408 means that the request did not arrive completely, so the client may send it again.
+        case 503 where problem.kind == "outcome-unknown": return isRepeatable
         case 408, 429, 503: return true
         case 502, 504: return isRepeatable
         default: return problem.kind == "idempotency-key-in-use"

@@ -57,8 +57,7 @@ struct LostConnection: Error {
 
 extension StoreError {
     /// Converts an error of the database to the `StoreError` that the store's callers receive. An operation that throws
-    /// such a `StoreError` has changed nothing, unless the error's text says otherwise. `name` is the database's
-    /// address for messages.
+    /// such a `StoreError` has changed nothing. `name` is the database's address for messages.
     init(_ error: any Error, of name: String) {
         switch error {
         case let error as StoreError: self = error

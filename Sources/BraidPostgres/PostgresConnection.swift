@@ -28,6 +28,8 @@ final class PostgresConnection {
     /// The most statements that are prepared on one connection. The server normally has fewer different statements.
     /// Statements beyond this number are sent without being prepared.
     private static let maximumPrepared = 500
+    /// The mark that `nextMark` has last returned.
+    var mark: CommitMark?
 
     /// Connects to the database. Fails if the connection is not established within `timeout`. `settings` are PostgreSQL
     /// settings for this connection, by name.

@@ -41,7 +41,8 @@ public final class PostgresStore: SessionStore {
             dialer: dialer, wait: options.timeout / 4, answerClock: dialer.answerClock)
         let connection = connects ? try dialer.connect() : nil
         writer = try PostgresWriter(
-            dialer: dialer, connection: connection, sender: peers.sender, onChange: options.onChange)
+            dialer: dialer, connection: connection, sender: peers.sender, patience: options.timeout,
+            onChange: options.onChange)
         readers = Readers(dialer: dialer, maximum: options.readers)
         revisions = Revisions(readers: readers)
     }

@@ -430,17 +430,22 @@ package final class App: HTTPHandler {
             .response(path: exchange.head.plainPath, requestID: exchange.id)
         }
         if let problem = ProblemError(error) {
+            if problem.problem == .outcomeUnknown { write(.warning, "outcome unknown: \(error)", exchange) }
             note(problem, exchange.logged)
             return problem.response(path: exchange.head.plainPath, requestID: exchange.id)
         }
-        logLines?.write(.error, "internal error: \(error)") { line in
-            line.add("path", exchange.head.plainPath)
-            line.add("requestId", exchange.id)
-        }
+        write(.error, "internal error: \(error)", exchange)
         return ProblemError(
             .internalError, "The server failed. Its log contains the cause, under the `requestId` of this answer."
         )
         .response(path: exchange.head.plainPath, requestID: exchange.id)
+    }
+
+    private func write(_ level: LogLevel, _ message: String, _ exchange: HandledRequest) {
+        logLines?.write(level, message) { line in
+            line.add("path", exchange.head.plainPath)
+            line.add("requestId", exchange.id)
+        }
     }
 
     /// If the request has reached a limit, reports this to the log, see `RequestLog.reached`.

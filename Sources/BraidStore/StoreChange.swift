@@ -45,7 +45,7 @@ extension StoreError {
     public var kind: String? {
         switch self {
         case .full: "disk-full"
-        case .io: "input-output"
+        case .io, .outcomeUnknown: "input-output"
         case .busy: "locked"
         case .corrupt: "damaged"
         case .unavailable: "unavailable"

@@ -21,7 +21,7 @@ public enum StoreError: Error, Sendable, Equatable {
     case tooLarge
     case closed
 
-    // Errors of the disk or the database. The store has changed nothing, unless the error says otherwise.
+    // Errors of the disk or the database. The store has changed nothing, except after `outcomeUnknown`.
     case full
     case io(String)
     /// A lock in the database did not become free in time. In SQLite, another process holds the database's write lock.
@@ -30,6 +30,8 @@ public enum StoreError: Error, Sendable, Equatable {
     case corrupt(String)
     /// The database cannot be reached, or does not accept requests at the moment.
     case unavailable(String)
+    /// The database did not confirm the change, so the change may be stored or not.
+    case outcomeUnknown(String)
 
     // Reasons why the server did not open a database. `readOnly` and `newerVersion` are also errors of later
     // operations.
@@ -85,6 +87,7 @@ extension StoreError: CustomStringConvertible {
         case .busy(let path): "The database \(path) is locked for writing by another program."
         case .corrupt(let detail): "The database is damaged: \(detail)"
         case .unavailable(let detail): "The database is not available: \(detail)"
+        case .outcomeUnknown(let detail): "Whether the change is stored is not known: \(detail)"
         case .locked(let path, let holder):
             "The database \(path) is in use by another Braid Server\(holder.map { " (process \($0))" } ?? ""). "
                 + "Stop that one first, or give this one a database of its own."

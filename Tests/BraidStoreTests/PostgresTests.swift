@@ -85,7 +85,7 @@ import Testing
         let shape = try connect(url).schemaShape("public")
         #expect(shape.tables == PostgresSchema.expected.tables)
         #expect(Set(shape.indexes.keys) == Set(PostgresSchema.expected.indexes.keys))
-        #expect(shape.tables.count == 15 && shape.indexes.count > 15)
+        #expect(shape.tables.count == 16 && shape.indexes.count > 15)
     }
 
     @Test(

@@ -88,8 +88,8 @@ import Testing
         let server = try ServerProcess(), port = server.port
         let direct = try SwiftClientTests.client(server)
         for id in ["stalled", "other"] { _ = try await direct.openSession(["id": .string(id), "rows": []]) }
-        let proxy = try LossyProxy(connecting: { connectedSocket(port: port) }) { toServer, piece in
-            toServer && String(decoding: piece, as: UTF8.self).contains("/stalled/") ? .stall : .pass
+        let proxy = try LossyProxy(connecting: { connectedSocket(port: port) }) {
+            $0.toServer && String(decoding: $0.bytes, as: UTF8.self).contains("/stalled/") ? .stall : .pass
         }
         let client = SwiftClientTests.client(proxy.url)
         let stalled = Task { try await client.session("stalled").perform(.patchState(["value": 1])) }

@@ -71,6 +71,26 @@ import Testing
         #expect(try await !client.tables().isEmpty)
     }
 
+    @Test("After `outcome-unknown`, the client repeats only requests that the server carries out once")
+    func unknownOutcome() async throws {
+        let server = try ServerProcess(ServerProcess.attendees), isUnknown = Flag()
+        let unknown = Self.answer(
+            "503 Service Unavailable", ["Content-Type: application/problem+json"],
+            #"{"type":"/problems/outcome-unknown"}"#)
+        let proxy = try LossyProxy(to: server.port) { toServer in
+            guard toServer, isUnknown.isSet else { return .pass }
+            isUnknown.set(false)
+            return .answer(unknown)
+        }
+        let party = SwiftClientTests.client(proxy.url).session("party")
+        isUnknown.set()
+        let refused = await #expect(throws: Problem.self) { try await party.makeToken(.viewer, expiringIn: 60) }
+        #expect(refused?.kind == "outcome-unknown" && !isUnknown.isSet)
+        isUnknown.set()
+        #expect(try await party.perform(.patchState(["n": 1])).revision == 1)
+        #expect(!isUnknown.isSet)
+    }
+
     @Test("The client skips an informational answer such as 103 before the real one")
     func earlyHints() async throws {
         let health = Self.answer("200 OK", ["Content-Type: application/json"], #"{"status":"ready"}"#)

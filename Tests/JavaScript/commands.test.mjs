@@ -242,7 +242,7 @@ test("After a log-in page of a network, the client sends the command again with 
 });
 
 test("The client sends a request again to a busy server with the same key, after the time that the server asked for", async (t) => {
-  const answers = [[503, { "Retry-After": "2" }], [429, {}], [502, {}], [408, {}], [409, { "Retry-After": "1" }, { type: "/problems/idempotency-key-in-use" }], [200, {}, { revision: 1 }]];
+  const answers = [[503, { "Retry-After": "2" }], [429, {}], [502, {}], [408, {}], [503, {}, { type: "/problems/outcome-unknown" }], [409, { "Retry-After": "1" }, { type: "/problems/idempotency-key-in-use" }], [200, {}, { revision: 1 }]];
   const keys = [];
   const server = http.createServer((request, response) => {
     const [status, headers, body = {}] = answers.shift();
@@ -254,15 +254,17 @@ test("The client sends a request again to a busy server with the same key, after
   const waits = [];
   const client = new BraidClient({ url: `http://127.0.0.1:${server.address().port}`, random: () => 0.5, wait: async (milliseconds) => void waits.push(milliseconds) });
   assert.deepEqual(await client.session("x").tap({ id: "a" }), { revision: 1 });
-  assert.deepEqual(waits, [2250, 500, 1000, 2000, 5000]);
+  assert.deepEqual(waits, [2250, 500, 1000, 2000, 4000, 9000]);
   assert.equal(new Set(keys).size, 1);
   assert.match(keys[0], /^[0-9a-f]{32}$/);
   // The server asks for a pause of an hour. The client throws the error instead of waiting.
   answers.push([503, { "Retry-After": "3600" }]);
   await assert.rejects(client.session("x").tap({ id: "a" }), { status: 503, tries: 1, retryAfter: 3_600_000 });
-  // A request for a token has no key, so after a 502 the client does not send it again.
-  answers.push([502, {}]);
-  await assert.rejects(client.session("x").tokens.create({ role: "viewer", expiresIn: 1 }), { status: 502, tries: 1 });
+  // A request for a token has no key, so the client does not send it again if the server may have handled it.
+  for (const [status, type] of [[502], [503, "/problems/outcome-unknown"]]) {
+    answers.push([status, {}, { type }]);
+    await assert.rejects(client.session("x").tokens.create({ role: "viewer", expiresIn: 1 }), { status, tries: 1 });
+  }
 });
 
 test("The client gives up after its retries, and does not send an aborted request again", async (t) => {

@@ -227,7 +227,8 @@ def _is_retried(error: Problem | ConnectionLost, is_repeatable: bool) -> bool:
         return False
     if error.kind == "idempotency-key-in-use":
         return True
-    return error.status in RETRIED and (is_repeatable or error.status not in (502, 504))
+    may_be_done = error.status in (502, 504) or error.kind == "outcome-unknown"
+    return error.status in RETRIED and (is_repeatable or not may_be_done)
 
 
 class Session:

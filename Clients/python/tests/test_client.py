@@ -23,7 +23,7 @@ def client(waits):
     return lambda server, **options: BraidClient(server.url, "secret", sleep=waits.append, **options)
 
 
-@pytest.mark.parametrize("lost", [b"", DONE[:10], DONE[:-1], *map(problem_answer, [408, 429, 502, 503, 504]), json_answer([], Content_Type="text/html")])
+@pytest.mark.parametrize("lost", [b"", DONE[:10], DONE[:-1], *map(problem_answer, [408, 429, 502, 503, 504]), problem_answer(503, "outcome-unknown"), json_answer([], Content_Type="text/html")])
 def test_a_command_is_repeated_with_its_key(client, lost):
     with ScriptedServer(lost, lost, DONE) as server:
         assert client(server).session("party").tap([0, 1])["revision"] == 1
@@ -43,7 +43,7 @@ def test_two_commands_have_two_keys_and_a_chosen_key_is_sent(client):
     assert first != second and third == "mine"
 
 
-@pytest.mark.parametrize("answer, count", [(b"", 1), (problem_answer(502), 1), (problem_answer(504), 1), (problem_answer(503), 3), (problem_answer(429), 3)])
+@pytest.mark.parametrize("answer, count", [(b"", 1), (problem_answer(502), 1), (problem_answer(504), 1), (problem_answer(503, "outcome-unknown"), 1), (problem_answer(503), 3), (problem_answer(429), 3)])
 def test_a_command_without_a_key_is_repeated_only_if_it_was_not_carried_out(client, answer, count):
     with ScriptedServer(answer, answer, DONE) as server:
         party = client(server).session("party")

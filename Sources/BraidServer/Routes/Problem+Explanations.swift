@@ -368,6 +368,14 @@ extension Problem {
                     "/v1/tables",
                     "This server needs no token, so it refuses requests of pages of https://shop.example. Start it with --allow-origin or a token."
                 ))
+        case .outcomeUnknown:
+            .init(
+                "The server does not know whether the change is stored.",
+                cause:
+                    "The database did not confirm the change: its connection or its disk failed at this moment, and it did not come back in time.",
+                remedy:
+                    "Send the request again after the time in `Retry-After`, with the same `Idempotency-Key`: the change is then made once. Without a key, look first whether it was made.",
+                example: .init("/v1/sessions/contacts/edits", ProblemError.outcomeUnknownDetail))
         case .preconditionFailed:
             .init(
                 "The resource does not support the condition of the request. Nothing was done.",

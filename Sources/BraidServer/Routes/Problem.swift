@@ -33,6 +33,7 @@ enum Problem: String, CaseIterable, Sendable {
     case noSuchResource = "no-such-resource"
     case notImplemented = "not-implemented"
     case originNotAllowed = "origin-not-allowed"
+    case outcomeUnknown = "outcome-unknown"
     case preconditionFailed = "precondition-failed"
     case quotaExceeded = "quota-exceeded"
     case rejected
@@ -110,6 +111,7 @@ enum Problem: String, CaseIterable, Sendable {
         case .noSuchResource: (404, "No such resource")
         case .notImplemented: (501, "Not implemented")
         case .originNotAllowed: (403, "Origin not allowed")
+        case .outcomeUnknown: (503, "Outcome unknown")
         case .preconditionFailed: (412, "Precondition failed")
         case .quotaExceeded: (429, "Quota exceeded")
         case .rejected: (409, "Rejected")

@@ -37,6 +37,9 @@ package struct ProblemError: Error, Sendable {
     /// much of the server's time.
     private static let timeoutRetrySeconds = 10
 
+    static let outcomeUnknownDetail =
+        "The database did not confirm the change, so it may be stored or not. Send the request again with the same Idempotency-Key."
+
     package init(_ refusal: Refusal) {
         let problem: Problem =
             switch refusal.code {
@@ -187,6 +190,8 @@ package struct ProblemError: Error, Sendable {
                     unavailable:
                         "A newer server has upgraded the database, and this server cannot use it any more. Send the request to the newer server."
                 )
+            case .outcomeUnknown:
+                self.init(.outcomeUnknown, Self.outcomeUnknownDetail, headers: [("Retry-After", "1")])
             case .unavailable:
                 self.init(unavailable: "The database is not available. Try again after the time in `Retry-After`.")
             case .closed: self.init(unavailable: "The server is stopping.")

@@ -14,7 +14,7 @@ extension StoreError {
     init(_ error: any Error, path: String) {
         switch error {
         case let error as StoreError: self = error
-        case let error as LostWrite: self = .io(error.detail)
+        case let error as LostWrite: self = .outcomeUnknown(error.detail)
         case let error as SQLiteError:
             switch error.code.primary {
             case .full: self = .full

@@ -179,7 +179,7 @@ extension SQLiteWriter {
     /// other requests. Returns `false` if no request was committed, or if the disk is full.
     private func perform(_ group: [Request]) -> Bool {
         if let lostWrite {
-            fail(group, StoreError(lostWrite, path: path))
+            fail(group, .unavailable(lostWrite.detail))
             return false
         }
         if let file = files?.displaced {

@@ -18,11 +18,19 @@ import Testing
         }
     }
 
+    @Test("If it is not known whether a change is stored, the answer is 503 with a type of its own and Retry-After")
+    func outcomeUnknown() {
+        let problem = ProblemError(StoreError.outcomeUnknown("x"))
+        #expect(problem?.problem == .outcomeUnknown && problem?.status == 503)
+        #expect(problem?.headers.first?.0 == "Retry-After")
+    }
+
     @Test("An error counts as a refusal for sessions exactly if its status is 4xx")
     func refusals() {
         let store: [StoreError] = [
             .sessionExists, .sessionMissing, .revisionConflict, .tableMissing, .exhausted, .tooLarge, .closed, .full,
             .io("x"), .busy(path: "x"), .corrupt("x"), .unavailable("x"), .readOnly(path: "x"),
+            .outcomeUnknown("x"),
         ]
         let errors: [any Error] =
             SessionError.Code.allCases.map { SessionError($0, "x") } + Refusal.Code.allCases.map { Refusal($0, "x") }

@@ -1,6 +1,6 @@
 -- The tables of a Braid Server database in PostgreSQL with schema version 2, for the tests of upgrades. Most tables are
--- those of 2.sql, which explains more about each of them. Only PostgreSQL has the tables `braid_server` and
--- `crash_detector`.
+-- those of 2.sql, which explains more about each of them. Only PostgreSQL has the tables `braid_server`,
+-- `crash_detector` and `last_commit`.
 --
 -- Times are milliseconds since 1970. JSON is stored as `text`, without white space between tokens. `jsonb` would lose
 -- the order of members and the written form of numbers. Names that clients choose are stored as `bytea`, in UTF-8: a
@@ -187,3 +187,11 @@ CREATE TABLE token (
 
 CREATE INDEX token_of_session ON token (session, id);
 CREATE INDEX token_by_expiry ON token (expires);
+
+-- The number of the last transaction that each writing connection has committed. A server whose connection is lost
+-- during COMMIT reads here whether the transaction is stored. Rows are deleted after a day.
+CREATE TABLE last_commit (
+    connection BIGINT PRIMARY KEY, -- a random number
+    number BIGINT NOT NULL,
+    at BIGINT NOT NULL
+);

@@ -14,7 +14,7 @@ final class ContendingClient: @unchecked Sendable {
         case applied(revision: Int)
         /// The result of a command that the server refused, or that changed nothing.
         case nothing
-        /// The result of a command without an idempotency key whose answer was lost or had the status 500.
+        /// The result of a command without an idempotency key whose answer was lost or `outcome-unknown`.
         case unknown
     }
 
@@ -54,7 +54,7 @@ final class ContendingClient: @unchecked Sendable {
     }
 
     /// Sends commands, and sometimes reads a snapshot, until `isOver` returns true. The client repeats a command with
-    /// an idempotency key until it gets an answer other than 500, 503 and `idempotency-key-in-use`.
+    /// an idempotency key until it gets an answer other than 503 and `idempotency-key-in-use`.
     func run(until isOver: () -> Bool) throws {
         while !isOver() {
             let session = sessions[number(0..<sessions.count)]
@@ -163,9 +163,10 @@ final class ContendingClient: @unchecked Sendable {
                 fate = try accept(answer, of: command, on: session)
                 if attempts > 1, answer.header("idempotent-replayed") != nil { found += 1 }
                 if hasKey, number(0..<5) == 0 { try repeatElsewhere(command, on: session, first: answer) }
+            case 503 where answer.text.contains("/problems/outcome-unknown"):
+                if hasKey { usleep(5_000) } else { fate = .unknown }
             case 409 where answer.text.contains("/problems/idempotency-key-in-use"), 503:
                 if hasKey { usleep(5_000) } else { fate = .nothing }
-            case 500: if hasKey { usleep(5_000) } else { fate = .unknown }
             case 403, 404, 409, 412, 422: fate = .nothing
             default: throw Wrong(description: "\(name): \(command) on \(session): \(answer.status) \(answer.text)")
             }

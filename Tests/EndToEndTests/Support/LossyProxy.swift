@@ -18,12 +18,21 @@ final class LossyProxy: Sendable {
         case answer(String)
     }
 
+    /// Bytes that arrived together on one connection.
+    struct Piece {
+        /// Counts the proxy's connections.
+        let connection: Int
+        let toServer: Bool
+        let bytes: ArraySlice<UInt8>
+    }
+
     let port: Int
     private let listener: Int32
     private let connect: @Sendable () -> Int32?
-    private let fate: Mutex<@Sendable (_ toServer: Bool, _ piece: ArraySlice<UInt8>) -> Fate>
+    private let fate: Mutex<@Sendable (Piece) -> Fate>
     private let open = Mutex<Set<Int32>>([])
     private let lostPieces = Atomic<Int>(0)
+    private let connections = Atomic<Int>(0)
 
     struct Failure: Error {}
 
@@ -31,12 +40,12 @@ final class LossyProxy: Sendable {
     var lost: Int { lostPieces.load(ordering: .relaxed) }
 
     convenience init(to upstream: Int, fate: @escaping @Sendable (_ toServer: Bool) -> Fate) throws {
-        try self.init(connecting: { connectedSocket(port: upstream) }, fate: { toServer, _ in fate(toServer) })
+        try self.init(connecting: { connectedSocket(port: upstream) }, fate: { fate($0.toServer) })
     }
 
     init(
         connecting connect: @escaping @Sendable () -> Int32?,
-        fate: @escaping @Sendable (_ toServer: Bool, _ piece: ArraySlice<UInt8>) -> Fate
+        fate: @escaping @Sendable (Piece) -> Fate
     ) throws {
         self.connect = connect
         self.fate = Mutex(fate)
@@ -78,11 +87,13 @@ final class LossyProxy: Sendable {
             return
         }
         open.withLock { $0.formUnion([client, server]) }
-        let running = DispatchGroup()
+        let running = DispatchGroup(), number = connections.add(1, ordering: .relaxed).newValue
         for (source, target, toServer) in [(client, server, true), (server, client, false)] {
             running.enter()
             Thread.detachNewThread { [weak self] in
-                Self.pump(source, target) { self?.next(toServer, $0) ?? .lose }
+                Self.pump(source, target) {
+                    self?.next(Piece(connection: number, toServer: toServer, bytes: $0)) ?? .lose
+                }
                 // When one direction of a connection ends, the proxy ends the other direction, too.
                 shutdown(source, Int32(SHUT_RDWR))
                 shutdown(target, Int32(SHUT_RDWR))
@@ -96,8 +107,8 @@ final class LossyProxy: Sendable {
         }
     }
 
-    private func next(_ toServer: Bool, _ piece: ArraySlice<UInt8>) -> Fate {
-        let fate = fate.withLock { $0 }(toServer, piece)
+    private func next(_ piece: Piece) -> Fate {
+        let fate = fate.withLock { $0 }(piece)
         if fate != .pass { lostPieces.add(1, ordering: .relaxed) }
         return fate
     }

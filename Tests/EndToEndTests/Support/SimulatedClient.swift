@@ -78,7 +78,7 @@ final class SimulatedClient: @unchecked Sendable {
             -> HTTPClient.Response
         {
             let answer = try client.request(method, target, body, headers: key.map { ["Idempotency-Key": $0] } ?? [:])
-            if mayBeUnavailable, answer.status >= 500 || answer.text.contains("/problems/idempotency-key-in-use") {
+            if mayBeUnavailable, answer.status == 503 || answer.text.contains("/problems/idempotency-key-in-use") {
                 throw HTTPClient.Closed()
             }
             return answer

@@ -326,7 +326,8 @@ public final class BraidServer implements AutoCloseable {
         if (problem.kind.equals("idempotency-key-in-use")) {
             return true;
         }
-        return RETRIED.contains(problem.status) && (isRepeatable || problem.status != 502 && problem.status != 504);
+        boolean mayBeDone = problem.status == 502 || problem.status == 504 || problem.kind.equals("outcome-unknown");
+        return RETRIED.contains(problem.status) && (isRepeatable || !mayBeDone);
     }
 
     /** The number of seconds before a retry: a random delay, whose maximum doubles with each try, up to 30 seconds. */

@@ -126,6 +126,16 @@ class KitTests {
     }
 
     @Test
+    @DisplayName("After an unknown outcome, a command is repeated only with a key")
+    void unknownOutcome() {
+        server.faults().set(Fault.respond(503, "outcome-unknown", 0).path(EDITS).times(1));
+        Map<String, Object> body = Map.of("delete", Map.of("id", "Sara"));
+        assertEquals("outcome-unknown", assertThrows(Problem.class, () -> party.command("POST", "edits", body, null)).kind);
+        server.faults().set(Fault.respond(503, "outcome-unknown", 0).path(EDITS).times(1));
+        assertEquals(1L, party.delete("Sara").get("revision"));
+    }
+
+    @Test
     @DisplayName("A refusal is thrown with its kind, and a delay changes nothing")
     void refusals() {
         server.faults().set(Fault.respond(422, "model-invalid", 1).method("POST").path(EDITS));

@@ -1,0 +1,61 @@
+import Synchronization
+
+/// Breaks a server's connection to PostgreSQL during COMMIT, when a test says so: the fates for a `LossyProxy`.
+final class LostCommit: Sendable {
+    enum Lost: CaseIterable {
+        case commit, confirmation
+    }
+
+    private struct State {
+        /// What gets lost next, or `nil`.
+        var next: Lost?
+        var isClosed = false
+        /// The connections that write. Each takes the lock of its marks in its first transaction, before COMMIT.
+        var writers: Set<Int> = []
+        var locking: Set<Int> = []
+        /// The writing connections that have received the results of a transaction's statements, so that COMMIT is
+        /// next.
+        var begun: Set<Int> = []
+        var committing: Set<Int> = []
+    }
+    private let state = Mutex(State())
+
+    /// Lets the next COMMIT or its confirmation get lost, once.
+    ///
+    /// - Parameter isClosed: whether the proxy then breaks all further connections, until `open`.
+    func lose(_ lost: Lost, isClosed: Bool = false) { state.withLock { ($0.next, $0.isClosed) = (lost, isClosed) } }
+
+    func open() { state.withLock { $0.isClosed = false } }
+
+    /// Whether the loss that the test has ordered has happened.
+    var hasHappened: Bool { state.withLock { $0.next == nil } }
+
+    func fate(_ piece: LossyProxy.Piece) -> LossyProxy.Fate {
+        state.withLock { state in
+            if state.isClosed, state.next == nil { return .lose }
+            let number = piece.connection
+            func says(_ text: String) -> Bool { piece.bytes.contains(text.utf8) }
+            if piece.toServer {
+                if says("SELECT pg_advisory_lock(") {
+                    state.writers.insert(number)
+                    state.locking.insert(number)
+                }
+                guard state.begun.remove(number) != nil else { return .pass }
+                if state.next == .commit {
+                    state.next = nil
+                    return .lose
+                }
+                state.committing.insert(number)
+            } else if state.writers.contains(number) {
+                if says("BEGIN\0") || state.locking.remove(number) != nil { state.begun.insert(number) }
+                guard state.committing.contains(number), says("COMMIT\0") else { return .pass }
+                state.committing.remove(number)
+                if state.next == .confirmation {
+                    state.next = nil
+                    return .lose
+                }
+            }
+            return .pass
+        }
+    }
+}
