@@ -27,6 +27,7 @@ extension SQLiteStore {
         let path = literal(path)
         do {
             try requireFile(path)
+            try ProcessLock.refuseOtherName(of: path)
             let source = try SQLiteConnection(path: path, mode: .readOnly, busyTimeout: Opening.busyMilliseconds)
             defer { source.close() }
             try requireSchema(of: source, path: path)
