@@ -34,7 +34,8 @@ extension SQLiteConnection {
         return number
     }
 
-    /// Returns the number of the next session. AUTOINCREMENT would choose it after the largest one, which may be damaged.
+    /// Returns the number of the next session. AUTOINCREMENT would choose it after the largest one, which may be
+    /// damaged.
     private func nextNumber() throws -> Int {
         let last =
             try first(

@@ -55,7 +55,7 @@ extension SQLiteError {
     /// detail from 3 to 6.
     var isFailedWrite: Bool { code.primary == .ioError && (3...6).contains(code.rawValue >> 8) }
 
-    /// Whether the error means that the disk has no room. A used-up disk quota and a file of the largest size count as a
-    /// full disk (`csqlite_report_full_disk`).
+    /// Whether the error means that the disk has no room. A used-up disk quota and a file of the largest size count as
+    /// a full disk (`csqlite_report_full_disk`).
     var isOutOfRoom: Bool { StoreError(self, path: "") == .full }
 }
