@@ -34,7 +34,7 @@ extension SessionCommit {
         // `fence` after that. The part `oldest` reads the journal only if journal records may have to be deleted.
         var sql: PostgresStatement = """
             WITH was AS MATERIALIZED (
-                SELECT updated, journal_bytes + \(journalBytes) AS bytes FROM session WHERE number = \(session) AND revision = \(from)
+                SELECT updated, greatest(0, least(journal_bytes, \(StoredNumber.bytes.range.upperBound))) + \(journalBytes) AS bytes FROM session WHERE number = \(session) AND revision = \(from)
             """
         if let fromTime { sql += " AND updated = \(fromTime)" }
         if !hasTurn {
@@ -58,7 +58,7 @@ extension SessionCommit {
                 ) j WHERE revision <= \(to - journalLimit) OR remaining > \(byteLimit)
             ), fence AS (
                 UPDATE session SET revision = \(to), updated = \(at), next_key = \(nextKey), next_section = \(nextSection),
-                    total_row_count = \(totalRowCount), journal_bytes = was.bytes - coalesce((SELECT sum(bytes) FROM oldest), 0)
+                    total_row_count = \(totalRowCount), journal_bytes = greatest(0, was.bytes - coalesce((SELECT sum(bytes) FROM oldest), 0))
             """
         if let binding { sql += ", table_version = \(binding.version)" }
         sql += """

@@ -51,7 +51,7 @@ extension NewSession {
 
     static func outcome(_ rows: [Rows]) throws -> Int {
         guard let row = rows.first?.first else { throw StoreError.sessionExists }
-        if let number = row.optionalInt(0) { return number }
+        if let number = try row.optionalNumber(0, .session, "number") { return number }
         if row.count > 3, row.bool(3) { throw StoreError.answered }
         // If the table description exists but no session was stored, the session's id is taken. The result row does not
         // show this if the session with the same id was created after the statement began.
@@ -116,7 +116,7 @@ extension KeptAnswer {
     func keeping(if source: String) -> PostgresStatement {
         """
         , costs AS MATERIALIZED (
-            SELECT coalesce((SELECT cost_before + cost FROM answer WHERE \(isOwn()) ORDER BY cost_before DESC LIMIT 1), 0) AS before
+            SELECT coalesce((SELECT cost_before + cost FROM answer WHERE \(isOwn()) AND \(raw: KeptAnswer.hasSoundCost) ORDER BY cost_before DESC LIMIT 1), 0) AS before
         ), answered AS (
             INSERT INTO answer (session, requester, key, at, request, answer, cost_before, cost)
             SELECT \(session), \(name: requester), \(name: key), \(at), \(request), \(answer), before, \(cost) FROM \(raw: source), costs

@@ -87,7 +87,15 @@ extension PostgresConnection: StoredData {
             FROM epoch_suffix
             """)
         guard let found = found.first else { throw StoreError.corrupt("it has no epoch_suffix") }
-        return DatabaseFacts(epochSuffix: found.text(0), suffixedSessions: found.int(1), lastSession: found.int(2))
+        let minimum = try query("SELECT minimum_version FROM braid_server").first?.int(0) ?? 0
+        guard (1...PostgresSchema.version).contains(minimum) else {
+            throw StoreError.corrupt("table braid_server: minimum_version is \(minimum)")
+        }
+        _ = try sharedAnswerTime()
+        return DatabaseFacts(
+            epochSuffix: found.text(0),
+            suffixedSessions: try found.number(1, .answeredSession, "table epoch_suffix: last_session"),
+            lastSession: try found.number(2, .answeredSession, "the sequence of session numbers"))
     }
 
     package func integrityFaults() throws -> [String] { [] }
@@ -130,7 +138,7 @@ private final class ArchiveInsertion: ArchiveTarget {
         for (index, column) in table.columns.enumerated() {
             if index > 0 { sql += ", " }
             switch column.kind {
-            case .integer, .answerTime:
+            case .integer(_), .answerTime:
                 sql += "\(rows.map { if case .integer(let number) = $0[index] { number } else { nil } })"
             case .name: sql += "\(names: rows.map { if case .text(let text) = $0[index] { text } else { nil } })"
             case .word: sql += "\(texts: rows.map { if case .text(let text) = $0[index] { text } else { nil } })"

@@ -48,7 +48,7 @@ extension PostgresConnection {
                 "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
                 """
                 SELECT \(raw: SessionSummary.columns), coalesce(st.description, t.description, o.description),
-                       st.state, st.displayed_sections, st.cells, s.next_key, s.next_section
+                       st.state, st.displayed_sections, st.cells, s.next_key, s.next_section, s.journal_bytes
                 FROM session s JOIN opening o ON o.session = s.number JOIN state st ON st.session = s.number
                 LEFT JOIN table_description t ON t.name = s.table_name AND t.version = s.table_version
                 WHERE s.id = \(name: id)
@@ -59,17 +59,20 @@ extension PostgresConnection {
                 Self.part("published_model", Self.rowColumns, of: id),
             ] + others + ["COMMIT"])
         guard answers.count == 8 + others.count, let found = answers[1].first else { return nil }
-        let facts = SessionSummary(found)
+        let facts = try SessionSummary(found)
+        _ = try found.number(15, .bytes, "journal_bytes")
         var content = StoredContent([])
         try content.add(sections: answers[2], rows: answers[3])
         var session = StoredSession(
             facts: facts, description: try found.optionalJSON(9),
             state: try found.json(10), displayedSections: try found.optionalJSON(11), cells: try found.optionalJSON(12),
-            nextKey: found.int(13), nextSection: found.int(14), sections: try content.sorted(facts.number))
+            nextKey: try found.number(13, .nextKey, "next_key"),
+            nextSection: try found.number(14, .nextKey, "next_section"),
+            sections: try content.sorted(facts.number))
         if let published = answers[4].first {
             try content.add(sections: answers[5], rows: answers[6])
             session.published = PublishedTable(
-                updated: published.int(0), displayedSections: try published.optionalJSON(1),
+                updated: try published.number(0, .time, "updated"), displayedSections: try published.optionalJSON(1),
                 sections: try content.sorted(facts.number))
         }
         return (session, Array(answers[7..<7 + others.count]))
@@ -91,13 +94,13 @@ extension PostgresConnection {
             WHERE s.id = \(name: id)
             """)
         return try rows.first.map {
-            StoredOpening(facts: SessionSummary($0), description: try $0.optionalJSON(9), body: try $0.json(10))
+            StoredOpening(facts: try SessionSummary($0), description: try $0.optionalJSON(9), body: try $0.json(10))
         }
     }
 
     func sessionSummary(_ id: String) throws -> SessionSummary? {
         try query("SELECT \(raw: SessionSummary.columns) FROM session s WHERE s.id = \(name: id)").first.map {
-            SessionSummary($0)
+            try SessionSummary($0)
         }
     }
 
@@ -105,15 +108,16 @@ extension PostgresConnection {
         // If `after` is `nil`, start after the empty string: session IDs are not empty, so every ID is greater.
         let condition: PostgresStatement = if let table { " AND s.table_name = \(name: table)" } else { "" }
         return try query(
-            "SELECT \(raw: SessionSummary.columns) FROM session s WHERE s.id > \(name: after ?? "")\(condition) ORDER BY s.id LIMIT \(max(0, limit))"
+            "SELECT \(raw: SessionSummary.columns) FROM session s WHERE s.id > \(name: after ?? "")\(condition) AND \(raw: SessionSummary.isSound) ORDER BY s.id LIMIT \(max(0, limit))"
         )
-        .map { SessionSummary($0) }
+        .map { try SessionSummary($0) }
     }
 
     func unusedSessions() throws -> [UnusedSession] {
-        try query("SELECT \(raw: UnusedSession.columns) FROM session s WHERE s.used IS NOT NULL").map {
-            UnusedSession($0)
-        }
+        try query(
+            "SELECT \(raw: UnusedSession.columns) FROM session s WHERE s.used IS NOT NULL AND \(raw: UnusedSession.isSound)"
+        )
+        .map { try UnusedSession($0) }
     }
 
     func journal(of session: Int, after revision: Int, limit: Int, bytes: Int) throws -> [JournalRecord] {
@@ -129,8 +133,9 @@ extension PostgresConnection {
             """)
         return try rows.map {
             JournalRecord(
-                revision: $0.int(0), at: $0.int(1), command: try $0.json(2), update: try $0.json(3),
-                controllerEvents: try $0.optionalJSON(4), hidden: try $0.optionalJSON(5))
+                revision: try $0.number(0, .revision, "revision"), at: try $0.number(1, .time, "at"),
+                command: try $0.json(2), update: try $0.json(3), controllerEvents: try $0.optionalJSON(4),
+                hidden: try $0.optionalJSON(5))
         }
     }
 
@@ -142,8 +147,8 @@ extension PostgresConnection {
             """)
         return try rows.first.map {
             KeptAnswer(
-                session: session, requester: requester, key: key, at: $0.int(0), request: $0.int(1),
-                answer: try $0.json(2))
+                session: session, requester: requester, key: key, at: try $0.number(0, .time, "at"),
+                request: $0.int(1), answer: try $0.json(2))
         }
     }
 
@@ -168,24 +173,25 @@ extension StoredContent {
         self.sections.reserveCapacity(sections.count)
         self.rows.reserveCapacity(rows.count)
         try sections.forEach {
-            let number = $0.int(0)
+            let number = try $0.number(0, .key, "key")
             self.sections[number] =
                 $0.optionalText(1) == nil
                 ? nil
                 : StoredSectionSummary(
-                    number: number, id: SectionID($0.text(1)), ordinal: $0.int(2), header: try $0.optionalJSON(3),
-                    footer: try $0.optionalJSON(4), prefetched: $0.optionalInt(5))
+                    number: number, id: SectionID($0.text(1)), ordinal: try $0.number(2, .place, "ordinal"),
+                    header: try $0.optionalJSON(3), footer: try $0.optionalJSON(4),
+                    prefetched: try $0.optionalNumber(5, .count, "prefetched"))
         }
-        try rows.forEach {
-            let key = $0.int(0)
-            self.rows[key] =
-                $0.optionalInt(1) == nil
-                ? nil
-                : (
-                    $0.int(1),
+        try rows.forEach { columns in
+            let key = try columns.number(0, .key, "key")
+            self.rows[key] = try columns.optionalNumber(1, .key, "section").map { section in
+                (
+                    section,
                     StoredRow(
-                        key: key, rank: $0.int(2), id: $0.optionalText(3).map { RowID($0) }, model: try $0.json(4))
+                        key: key, rank: try columns.number(2, .place, "rank"),
+                        id: columns.optionalText(3).map { RowID($0) }, model: try columns.json(4))
                 )
+            }
         }
     }
 }

@@ -78,6 +78,7 @@ enum Opening {
                 throw StoreError.wrongApplication(path: name)
             }
             let version = mark.int(1)
+            guard version > 0 else { throw StoreError.corrupt("\(name): table braid_server: version is \(version)") }
             // If the schema version is newer than this server's, the table `braid_server` must have the column
             // `minimum_version`, which `sharedAnswerTime` reads. Without this column, another program has made the
             // table.

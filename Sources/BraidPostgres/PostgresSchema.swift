@@ -63,7 +63,7 @@ extension PostgresConnection {
         guard row.int(1) <= PostgresSchema.version else {
             throw StoreError.newerVersion(found: row.int(0), known: PostgresSchema.version)
         }
-        return row.int(2)
+        return try row.number(2, .time, "answer_time")
     }
 
     /// Reads the tables, columns and indexes of a schema from the database's catalog.

@@ -61,7 +61,7 @@ extension PostgresStore {
     public func putTable(_ name: String, description: JSONText, after latest: Int?, at: Int) async throws -> Int {
         try await waitingForLocks(Tables.put(name, description, after: latest, at: at)) {
             guard let row = $0.dropFirst().first?.first else { throw StoreError.tableChanged }
-            return row.int(0)
+            return try row.number(0, .version, "version")
         }
     }
 

@@ -56,6 +56,8 @@ extension PostgresConnection {
     /// have ended are missing from the dictionary.
     fileprivate func revisions(of sessions: [Int]) throws -> [Int: StoredRevision] {
         let rows = try query("SELECT number, revision, updated FROM session WHERE number = ANY (\(sessions))")
+        // One query answers for many sessions, so a damaged number must not fail it. A copy of that session in memory
+        // becomes stale, and reading the session reports the damage.
         return Dictionary(rows.map { ($0.int(0), StoredRevision(number: $0.int(1), time: $0.int(2))) }) { $1 }
     }
 }

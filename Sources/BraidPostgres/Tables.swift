@@ -55,18 +55,30 @@ extension PostgresConnection {
             AND version = coalesce(\(version), (SELECT max(version) FROM table_description WHERE name = \(name: name)))
             """)
         return try rows.map {
-            StoredTable(name: name, version: $0.int(0), updated: $0.int(1), description: try $0.json(2))
+            StoredTable(
+                name: name, version: try $0.number(0, .version, "version"), updated: try $0.number(1, .time, "updated"),
+                description: try $0.json(2))
         }.first
     }
 
     func versions(ofTable name: String) throws -> [TableSummary] {
         try query("SELECT version, updated FROM table_description WHERE name = \(name: name) ORDER BY version")
-            .map { TableSummary(name: name, version: $0.int(0), updated: $0.int(1)) }
+            .map {
+                TableSummary(
+                    name: name, version: try $0.number(0, .version, "version"),
+                    updated: try $0.number(1, .time, "updated"))
+            }
     }
 
     func tables() throws -> [TableSummary] {
-        try query("SELECT DISTINCT ON (name) name, version, updated FROM table_description ORDER BY name, version DESC")
-            .map { TableSummary(name: $0.text(0), version: $0.int(1), updated: $0.int(2)) }
+        try query(
+            "SELECT DISTINCT ON (name) name, version, updated FROM table_description WHERE \(raw: TableSummary.isSound) ORDER BY name, version DESC"
+        )
+        .map {
+            TableSummary(
+                name: $0.text(0), version: try $0.number(1, .version, "version"),
+                updated: try $0.number(2, .time, "updated"))
+        }
     }
 }
 #endif

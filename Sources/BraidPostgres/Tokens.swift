@@ -37,7 +37,7 @@ extension PostgresConnection {
         try query(
             "SELECT \(raw: StoredToken.columns) FROM token t JOIN session s ON s.number = t.session WHERE t.id = \(name: id)"
         )
-        .first.map { StoredToken($0) }
+        .first.map { try StoredToken($0) }
     }
 
     func tokens(of sessionID: String, after: String?, limit: Int, now: Int) throws -> [StoredToken]? {
@@ -46,11 +46,11 @@ extension PostgresConnection {
             "SELECT 1 FROM session WHERE id = \(name: sessionID)",
             """
             SELECT \(raw: StoredToken.columns) FROM token t JOIN session s ON s.number = t.session
-            WHERE s.id = \(name: sessionID) AND t.id > \(name: after ?? "") AND t.expires > \(now) ORDER BY t.id LIMIT \(max(0, limit))
+            WHERE s.id = \(name: sessionID) AND t.id > \(name: after ?? "") AND t.expires > \(now) AND \(raw: StoredToken.isSound) ORDER BY t.id LIMIT \(max(0, limit))
             """,
             "COMMIT",
         ])
-        return rows[1].count == 0 ? nil : rows[2].map { StoredToken($0) }
+        return rows[1].count == 0 ? nil : try rows[2].map { try StoredToken($0) }
     }
 }
 #endif

@@ -124,5 +124,10 @@ package final class Verification {
             throw StoreError.corrupt(
                 "it ends at revision \(last ?? 0), but the session is at \(session.facts.revision)")
         }
+        if let last, last > session.facts.revision, let now = try data.session(session.facts.id),
+            now.facts.number == session.facts.number, last > now.facts.revision
+        {
+            throw StoreError.corrupt("it goes on to revision \(last), but the session is at \(now.facts.revision)")
+        }
     }
 }

@@ -31,6 +31,10 @@ public struct KeptAnswer: Sendable, Equatable {
     /// The most old answers that the store deletes when it stores a new one, so that no commit waits for a long delete.
     package static let mostEvicted = 64
 
+    /// An SQL condition: the costs of a stored answer are in their range.
+    package static let hasSoundCost =
+        "\(StoredNumber.bytes.condition("cost_before")) AND \(StoredNumber.bytes.condition("cost"))"
+
     /// The cost of this answer for the requester's quota: the size of the answer and its key in bytes, but at least 1
     /// KiB. So the quota of 16 MiB also limits the number of one requester's answers in a session, to 16,384.
     package var cost: Int { max(1 << 10, answer.count + key.utf8.count) }

@@ -4,6 +4,8 @@
 package enum Key {
     static let bits = 32
     package static let largest = 1 << bits - 1
+    /// The largest number of a session, whose keys do not overflow.
+    package static let largestSession = Int(Int32.max)
 
     static func of(_ session: Int, _ number: Int) -> Int { session << bits | number }
 

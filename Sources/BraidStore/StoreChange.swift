@@ -51,7 +51,8 @@ extension StoreError {
         case .unavailable: "unavailable"
         case .readOnly: "read-only"
         case .sessionExists, .sessionMissing, .revisionConflict, .answered, .tableMissing, .tableChanged, .exhausted,
-            .tooLarge, .closed, .locked, .notADatabase, .wrongApplication, .newerVersion, .differentSchema, .missing,
+            .tooLarge, .closed, .locked, .usedByOtherName, .notADatabase, .wrongApplication, .newerVersion,
+            .differentSchema, .missing,
             .exists, .noRoom, .otherVersion, .notEmpty:
             nil
         }

@@ -41,6 +41,9 @@ public enum StoreError: Error, Sendable, Equatable {
     case locked(path: String, holder: String?)
     case readOnly(path: String)
     case notADatabase(path: String)
+    /// A server uses the database under another name, such as a hard link. The database's latest changes are in a
+    /// write-ahead log next to that name, so they cannot be read under this one.
+    case usedByOtherName(path: String)
     /// The database belongs to another application, not to Braid Server. `path` is the path of the SQLite file or the
     /// address of the PostgreSQL database. Commands such as `backup` also throw this error for an empty file.
     case wrongApplication(path: String)
@@ -91,6 +94,8 @@ extension StoreError: CustomStringConvertible {
         case .locked(let path, let holder):
             "The database \(path) is in use by another Braid Server\(holder.map { " (process \($0))" } ?? ""). "
                 + "Stop that one first, or give this one a database of its own."
+        case .usedByOtherName(let path):
+            "The database \(path) is in use by a Braid Server under another name of the file. Use that name: the latest changes are in a file next to it."
         case .readOnly(let path):
             path.hasPrefix("postgres://")
                 ? "The database \(path) cannot be written: it is read-only, as a standby is."

@@ -12,6 +12,15 @@ package protocol StoredColumns {
 extension StoredColumns {
     package func optionalInt(_ column: CInt) -> Int? { isNull(column) ? nil : int(column) }
 
+    /// Returns a stored integer. Throws `corrupt`, which says `name`, if the integer is not in the range of its kind.
+    package func number(_ column: CInt, _ kind: StoredNumber, _ name: String) throws -> Int {
+        try kind.checked(int(column), name)
+    }
+
+    package func optionalNumber(_ column: CInt, _ kind: StoredNumber, _ name: String) throws -> Int? {
+        isNull(column) ? nil : try number(column, kind, name)
+    }
+
     package func text(_ column: CInt) -> String { String(decoding: bytes(column), as: UTF8.self) }
 
     package func optionalText(_ column: CInt) -> String? { isNull(column) ? nil : text(column) }
@@ -40,11 +49,21 @@ extension SessionSummary {
         s.revision, s.created, s.updated, s.total_row_count, s.table_version
         """
 
-    package init(_ columns: some StoredColumns) {
+    /// An SQL condition: the initializer `init(_:)` accepts the row. Lists leave out damaged sessions.
+    package static let isSound = [
+        StoredNumber.session.condition("s.number"), StoredNumber.revision.condition("s.revision"),
+        StoredNumber.time.condition("s.created"), StoredNumber.time.condition("s.updated"),
+        StoredNumber.count.condition("s.total_row_count"),
+        "coalesce(\(StoredNumber.version.condition("s.table_version")), true)",
+    ].joined(separator: " AND ")
+
+    package init(_ columns: some StoredColumns) throws {
         self.init(
-            id: columns.text(0), number: columns.int(1), table: columns.optionalText(2),
-            tableVersion: columns.optionalInt(8), epoch: columns.text(3), revision: columns.int(4),
-            created: columns.int(5), updated: columns.int(6), totalRowCount: columns.int(7))
+            id: columns.text(0), number: try columns.number(1, .session, "number"), table: columns.optionalText(2),
+            tableVersion: try columns.optionalNumber(8, .version, "table_version"), epoch: columns.text(3),
+            revision: try columns.number(4, .revision, "revision"), created: try columns.number(5, .time, "created"),
+            updated: try columns.number(6, .time, "updated"),
+            totalRowCount: try columns.number(7, .count, "total_row_count"))
     }
 }
 
@@ -53,11 +72,17 @@ extension StoredToken {
     /// and `s` the table `session`.
     package static let columns = "t.id, t.role, t.created, t.expires, t.hash, t.session, s.id"
 
-    package init(_ columns: some StoredColumns) {
+    /// An SQL condition: the initializer `init(_:)` accepts the row. Lists leave out damaged tokens.
+    package static let isSound = [
+        StoredNumber.session.condition("t.session"), StoredNumber.time.condition("t.created"),
+        StoredNumber.time.condition("t.expires"),
+    ].joined(separator: " AND ")
+
+    package init(_ columns: some StoredColumns) throws {
         self.init(
             token: NewToken(
-                id: columns.text(0), role: columns.text(1), created: columns.int(2), expires: columns.int(3),
-                hash: columns.text(4)),
-            session: columns.int(5), sessionID: columns.text(6))
+                id: columns.text(0), role: columns.text(1), created: try columns.number(2, .time, "created"),
+                expires: try columns.number(3, .time, "expires"), hash: columns.text(4)),
+            session: try columns.number(5, .session, "session"), sessionID: columns.text(6))
     }
 }

@@ -160,12 +160,16 @@ extension UnusedSession {
     /// The columns that `init(_:)` reads, for a query in which `s` is the table `session`.
     package static let columns = "\(SessionSummary.columns), s.unused_limit, s.used"
 
-    package init(_ columns: some StoredColumns) {
-        // A damaged number must not overflow the server's arithmetic.
-        func bounded(_ number: Int, least: Int) -> Int { min(max(least, number), 1 << 48) }
+    /// An SQL condition: the initializer `init(_:)` accepts the row.
+    package static let isSound = [
+        SessionSummary.isSound, StoredNumber.unusedLimit.condition("s.unused_limit"),
+        StoredNumber.time.condition("s.used"),
+    ].joined(separator: " AND ")
+
+    package init(_ columns: some StoredColumns) throws {
         self.init(
-            facts: SessionSummary(columns), limit: bounded(columns.int(9), least: 60),
-            used: bounded(columns.int(10), least: -1 << 48))
+            facts: try SessionSummary(columns), limit: try columns.number(9, .unusedLimit, "unused_limit"),
+            used: try columns.number(10, .time, "used"))
     }
 }
 

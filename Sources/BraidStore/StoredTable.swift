@@ -27,6 +27,10 @@ public struct TableSummary: Sendable, Equatable {
     /// The time at which this version of the table description was registered, in milliseconds since 1970.
     public var updated: Int
 
+    /// An SQL condition: the numbers of a version are in their ranges. Lists leave out damaged versions.
+    package static let isSound =
+        "\(StoredNumber.version.condition("version")) AND \(StoredNumber.time.condition("updated"))"
+
     public init(name: String, version: Int, updated: Int) {
         self.name = name
         self.version = version

@@ -93,11 +93,11 @@ public struct StoredUndo: Sendable {
     /// Decodes an undo record from the JSON that the property ``json`` returns. Throws `corrupt` for JSON that the
     /// initializer cannot decode.
     public init(json: JSONText) throws {
-        func integers(_ name: String) throws -> [Int] { try (json[name]?.elements() ?? []).map { try $0.storedInt } }
+        func keys(_ name: String) throws -> [Int] { try (json[name]?.elements() ?? []).map { try $0.stored(.key) } }
         change = TableChange()
-        updated = try json.storedInt("updated")
-        nextKey = try json.storedInt("nextKey")
-        nextSection = try json.storedInt("nextSection")
+        updated = try json.stored("updated", .time)
+        nextKey = try json.stored("nextKey", .nextKey)
+        nextSection = try json.stored("nextSection", .nextKey)
         isPublished = json["unpublished"] == nil
         change.writtenRows = try (json["rows"]?.elements() ?? []).map { row in
             let (section, row) = try StoredRow.read(row)
@@ -105,13 +105,17 @@ public struct StoredUndo: Sendable {
             return (section, row)
         }
         change.placedRows = try (json["places"]?.elements() ?? []).map { place in
-            let numbers = try (place.elements() ?? []).map { try $0.storedInt }
-            guard numbers.count == 3 else { throw StoreError.corrupt("a stored place is not one") }
-            return (section: numbers[2], key: numbers[0], rank: numbers[1])
+            guard let numbers = place.elements(), numbers.count == 3 else {
+                throw StoreError.corrupt("a stored place is not one")
+            }
+            return (
+                section: try numbers[2].stored(.key), key: try numbers[0].stored(.key),
+                rank: try numbers[1].stored(.place)
+            )
         }
-        change.removedRows = try integers("removedRows")
+        change.removedRows = try keys("removedRows")
         change.writtenSections = try (json["sections"]?.elements() ?? []).map { try StoredSectionSummary(stored: $0) }
-        change.removedSections = try integers("removedSections")
+        change.removedSections = try keys("removedSections")
         change.state = json["state"]
         change.displayedSections = json["displayedSections"]
         change.cells = json["cells"]
@@ -120,7 +124,7 @@ public struct StoredUndo: Sendable {
                 throw StoreError.corrupt("a stored binding is not one")
             }
             return StoredBinding(
-                table: name, version: table["version"]?.intValue, description: description.detached)
+                table: name, version: try table["version"]?.stored(.version), description: description.detached)
         }
     }
 }
@@ -150,6 +154,7 @@ package struct SessionRewind {
 
     /// Takes the stored session back by one revision, with that revision's undo record.
     package mutating func apply(_ undo: StoredUndo) throws {
+        guard session.facts.revision > 0 else { throw StoreError.corrupt("the journal goes beyond the session") }
         if isPublished, !undo.isPublished { lastPublished = try stored }
         isPublished = undo.isPublished
         if isPublished { published = nil }
@@ -271,9 +276,9 @@ extension StoredRow {
             throw StoreError.corrupt("a stored row is not one")
         }
         let row = StoredRow(
-            key: try parts[0].storedInt, rank: try parts[1].storedInt, id: parts[2].stringValue.map { RowID($0) },
-            model: parts[3])
-        return (parts.count == 5 ? try parts[4].storedInt : nil, row)
+            key: try parts[0].stored(.key), rank: try parts[1].stored(.place),
+            id: parts[2].stringValue.map { RowID($0) }, model: parts[3])
+        return (parts.count == 5 ? try parts[4].stored(.key) : nil, row)
     }
 }
 
@@ -303,22 +308,20 @@ extension StoredSectionSummary {
     public init(stored json: JSONText) throws {
         guard let id = json["id"]?.stringValue else { throw StoreError.corrupt("a stored section is not one") }
         self.init(
-            number: try json.storedInt("number"), id: SectionID(id), ordinal: try json.storedInt("ordinal"),
-            header: json["header"]?.detached, footer: json["footer"]?.detached, prefetched: json["prefetched"]?.intValue
-        )
+            number: try json.stored("number", .key), id: SectionID(id), ordinal: try json.stored("ordinal", .place),
+            header: json["header"]?.detached, footer: json["footer"]?.detached,
+            prefetched: try json["prefetched"]?.stored(.count))
     }
 }
 
 extension JSONText {
-    fileprivate var storedInt: Int {
-        get throws {
-            guard let int = intValue else { throw StoreError.corrupt("a stored number is not one") }
-            return int
-        }
+    package func stored(_ kind: StoredNumber) throws -> Int {
+        guard let int = intValue else { throw StoreError.corrupt("a stored number is not one") }
+        return try kind.checked(int, "a stored number")
     }
 
-    fileprivate func storedInt(_ name: String) throws -> Int {
+    package func stored(_ name: String, _ kind: StoredNumber) throws -> Int {
         guard let value = self[name] else { throw StoreError.corrupt("a stored text has no \"\(name)\"") }
-        return try value.storedInt
+        return try value.stored(kind)
     }
 }

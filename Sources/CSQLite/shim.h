@@ -1,6 +1,8 @@
-// SQLite's C interface, and functions for the parts of it that Swift cannot import: a variadic function and a macro
-// with a cast.
+// SQLite's C interface, and functions for the parts of it that Swift cannot import: a variadic function, casts, and
+// SQLite's table of system calls.
+#include <errno.h>
 #include <sqlite3.h>
+#include <unistd.h>
 
 /// Calls `sqlite3_db_config` for an option that has one integer argument.
 static inline int csqlite_set(sqlite3 *connection, int option, int value) {
@@ -17,4 +19,27 @@ static inline int csqlite_bind_text_copy(sqlite3_stmt *statement, int index, con
 /// pointer, which this function replaces, because SQLite would bind NULL.
 static inline int csqlite_bind_blob_copy(sqlite3_stmt *statement, int index, const void *bytes, sqlite3_uint64 count) {
     return sqlite3_bind_blob64(statement, index, bytes ? bytes : "", count, SQLITE_TRANSIENT);
+}
+
+static inline ssize_t csqlite_full(ssize_t written) {
+    if (written < 0 && (errno == EDQUOT || errno == EFBIG)) errno = ENOSPC;
+    return written;
+}
+static ssize_t csqlite_write_full(int file, const void *bytes, size_t count) {
+    return csqlite_full(write(file, bytes, count));
+}
+static ssize_t csqlite_pwrite_full(int file, const void *bytes, size_t count, off_t offset) {
+    return csqlite_full(pwrite(file, bytes, count, offset));
+}
+
+/// Makes SQLite report a write beyond a disk quota or the largest size of a file as it reports a full disk:
+/// SQLITE_FULL, after which it rolls the transaction back. SQLite itself knows only ENOSPC, and its error number of
+/// other failures may be that of a later call (https://sqlite.org/c3ref/vfs.html, xSetSystemCall). Call it before the
+/// first connection is opened.
+static inline void csqlite_report_full_disk(void) {
+    sqlite3_vfs *vfs = sqlite3_vfs_find((const char *)0);
+    if (!vfs || vfs->iVersion < 3) return;
+    vfs->xSetSystemCall(vfs, "write", (sqlite3_syscall_ptr)csqlite_write_full);
+    vfs->xSetSystemCall(vfs, "pwrite", (sqlite3_syscall_ptr)csqlite_pwrite_full);
+    vfs->xSetSystemCall(vfs, "pwrite64", (sqlite3_syscall_ptr)csqlite_pwrite_full);
 }

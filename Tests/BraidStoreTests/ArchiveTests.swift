@@ -274,12 +274,12 @@ import Testing
         (4, #""table_version":1"#, #""table_version":2"#, nil),
         (5, #""session":2"#, #""session":3"#, "session number 3 does not exist"),
         (6, "state", "states", "not a table"),
-        (7, #""session":2"#, #""session":-2"#, "must be from 0"),
+        (7, #""session":2"#, #""session":-2"#, "must be an integer from 1 to 2147483647"),
         (8, #""section":1"#, #""section":9"#, "section 9 does not exist"),
         (8, #""id":"r""#, #""id":"r""# + #","id":"q""#, "is not JSON"),
         (9, #"{"journal""#, #"{"opening""#, "must come before"),
         (9, #"{"journal""#, #"{"journal":{},"opening""#, "must have one member"),
-        (10, #""at":0"#, #""at":1"#, "must be 0 or a negative integer"),
+        (10, #""at":0"#, #""at":1"#, "must be an integer from -315537897599999 to 0"),
         (11, "viewer", "vie\\u0000wer", "must be a string"),
         (12, #""model":1"#, #""model":2"#, #"counts 2 rows of "model", but the archive has 1"#),
         (12, #","token":1"#, "", "needs the number of rows"),
@@ -304,6 +304,58 @@ import Testing
         let place = try kind.place()
         try `import`([UInt8](Self.archive.utf8), kind, place)
         #expect(String(decoding: try export(kind, place), as: UTF8.self) == Self.archive)
+    }
+
+    /// Reads an archive with one row, and returns the fault.
+    private func fault(of table: ArchiveTable, _ column: Int, _ value: Int) -> String {
+        let members = table.columns.enumerated().map { index, other in
+            let text =
+                switch other.kind {
+                case .integer(let number): "\(index == column ? value : number.range.upperBound)"
+                case .answerTime: "\(index == column ? value : 0)"
+                case .name, .word: "\"a\""
+                case .json: "{}"
+                }
+            return "\"\(other.name)\":\(text)"
+        }
+        let row = "{\"\(table.name)\":{\(members.joined(separator: ","))}}"
+        var lines = (Self.archive.split(separator: "\n").prefix(2) + [row[...]])[...]
+        do {
+            _ = try Archive.read({ lines.popFirst().map { [UInt8]($0.utf8) } }, into: Nowhere())
+            return ""
+        } catch {
+            return "\(error)"
+        }
+    }
+
+    private struct Nowhere: ArchiveTarget {
+        func insert(_ row: [ArchiveValue], into table: ArchiveTable) {}
+        func finish(_ facts: DatabaseFacts) {}
+    }
+
+    @Test("Each integer of an archive is refused outside its range, and accepted at both ends")
+    func ranges() {
+        var count = 0
+        for table in ArchiveTable.all {
+            for (index, column) in table.columns.enumerated() {
+                let range: ClosedRange<Int>
+                switch column.kind {
+                case .integer(let number): range = number.range
+                case .answerTime: range = StoredNumber.age.range
+                case .name, .word, .json: continue
+                }
+                count += 1
+                let place = "\(table.name).\(column.name)"
+                for value in [range.lowerBound, range.upperBound] {
+                    #expect(fault(of: table, index, value).contains("the archive is cut off"), "\(place) \(value)")
+                }
+                for value in [Int.min, range.lowerBound &- 1, range.upperBound &+ 1, .max] where !range.contains(value)
+                {
+                    #expect(fault(of: table, index, value).contains("\"\(column.name)\""), "\(place) \(value)")
+                }
+            }
+        }
+        #expect(count > 35)
     }
 
     @Test("An archive that is cut off at any byte is refused", arguments: kinds)

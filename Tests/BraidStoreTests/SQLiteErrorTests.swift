@@ -156,9 +156,9 @@ import Testing
         }
     }
 
-    @Test("If the file cannot grow, the error is SQLITE_IOERR_WRITE, and the statement changes nothing")
+    @Test("If the file reaches its largest size, the disk is full, and the statement changes nothing")
     func fileSize() async throws {
-        await #expect(processExitsWith: .exitCode(10)) { [path = path as String] in
+        await #expect(processExitsWith: .exitCode(13)) { [path = path as String] in
             let connection = try SQLiteConnection(path: path, mode: .readWrite)
             try connection.execute("CREATE TABLE t (v)")
             signal(SIGXFSZ, SIG_IGN)
@@ -167,8 +167,8 @@ import Testing
             do {
                 try connection.execute("INSERT INTO t VALUES (zeroblob(100000))")
             } catch let error as SQLiteError {
-                guard error.code.rawValue == 10 | 3 << 8 else { exit(1) }
-                exit(try connection.first("SELECT count(*) FROM t", value: { $0.int(0) }) == 0 ? 10 : 2)
+                guard error.isOutOfRoom, error.code.rawValue == SQLITE_FULL else { exit(1) }
+                exit(try connection.first("SELECT count(*) FROM t", value: { $0.int(0) }) == 0 ? 13 : 2)
             }
         }
     }
@@ -191,14 +191,28 @@ import Testing
         #expect("\(SQLiteResultCode(rawValue: 99))" == "unknown error")
     }
 
-    @Test("An exhausted disk quota and a file of the maximum size count as a full disk")
+    @Test("Only an error that changes nothing counts as a full disk")
     func outOfRoom() {
-        func isOutOfRoom(_ code: SQLiteResultCode, _ systemError: CInt = 0) -> Bool {
-            SQLiteError(code: code, systemError: systemError).isOutOfRoom
+        let full: [SQLiteResultCode] = [.full, .ioErrorSharedMemorySize],
+            other: [SQLiteResultCode] = [.ioError, .ioErrorFsync]
+        #expect(full.allSatisfy { SQLiteError(code: $0).isOutOfRoom })
+        #expect(!other.contains { SQLiteError(code: $0).isOutOfRoom })
+    }
+
+    @Test("The error of a damaged schema does not quote what is stored there")
+    func damagedSchema() throws {
+        do {
+            let connection = try SQLiteConnection(path: path, mode: .readWrite)
+            try connection.execute("CREATE TABLE t (v); PRAGMA writable_schema = ON")
+            try connection.execute("UPDATE sqlite_schema SET name = 'secret', sql = 'a secret'")
+            connection.close()
         }
-        #expect(isOutOfRoom(.full) && isOutOfRoom(.ioErrorSharedMemorySize))
-        #expect(isOutOfRoom(.ioError, EDQUOT) && isOutOfRoom(.ioErrorFsync, EFBIG))
-        #expect(!isOutOfRoom(.ioError) && !isOutOfRoom(.ioError, EIO) && !isOutOfRoom(.cannotOpen, EDQUOT))
+        let connection = try SQLiteConnection(path: path, mode: .readWrite)
+        #expect {
+            try connection.execute("SELECT 1 FROM t")
+        } throws: {
+            "\($0)" == "database disk image is malformed (SQLite 11)"
+        }
     }
 
     @Test("Only result codes that are the fault of one request leave the other requests of its group alone")

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import Testing
 
 /// Tests the commands `verify`, `compact`, `export`, `import` and `backup` of the real binary.
@@ -120,6 +121,30 @@ import Testing
             #expect(run.status == 1 && run.errors.contains(said), "\(run)")
         }
         #expect(try files() == before)
+    }
+
+    @Test("Under another name than its server's, a database cannot be read, and no file is left behind")
+    func otherName() throws {
+        let server = try ServerProcess(database: database), client = try server.client()
+        #expect(try client.request("POST", "/v1/sessions", #"{"id":"s","rows":[{"id":"0"}]}"#).status == 201)
+        let other = directory.path("other.sqlite"), link = directory.path("link.sqlite"), copy = directory.path("copy")
+        #expect(Glibc.link(database, other) == 0)
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: database)
+        let before = try files()
+        for command in [["backup", other, copy], ["export", other, copy], ["verify", other]] {
+            let run = try CommandRun(command)
+            #expect(
+                run.status == 1 && run.output.isEmpty && run.errors.contains("\(other) is in use")
+                    && run.errors.contains("another name"), "\(run)")
+        }
+        #expect(try files() == before)
+        for (number, name) in [database, link].enumerated() {
+            let copy = copy + "\(number)"
+            #expect(try CommandRun(["backup", name, copy]).status == 0)
+            #expect(try CommandRun(["verify", copy]).output == "1 sessions checked, 0 faults\n")
+        }
+        #expect(server.stop() == 0)
+        #expect(try CommandRun(["backup", other, copy]).status == 0, "the server has stopped")
     }
 
     @Test("An interrupted import leaves no files behind") func interrupted() throws {

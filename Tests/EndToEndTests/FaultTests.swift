@@ -91,6 +91,73 @@ import Testing
         #expect(try client2.get("/v1/sessions/x").object["revision"] as? Int == done + 1)
     }
 
+    /// Expects that a server without room answers reads and deletes, and a change with 507.
+    private func expectReadOnly(_ server: ServerProcess, _ change: HTTPClient.Response) throws {
+        let client = try server.client()
+        #expect(change.status == 507 && change.text.contains("/problems/storage-full"), "\(change.text)")
+        #expect(try server.readiness().object["status"] as? String == "ready, read-only")
+        #expect(try client.get("/v1/sessions/x/snapshot").status == 200)
+        #expect(try client.request("DELETE", "/v1/sessions/y").status == 204)
+        #expect(server.isRunning)
+    }
+
+    @Test(
+        "A used-up disk quota counts as a full disk, at the start and later",
+        .enabled(if: HeldFlush.compiler != nil, "needs a C compiler"), .enabled(if: TestDatabase.isSQLite))
+    func quota() throws {
+        let directory = try TemporaryDirectory(), path = directory.path("braid.sqlite"),
+            quota = try UsedUpQuota(of: path)
+        for round in 0..<2 {
+            if round == 1 { quota.useUp() }
+            let server = try ServerProcess(database: path, environment: quota.environment),
+                client = try server.client()
+            if round == 0 {
+                try open(client)
+                quota.useUp()
+            }
+            var answer = try insert(client, 2 * round)
+            #expect(answer.status == 507)
+            try quota.end()
+            for _ in 0..<1_200 where answer.status == 507 {
+                usleep(50_000)
+                answer = try insert(client, 2 * round)
+            }
+            #expect(answer.status == 200, "\(answer.text)")
+            try open(client, "y")
+            quota.useUp()
+            try expectReadOnly(server, try insert(client, 2 * round + 1))
+            try quota.end()
+            #expect(try revision(client) == round + 1)
+            #expect(server.stop() == 0)
+        }
+    }
+
+    @Test(
+        "A database of the largest size of a file counts as a full disk, at the start and later",
+        .enabled(if: TestDatabase.isSQLite))
+    func fileSize() throws {
+        let directory = try TemporaryDirectory(), path = directory.path("braid.sqlite")
+        // The unit of `ulimit -f` is 512 bytes.
+        let launcher = ["/bin/sh", "-c", "ulimit -f 8192; exec \"$0\" \"$@\""]
+        var done = 0
+        for round in 0..<2 {
+            let server = try ServerProcess(database: path, launcher: launcher), client = try server.client()
+            if round == 0 { try open(client) }
+            #expect(try revision(client) == done)
+            if round == 0 { try open(client, "y") }
+            var answer = try insert(client, done, padding: 100_000)
+            while answer.status == 200, done < 1_000 {
+                done += 1
+                answer = try insert(client, done, padding: 100_000)
+            }
+            #expect(answer.status == 507, "\(answer.text)")
+            if round == 0 { try expectReadOnly(server, answer) }
+            #expect(try client.get("/v1/sessions/x/snapshot").object["totalRowCount"] as? Int == done + 1)
+            if round == 1 { #expect(try client.request("DELETE", "/v1/sessions/x").status == 204) }
+            #expect(server.stop() == 0)
+        }
+    }
+
     // MARK: A file that is gone
 
     @Test(

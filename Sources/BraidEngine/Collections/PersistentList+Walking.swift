@@ -129,6 +129,7 @@ extension PersistentList {
         var passed = 0
         while passed < limit {
             let count = Swift.min(left.ahead, right.ahead, limit - passed)
+            guard count > 0 else { break }
             if left.chunk.hasSameStorage(as: right.chunk), left.offset == right.offset {
                 if left.isAtStartOfChunk, count == left.ahead {
                     var level = 0, shared = count

@@ -33,7 +33,7 @@ public struct RowHistory: Sendable {
     ///     (``BatchUpdate/hidden(in:)``).
     ///   - now: the current snapshot, to which the last update led.
     ///   - limits: the limits of the command that is rebased.
-    /// - Throws: ``Refusal`` if an update cannot be decoded.
+    /// - Throws: ``Refusal`` if an update cannot be decoded, or with `rowGone` if the updates do not lead to `now`.
     /// - Complexity: O(operations), and O(sections) for each update that changes the list of sections.
     public init(
         _ updates: [(update: JSONText, hidden: JSONText?)], now: Snapshot, limits: TableLimits = TableLimits()
@@ -52,6 +52,11 @@ public struct RowHistory: Sendable {
             for section in steps[index].hidden.sections where sections.indices.contains(section.index) {
                 sections[section.index] = section.id
                 counts[section.index] = section.rows.count
+            }
+            guard counts.allSatisfy({ $0 >= 0 }) else {
+                throw Refusal(
+                    .rowGone,
+                    "The session's journal does not fit its table, so no row can be followed. Get the snapshot.")
             }
             steps[index].sections = sections
         }
@@ -192,6 +197,7 @@ extension RowHistory {
                 place = step.hidden.rows.keys.contains(path) ? nil : step.update.following(path)
                 if place == nil {
                     guard let id = step.hidden.id(at: path) else { return .unknown }
+                    guard step.sections.indices.contains(path.section) else { return .unknown }
                     lost = lost ?? (id, step.sections[path.section])
                     losses.append((number, path))
                 }
@@ -200,7 +206,9 @@ extension RowHistory {
             let arrivals = step.update.arrivals(of: id)
             if arrivals.isEmpty { continue }
             let sections = number + 1 < steps.count ? steps[number + 1].sections : now.sections.map(\.id)
-            if let own = arrivals.first(where: { sections[$0.section] == section }) {
+            if let own = arrivals.first(where: {
+                sections.indices.contains($0.section) && sections[$0.section] == section
+            }) {
                 (place, lost) = (own, nil)
             } else if place == nil {
                 // In a section other than its own, the followed row is recognized only if no other row can have had its
@@ -253,7 +261,7 @@ extension RowHistory {
         }
         let then = try index(of: section), source = try source(of: moved, at: at, in: then)
         let last = countsThen[then] - (source == nil ? 0 : 1)
-        guard (0...last).contains(row) else { throw noRowThen(row, then) }
+        guard row >= 0, row <= last else { throw noRowThen(row, then) }
         let end = try end(of: then)
         var place = end.row
         if row < last {

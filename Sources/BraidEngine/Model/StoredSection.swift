@@ -49,7 +49,7 @@ public struct StoredSection: Sendable {
     public func index(of id: RowID) -> Int? {
         ranks.first(of: RowHash.hash(id)) { rank in
             let index = index(ofRank: rank)
-            return rows[index].content.has(id) ? index : nil
+            return index < rows.count && rows[index].content.has(id) ? index : nil
         }
     }
 
@@ -109,7 +109,8 @@ public struct StoredSection: Sendable {
             ranks.remove(gone)
             for (content, hash, _) in come {
                 let twin = ranks.first(of: hash) { rank in
-                    window[index(ofRank: rank)].content.hasSameID(as: content) ? content.id : nil
+                    let index = index(ofRank: rank)
+                    return index < rows.count && window[index].content.hasSameID(as: content) ? content.id : nil
                 }
                 if let twin { throw .duplicateRow(twin, in: id) }
             }
@@ -147,6 +148,9 @@ public struct StoredSection: Sendable {
 // around them get new, evenly spread ranks. The number of rows around them doubles until their ranks leave enough gaps.
 extension StoredSection {
     static let rankGap = 1 << 24
+    /// The ranks of rows and the ordinals of sections. The difference of any two of them fits an `Int`, and so does
+    /// what one command can add to one of them. A command that would leave the range relabels the whole list.
+    package static let places = -(1 << 61)...(1 << 61)
 
     private func rankForInsert(at index: Int) -> Int {
         switch (index == 0, index == rows.count) {
@@ -158,11 +162,13 @@ extension StoredSection {
     }
 
     private mutating func makeRoom(at index: Int, _ relabel: (StoredRow) -> Void) -> Range<Int>? {
-        guard index > 0, index < rows.count, rows[index].rank - rows[index - 1].rank < 2 else { return nil }
+        let rank = rankForInsert(at: index)
+        if Self.places.contains(rank), index == 0 || rows[index - 1].rank < rank { return nil }
         return makeRoom(for: 1, in: index..<index, relabel)
     }
 
-    /// Gives the rows in and around a range evenly spread ranks, so that `count` rows fit between any two of them.
+    /// Gives the rows in and around a range evenly spread ranks, so that `count` rows fit between any two of them, and
+    /// before or after them if they are the first or last rows of the section.
     ///
     /// - Parameter relabel: called with each row that gets a new rank. `relabel` receives the row with its old rank.
     /// - Returns: the indices of the rows that got new ranks.
@@ -172,13 +178,20 @@ extension StoredSection {
             let window = max(0, range.lowerBound - reach)..<min(rows.count, range.upperBound + reach)
             let isWhole = window.count == rows.count, gap = max(Self.rankGap, count + 1)
             // Only rows in the range `window` can get new ranks. Before the section's first row and after its last row,
-            // any rank is free.
-            let low =
+            // any rank in `places` is free.
+            var low =
                 window.lowerBound == 0
                 ? rows[window.upperBound - 1].rank - window.count * gap : rows[window.lowerBound - 1].rank
-            let high = window.upperBound == rows.count ? low + (window.count + 1) * gap : rows[window.upperBound].rank
+            var high = window.upperBound == rows.count ? low + (window.count + 1) * gap : rows[window.upperBound].rank
+            let isOut =
+                window.lowerBound == 0 && low - count * gap < Self.places.lowerBound
+                || window.upperBound == rows.count && high + count * gap > Self.places.upperBound
+            if isOut, isWhole {
+                low = -(window.count + 1) / 2 * gap
+                high = low + (window.count + 1) * gap
+            }
             let step = (high - low) / (window.count + 1)
-            if step >= max(1 << 12, count + 1) || isWhole {
+            if isWhole || !isOut && step >= max(1 << 12, count + 1) {
                 for (count, position) in window.enumerated() {
                     var row = rows[position]
                     relabel(row)

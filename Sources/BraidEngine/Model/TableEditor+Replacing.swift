@@ -122,7 +122,7 @@ extension TableEditor {
     }
 }
 
-/// The error that the ranks around some ranges of old rows are too close for the new rows.
+/// The error that the ranks around some ranges of old rows leave no room for the new rows.
 private struct NoRoom: Error {
     var ranges: [Range<Int>] = []
 }
@@ -204,15 +204,22 @@ private struct Arrivals {
             /// Assigns ranks to the models from `ranks.count` up to, but not including, `end`. The ranks are between
             /// `low` and `high`.
             func fill(upTo end: Int, before high: Int?) {
-                let count = end - ranks.count, gap = StoredSection.rankGap
+                let count = end - ranks.count, gap = StoredSection.rankGap, places = StoredSection.places
                 guard count > 0 else { return }
+                func check(_ hasRoom: Bool) {
+                    if !hasRoom, noRoom.ranges.last != stretch.old { noRoom.ranges.append(stretch.old) }
+                }
                 switch (low, high) {
                 case (let low?, let high?):
                     let step = (high - low) / (count + 1)
-                    if step == 0, noRoom.ranges.last != stretch.old { noRoom.ranges.append(stretch.old) }
+                    check(step > 0)
                     ranks += (1...count).lazy.map { low + $0 * step }
-                case (let low?, nil): ranks += (1...count).lazy.map { low + $0 * gap }
-                case (nil, let high?): ranks += (0..<count).lazy.map { high - (count - $0) * gap }
+                case (let low?, nil):
+                    check(low + count * gap <= places.upperBound)
+                    ranks += (1...count).lazy.map { low + $0 * gap }
+                case (nil, let high?):
+                    check(high - count * gap >= places.lowerBound)
+                    ranks += (0..<count).lazy.map { high - (count - $0) * gap }
                 case (nil, nil): ranks += (0..<count).lazy.map { $0 * gap }
                 }
             }

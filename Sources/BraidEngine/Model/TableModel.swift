@@ -130,7 +130,8 @@ public struct TableModel: Sendable {
     }
 
     /// Makes the ordinals of the sections ascend, from a position on. An ordinal that is not greater than the ordinal
-    /// before it is raised. Returns the ids of the changed sections.
+    /// before it is raised. If an ordinal leaves `StoredSection.places`, all sections get new ones. Returns the ids of
+    /// the changed sections.
     private mutating func raiseOrdinals(from position: Int) -> [SectionID] {
         var raised: [SectionID] = []
         for position in max(1, position)..<max(1, position, sections.count) {
@@ -139,7 +140,12 @@ public struct TableModel: Sendable {
             sections[position].facts.ordinal = least + Self.ordinalGap
             raised.append(sections[position].id)
         }
-        return raised
+        guard !sections.isEmpty,
+            !StoredSection.places.contains(sections[0].facts.ordinal)
+                || !StoredSection.places.contains(sections[sections.count - 1].facts.ordinal)
+        else { return raised }
+        for position in 0..<sections.count { sections[position].facts.ordinal = (position + 1) * Self.ordinalGap }
+        return sections.map(\.id)
     }
 
     mutating func removeSections(_ ids: Set<SectionID>) {

@@ -65,10 +65,6 @@ extension StoredSession {
     /// Reads a stored session from a checkpoint. Throws a `JournalFault` or a `StoreError` if the text is not a
     /// checkpoint.
     package init(checkpoint: JSONText) throws {
-        func integer(_ json: JSONText, _ name: String) throws -> Int {
-            guard let value = json[name]?.intValue else { throw JournalFault("the checkpoint has no `\(name)`") }
-            return value
-        }
         func sections(_ json: JSONText) throws -> [(facts: StoredSectionSummary, rows: [StoredRow])] {
             guard let sections = json["sections"]?.elements() else {
                 throw JournalFault("the checkpoint has no `sections`")
@@ -81,18 +77,19 @@ extension StoredSession {
             }
         }
         guard let state = checkpoint["state"] else { throw JournalFault("the checkpoint has no `state`") }
-        let at = try integer(checkpoint, "at")
+        let at = try checkpoint.stored("at", .time)
         self.init(
             facts: SessionSummary(
                 id: "", number: 0, table: nil, tableVersion: nil, epoch: "",
-                revision: try integer(checkpoint, "revision"), created: at, updated: at, totalRowCount: 0),
+                revision: try checkpoint.stored("revision", .revision), created: at, updated: at, totalRowCount: 0),
             description: nil, state: state, displayedSections: checkpoint["displayedSections"],
             cells: checkpoint["cells"],
-            nextKey: try integer(checkpoint, "nextKey"), nextSection: try integer(checkpoint, "nextSection"),
+            nextKey: try checkpoint.stored("nextKey", .nextKey),
+            nextSection: try checkpoint.stored("nextSection", .nextKey),
             sections: try sections(checkpoint),
             published: try checkpoint["published"].map {
                 PublishedTable(
-                    updated: try integer($0, "at"), displayedSections: $0["displayedSections"],
+                    updated: try $0.stored("at", .time), displayedSections: $0["displayedSections"],
                     sections: try sections($0))
             })
     }

@@ -42,8 +42,6 @@ package struct SessionOpening: Sendable {
 
     private init() {}
 
-    /// A minute to a year.
-    private static let unusedLimits = 60...31_536_000
     private static let withTable = ["table", "models", "state"]
     private static let initializers = ["row", "rows", "section", "sections", "from"]
 
@@ -94,11 +92,10 @@ package struct SessionOpening: Sendable {
             }
             self.id = id
         case "endIfUnused":
-            guard let seconds = value.intValue, Self.unusedLimits.contains(seconds) else {
+            guard let seconds = value.intValue, StoredNumber.unusedLimit.range.contains(seconds) else {
                 throw Self.fault(
                     pointer, value.kind == .number ? .outOfRange : .wrongType,
-                    "must be a whole number of seconds from \(Self.unusedLimits.lowerBound) to \(Self.unusedLimits.upperBound)"
-                )
+                    "must be \(StoredNumber.unusedLimit.rule): seconds")
             }
             endIfUnused = seconds
         case "models":

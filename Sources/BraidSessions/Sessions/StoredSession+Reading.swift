@@ -42,10 +42,29 @@ extension StoredSession {
     private func table(_ sections: [(facts: StoredSectionSummary, rows: [StoredRow])], _ displayed: JSONText?) throws
         -> TableModel
     {
-        TableModel(
+        try checkOrder(of: sections)
+        return TableModel(
             sections: try sections.map { try StoredSection(facts: $0.facts, rows: $0.rows) },
             displayedSections: displayed?.elements()?.compactMap { $0.stringValue.map { SectionID($0) } },
             state: state, cells: try cells.map { try RegisteredCells(json: $0) } ?? RegisteredCells(),
             nextKey: nextKey, nextSection: nextSection)
+    }
+
+    /// Throws `corrupt` if the numbers of sections and rows do not order them, or if a new row could get a used key.
+    private func checkOrder(of sections: [(facts: StoredSectionSummary, rows: [StoredRow])]) throws {
+        for (facts, next) in zip(sections, sections.dropFirst()) where facts.facts.ordinal >= next.facts.ordinal {
+            throw StoreError.corrupt(
+                "session \"\(self.facts.id)\": two sections have the ordinal \(next.facts.ordinal)")
+        }
+        for (facts, rows) in sections {
+            for (row, next) in zip(rows, rows.dropFirst()) where row.rank >= next.rank {
+                throw StoreError.corrupt(
+                    "session \"\(self.facts.id)\": two rows of the section \(facts.number) have the rank \(next.rank)")
+            }
+            if let row = rows.first(where: { $0.key >= nextKey }) {
+                throw StoreError.corrupt(
+                    "session \"\(self.facts.id)\": a row has the key \(row.key), and next_key is \(nextKey)")
+            }
+        }
     }
 }

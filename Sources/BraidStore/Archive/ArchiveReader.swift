@@ -61,8 +61,12 @@ extension Archive {
 
         private mutating func readFacts(_ json: JSONText) throws {
             guard let suffix = json["epoch_suffix"]?.stringValue, let suffixed = json["suffixed_sessions"]?.intValue,
-                let last = json["last_session"]?.intValue, suffixed >= 0, last >= 0
+                let last = json["last_session"]?.intValue
             else { throw fault("\"database\" must have epoch_suffix, suffixed_sessions and last_session") }
+            let number = StoredNumber.answeredSession
+            guard number.range.contains(suffixed), number.range.contains(last) else {
+                throw fault("suffixed_sessions and last_session must be \(number.rule)")
+            }
             facts = DatabaseFacts(epochSuffix: suffix, suffixedSessions: suffixed, lastSession: last)
         }
 
@@ -93,7 +97,6 @@ extension Archive {
             for (column, isFound) in zip(table.columns, found) where !isFound && !column.isOptional {
                 throw fault("\"\(table.name)\" needs the column \"\(column.name)\"")
             }
-            if table.hasSessionKey { try checkKey(row, of: table) }
             return row
         }
 
@@ -101,10 +104,10 @@ extension Archive {
             -> ArchiveValue
         {
             switch column.kind {
-            case .integer:
-                if let number = json.intValue { return .integer(number) }
+            case .integer(let kind):
+                if let number = json.intValue, kind.range.contains(number) { return .integer(number) }
             case .answerTime:
-                if let number = json.intValue, number <= 0 { return .integer(number) }
+                if let number = json.intValue, StoredNumber.age.range.contains(number) { return .integer(number) }
             case .name:
                 if let text = json.stringValue { return .text(text) }
             case .word:
@@ -113,21 +116,11 @@ extension Archive {
             }
             let expected =
                 switch column.kind {
-                case .integer: "an integer"
-                case .answerTime: "0 or a negative integer"
+                case .integer(let kind): kind.rule
+                case .answerTime: StoredNumber.age.rule
                 case .name, .word, .json: "a string"
                 }
             throw fault("the column \"\(column.name)\" of \"\(table.name)\" must be \(expected)")
-        }
-
-        private func checkKey(_ row: [ArchiveValue], of table: ArchiveTable) throws {
-            guard case .integer(let session) = row[0], case .integer(let number) = row[1],
-                (0...Int(Int32.max)).contains(session), (0...Key.largest).contains(number)
-            else {
-                throw fault(
-                    "\"\(table.columns[0].name)\" must be from 0 to \(Int32.max), and \"\(table.columns[1].name)\" from 0 to \(Key.largest)"
-                )
-            }
         }
 
         private mutating func readEnd(_ json: JSONText) throws {

@@ -9,8 +9,7 @@ package struct ArchiveTable: Sendable {
     /// A column of a database table, with the kind of values that it has in an archive.
     package struct Column: Sendable {
         package enum Kind: Sendable {
-            /// A 64-bit integer.
-            case integer
+            case integer(StoredNumber)
             /// A time of the ``AnswerClock``. The clocks of two databases differ, so an archive contains the difference
             /// from the time of the newest answer, in milliseconds. The difference is 0 or negative. An import adds the
             /// time of the new database's clock.
@@ -55,71 +54,75 @@ package struct ArchiveTable: Sendable {
     package static let all = [
         ArchiveTable(
             "table_description", key: 2,
-            [.name("name"), .integer("version"), .integer("updated"), .json("description")]),
+            [.name("name"), .integer("version", .version), .integer("updated", .time), .json("description")]),
         ArchiveTable(
             "session", key: 1,
             [
-                .integer("number"), .name("id"), .name("table_name", isOptional: true),
-                .integer("table_version", isOptional: true), .name("epoch"), .integer("revision"), .integer("created"),
-                .integer("updated"), .integer("next_key"), .integer("next_section"), .integer("total_row_count"),
-                .integer("journal_bytes"), .integer("unused_limit", isOptional: true),
-                .integer("used", isOptional: true),
+                .integer("number", .session), .name("id"), .name("table_name", isOptional: true),
+                .integer("table_version", .version, isOptional: true), .name("epoch"), .integer("revision", .revision),
+                .integer("created", .time), .integer("updated", .time), .integer("next_key", .nextKey),
+                .integer("next_section", .nextKey), .integer("total_row_count", .count),
+                .integer("journal_bytes", .bytes), .integer("unused_limit", .unusedLimit, isOptional: true),
+                .integer("used", .time, isOptional: true),
             ]),
         ArchiveTable(
-            "opening", key: 1, [.integer("session"), .json("body"), .json("description", isOptional: true)]),
+            "opening", key: 1, [.integer("session", .session), .json("body"), .json("description", isOptional: true)]),
         ArchiveTable(
             "state", key: 1,
             [
-                .integer("session"), .json("state"), .json("displayed_sections", isOptional: true),
+                .integer("session", .session), .json("state"), .json("displayed_sections", isOptional: true),
                 .json("cells", isOptional: true), .json("description", isOptional: true),
             ]),
         ArchiveTable("section", key: 2, hasSessionKey: true, sectionColumns(isPublished: false)),
         ArchiveTable("model", key: 2, hasSessionKey: true, rowColumns(isPublished: false)),
         ArchiveTable(
             "published", key: 1,
-            [.integer("session"), .integer("updated"), .json("displayed_sections", isOptional: true)]),
+            [.integer("session", .session), .integer("updated", .time), .json("displayed_sections", isOptional: true)]),
         ArchiveTable("published_section", key: 2, hasSessionKey: true, sectionColumns(isPublished: true)),
         ArchiveTable("published_model", key: 2, hasSessionKey: true, rowColumns(isPublished: true)),
         ArchiveTable(
             "journal", key: 2, hasSessionKey: true,
             [
-                .integer("session"), .integer("revision"), .integer("at"), .json("command"), .json("changes"),
+                .integer("session", .session), .integer("revision", .revision), .integer("at", .time), .json("command"),
+                .json("changes"),
                 .json("cell_events", isOptional: true), .json("hidden", isOptional: true), .json("undo"),
             ]),
         ArchiveTable(
             "answer", key: 3,
             [
-                .integer("session"), .name("requester"), .name("key"), .answerTime("at"), .integer("request"),
-                .json("answer"), .integer("cost_before"), .integer("cost"),
+                .integer("session", .answeredSession), .name("requester"), .name("key"), .answerTime("at"),
+                .integer("request", .hash),
+                .json("answer"), .integer("cost_before", .bytes), .integer("cost", .bytes),
             ]),
         ArchiveTable(
             "token", key: 1,
             [
-                .name("id"), .integer("session"), .word("role"), .integer("created"), .integer("expires"),
+                .name("id"), .integer("session", .session), .word("role"), .integer("created", .time),
+                .integer("expires", .time),
                 .word("hash"),
             ]),
     ]
 
     private static func sectionColumns(isPublished: Bool) -> [Column] {
         [
-            .integer("session"), .integer("key"), .integer("ordinal", isOptional: isPublished),
+            .integer("session", .session), .integer("key", .key), .integer("ordinal", .place, isOptional: isPublished),
             .name("id", isOptional: isPublished), .json("header", isOptional: true), .json("footer", isOptional: true),
-            .integer("prefetched", isOptional: true),
+            .integer("prefetched", .count, isOptional: true),
         ]
     }
 
     private static func rowColumns(isPublished: Bool) -> [Column] {
         [
-            .integer("session"), .integer("key"), .integer("section", isOptional: isPublished),
-            .integer("rank", isOptional: isPublished), .name("id", isOptional: true),
+            .integer("session", .session), .integer("key", .key), .integer("section", .key, isOptional: isPublished),
+            .integer("rank", .place, isOptional: isPublished), .name("id", isOptional: true),
             .json("body", isOptional: isPublished),
         ]
     }
 }
 
 extension ArchiveTable.Column {
-    fileprivate static func integer(_ name: String, isOptional: Bool = false) -> Self {
-        Self(name: name, kind: .integer, isOptional: isOptional)
+    fileprivate static func integer(_ name: String, _ number: StoredNumber, isOptional: Bool = false) -> Self {
+        Self(name: name, kind: .integer(number), isOptional: isOptional)
     }
     fileprivate static func answerTime(_ name: String) -> Self {
         Self(name: name, kind: .answerTime, isOptional: false)
@@ -137,7 +140,11 @@ extension ArchiveTable {
     /// The SQL expressions with which a query reads the table's columns, for SQLite or for PostgreSQL.
     package func expressions(_ dialect: SQLDialect) -> [String] {
         let names = columns.map { column in
-            column.kind == .answerTime ? "\(column.name) - (SELECT max(\(column.name)) FROM \(name))" : column.name
+            guard case .answerTime = column.kind else { return column.name }
+            // A damaged time gets the age 1, which no answer has.
+            let isTime = StoredNumber.time.condition(column.name)
+            return
+                "CASE WHEN \(isTime) THEN \(column.name) - (SELECT max(\(column.name)) FROM \(name) WHERE \(isTime)) ELSE 1 END"
         }
         guard hasSessionKey, dialect == .sqlite else { return names }
         return ["(\(name).key >> \(Key.bits))", "(\(name).key & \(Key.largest))"] + names.dropFirst(2)
@@ -187,7 +194,12 @@ package enum ArchiveValue: Sendable {
             return
         }
         switch column.kind {
-        case .integer, .answerTime: self = .integer(row.int(index))
+        case .integer(let number):
+            let value = row.int(index)
+            self = number.range.contains(value) ? .integer(value) : .damaged("is \(value), not \(number.rule)")
+        case .answerTime:
+            let age = row.int(index)
+            self = StoredNumber.age.range.contains(age) ? .integer(age) : .damaged("is not a time")
         case .name, .word:
             self = String(validating: row.bytes(index), as: UTF8.self).map { .text($0) } ?? .damaged("is not UTF-8")
         case .json:

@@ -5,7 +5,10 @@ extension SQLiteConnection {
     func keep(_ answer: KeptAnswer) throws {
         let before =
             try first(
-                "SELECT cost_before + cost FROM answer WHERE session = ? AND requester = ? ORDER BY cost_before DESC LIMIT 1",
+                """
+                SELECT cost_before + cost FROM answer WHERE session = ? AND requester = ? AND \(KeptAnswer.hasSoundCost)
+                ORDER BY cost_before DESC LIMIT 1
+                """,
                 answer.session, answer.requester
             ) { $0.int(0) } ?? 0
         try run(
@@ -34,7 +37,9 @@ extension SQLiteConnection {
 
     /// Returns the time of the newest kept answer (a stored answer to a request with an idempotency key). Returns `nil`
     /// if the database contains no answer.
-    func latestAnswer() throws -> Int? { try first("SELECT max(at) FROM answer") { $0.optionalInt(0) } ?? nil }
+    func latestAnswer() throws -> Int? {
+        try first("SELECT max(at) FROM answer WHERE \(StoredNumber.time.condition("at"))") { $0.optionalInt(0) } ?? nil
+    }
 
     func answer(to key: String, by requester: String, of session: Int, now: Int) throws -> KeptAnswer? {
         try first(
@@ -42,8 +47,8 @@ extension SQLiteConnection {
             session, requester, key, now - KeptAnswer.lifetime
         ) {
             KeptAnswer(
-                session: session, requester: requester, key: key, at: $0.int(0), request: $0.int(1),
-                answer: try $0.json(2))
+                session: session, requester: requester, key: key, at: try $0.number(0, .time, "at"),
+                request: $0.int(1), answer: try $0.json(2))
         }
     }
 }

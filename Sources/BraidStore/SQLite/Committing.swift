@@ -12,16 +12,16 @@ extension SQLiteConnection {
         if let version = session.tableVersion {
             try keepVersion(version, of: session.table ?? "", session.description, at: session.created)
         }
+        let number = try nextNumber()
         try run(
             """
             INSERT INTO session
-            (id, table_name, table_version, epoch, revision, created, updated, next_key, next_section, total_row_count,
-             unused_limit, used)
-            VALUES (?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?)
+            (number, id, table_name, table_version, epoch, revision, created, updated, next_key, next_section,
+             total_row_count, unused_limit, used)
+            VALUES (?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?)
             """,
-            session.id, session.table, session.tableVersion, session.epoch, session.created, session.created,
+            number, session.id, session.table, session.tableVersion, session.epoch, session.created, session.created,
             session.nextKey, session.nextSection, session.totalRowCount, session.unusedLimit, session.used)
-        let number = lastInsertedRowID
         try run(
             "INSERT INTO opening (session, body, description) VALUES (?, ?, ?)", number, session.opening,
             session.inlineDescription)
@@ -35,6 +35,23 @@ extension SQLiteConnection {
         return number
     }
 
+    /// Returns the number of the next session. AUTOINCREMENT would choose it after the largest one, which may be
+    /// damaged.
+    private func nextNumber() throws -> Int {
+        let last =
+            try first(
+                """
+                SELECT max(coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'session'), 0),
+                    coalesce((SELECT max(number) FROM session WHERE number <= ?), 0))
+                """,
+                Key.largestSession
+            ) { $0.int(0) } ?? 0
+        guard last < Key.largestSession else {
+            throw StoreError.corrupt("the last session has the number \(last), and no larger one is left")
+        }
+        return last + 1
+    }
+
     /// Writes the changes of a command, and the command's journal record.
     func apply(_ commit: SessionCommit, journalLimit: Int, journalBytes: Int) throws {
         guard !commit.isExhausted else { throw StoreError.exhausted }
@@ -46,7 +63,10 @@ extension SQLiteConnection {
                 """,
                 commit.session,
                 value: {
-                    (revision: $0.int(0), updated: $0.int(1), journalBytes: $0.int(2), hasPublished: $0.int(3) != 0)
+                    (
+                        revision: try $0.number(0, .revision, "revision"), updated: try $0.number(1, .time, "updated"),
+                        journalBytes: try $0.number(2, .bytes, "journal_bytes"), hasPublished: $0.int(3) != 0
+                    )
                 })
         else { throw StoreError.sessionMissing }
         guard found.revision == commit.from, commit.fromTime == nil || commit.fromTime == found.updated else {
@@ -149,7 +169,7 @@ extension SQLiteConnection {
             try run("DELETE FROM journal WHERE key = ?", record.key)
             left -= record.bytes
         }
-        return left
+        return max(0, left)
     }
 
     func renew(_ session: Int, at: Int) throws {
@@ -178,6 +198,6 @@ extension SQLiteConnection {
     }
 
     func number(of id: String) throws -> Int? {
-        try first("SELECT number FROM session WHERE id = ?", id) { $0.int(0) }
+        try first("SELECT number FROM session WHERE id = ?", id) { try $0.number(0, .session, "number") }
     }
 }

@@ -27,6 +27,7 @@ extension SQLiteStore {
         let path = literal(path)
         do {
             try requireFile(path)
+            try ProcessLock.refuseOtherName(of: path)
             let source = try SQLiteConnection(path: path, mode: .readOnly, busyTimeout: Opening.busyMilliseconds)
             defer { source.close() }
             try requireSchema(of: source, path: path)
@@ -119,9 +120,20 @@ extension SQLiteConnection: StoredData {
     }
 
     package func facts() throws -> DatabaseFacts {
-        let found = try first("SELECT suffix, last_session FROM epoch_suffix", value: { ($0.text(0), $0.int(1)) })
+        let found = try first("SELECT suffix, last_session, is_due FROM epoch_suffix") {
+            guard (0...1).contains($0.int(2)) else {
+                throw StoreError.corrupt("table epoch_suffix: is_due is \($0.int(2)), not 0 or 1")
+            }
+            return ($0.text(0), try $0.number(1, .answeredSession, "table epoch_suffix: last_session"))
+        }
         guard let (suffix, suffixed) = found else { throw StoreError.corrupt("it has no epoch_suffix") }
-        let last = try first("SELECT seq FROM sqlite_sequence WHERE name = 'session'") { $0.int(0) }
+        let minimum = try first("SELECT minimum_version FROM compatibility") { $0.int(0) } ?? 0
+        guard (1...SQLiteSchema.version).contains(minimum) else {
+            throw StoreError.corrupt("table compatibility: minimum_version is \(minimum)")
+        }
+        let last = try first("SELECT seq FROM sqlite_sequence WHERE name = 'session'") {
+            try $0.number(0, .answeredSession, "table sqlite_sequence: seq")
+        }
         return DatabaseFacts(epochSuffix: suffix, suffixedSessions: suffixed, lastSession: last ?? 0)
     }
 

@@ -1,5 +1,3 @@
-import Glibc
-
 /// The error of a failed disk flush, or of another failed disk access during COMMIT. After such an error, no program
 /// can find out whether the transaction is on disk.
 struct LostWrite: Error {
@@ -57,10 +55,7 @@ extension SQLiteError {
     /// detail from 3 to 6.
     var isFailedWrite: Bool { code.primary == .ioError && (3...6).contains(code.rawValue >> 8) }
 
-    /// Whether the error means that the disk has no room. SQLite itself reports a full disk only for the system's error
-    /// ENOSPC. The store also treats a used-up disk quota and a file that has reached its largest size as a full disk.
-    var isOutOfRoom: Bool {
-        if StoreError(self, path: "") == .full { return true }
-        return code.primary == .ioError && [EDQUOT, EFBIG].contains(systemError)
-    }
+    /// Whether the error means that the disk has no room. A used-up disk quota and a file of the largest size count as
+    /// a full disk (`csqlite_report_full_disk`).
+    var isOutOfRoom: Bool { StoreError(self, path: "") == .full }
 }

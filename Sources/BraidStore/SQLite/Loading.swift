@@ -7,17 +7,19 @@ extension SQLiteConnection {
         let found = try first(
             """
             SELECT \(SessionSummary.columns), coalesce(st.description, t.description, o.description),
-                   st.state, st.displayed_sections, st.cells, s.next_key, s.next_section
+                   st.state, st.displayed_sections, st.cells, s.next_key, s.next_section, s.journal_bytes
             FROM session s JOIN opening o ON o.session = s.number JOIN state st ON st.session = s.number
             LEFT JOIN table_description t ON t.name = s.table_name AND t.version = s.table_version
             WHERE s.id = ?
             """,
             id
         ) {
-            StoredSession(
-                facts: SessionSummary($0), description: try $0.optionalJSON(9),
+            _ = try $0.number(15, .bytes, "journal_bytes")
+            return StoredSession(
+                facts: try SessionSummary($0), description: try $0.optionalJSON(9),
                 state: try $0.json(10), displayedSections: try $0.optionalJSON(11), cells: try $0.optionalJSON(12),
-                nextKey: $0.int(13), nextSection: $0.int(14), sections: [])
+                nextKey: try $0.number(13, .nextKey, "next_key"),
+                nextSection: try $0.number(14, .nextKey, "next_section"), sections: [])
         }
         guard var session = found else { return nil }
         session.sections = try sections(of: session.facts.number)
@@ -35,7 +37,7 @@ extension SQLiteConnection {
             """,
             id
         ) {
-            let facts = SessionSummary($0)
+            let facts = try SessionSummary($0)
             return StoredOpening(
                 facts: facts, description: try $0.optionalJSON(9),
                 body: try sharedTable(of: facts.number)?.opening() ?? $0.json(10))
@@ -70,20 +72,21 @@ extension SQLiteConnection {
     /// Decodes a section of a session from a result row with the columns key, id, ordinal, header, footer, prefetched.
     static func section(_ columns: SQLiteRow) throws -> StoredSectionSummary {
         StoredSectionSummary(
-            number: Key.number(in: columns.int(0)), id: SectionID(columns.text(1)), ordinal: columns.int(2),
-            header: try columns.optionalJSON(3), footer: try columns.optionalJSON(4), prefetched: columns.optionalInt(5)
-        )
+            number: Key.number(in: columns.int(0)), id: SectionID(columns.text(1)),
+            ordinal: try columns.number(2, .place, "ordinal"), header: try columns.optionalJSON(3),
+            footer: try columns.optionalJSON(4), prefetched: try columns.optionalNumber(5, .count, "prefetched"))
     }
 
     /// Decodes a row of a session's table from a result row with the columns key, section, rank, id, body.
     static func row(_ columns: SQLiteRow) throws -> StoredRow {
         StoredRow(
-            key: Key.number(in: columns.int(0)), rank: columns.int(2), id: columns.optionalText(3).map { RowID($0) },
-            model: try columns.json(4))
+            key: Key.number(in: columns.int(0)), rank: try columns.number(2, .place, "rank"),
+            id: columns.optionalText(3).map { RowID($0) }, model: try columns.json(4))
     }
 
     func sessionSummary(_ id: String) throws -> SessionSummary? {
-        try first("SELECT \(SessionSummary.columns) FROM session s WHERE s.id = ?", id, value: { SessionSummary($0) })
+        try first(
+            "SELECT \(SessionSummary.columns) FROM session s WHERE s.id = ?", id, value: { try SessionSummary($0) })
     }
 
     func sessions(of table: String?, after: String?, limit: Int) throws -> [SessionSummary] {
@@ -93,18 +96,18 @@ extension SQLiteConnection {
         // index.
         let condition = table == nil ? "?1 IS NULL" : "s.table_name = ?1"
         try query(
-            "SELECT \(SessionSummary.columns) FROM session s WHERE \(condition) AND s.id > ?2 ORDER BY s.id LIMIT ?3",
+            "SELECT \(SessionSummary.columns) FROM session s WHERE \(condition) AND s.id > ?2 AND \(SessionSummary.isSound) ORDER BY s.id LIMIT ?3",
             table, after ?? "", max(0, limit)
         ) {
-            sessions.append(SessionSummary($0))
+            sessions.append(try SessionSummary($0))
         }
         return sessions
     }
 
     func unusedSessions() throws -> [UnusedSession] {
         var sessions: [UnusedSession] = []
-        try query("SELECT \(UnusedSession.columns) FROM session s WHERE s.used IS NOT NULL") {
-            sessions.append(UnusedSession($0))
+        try query("SELECT \(UnusedSession.columns) FROM session s WHERE s.used IS NOT NULL AND \(UnusedSession.isSound)") {
+            sessions.append(try UnusedSession($0))
         }
         return sessions
     }
@@ -153,8 +156,8 @@ extension SQLiteConnection {
             Key.of(session, max(0, revision) + 1), Key.of(session, Key.largest), max(0, limit),
             while: {
                 let record = JournalRecord(
-                    revision: Key.number(in: $0.int(0)), at: $0.int(1), command: try $0.json(2), update: try $0.json(3),
-                    controllerEvents: try $0.optionalJSON(4), hidden: try $0.optionalJSON(5))
+                    revision: Key.number(in: $0.int(0)), at: try $0.number(1, .time, "at"), command: try $0.json(2),
+                    update: try $0.json(3), controllerEvents: try $0.optionalJSON(4), hidden: try $0.optionalJSON(5))
                 records.append(record)
                 size += record.bytes
                 return size < bytes

@@ -157,6 +157,13 @@ struct Opening {
         // If a large write has made the file of the write-ahead log larger, SQLite later cuts the file down to this
         // size.
         try db.execute("PRAGMA journal_size_limit = 67108864")
+        // If the process may not write files beyond a size (`ulimit -f`), refuse what makes the database longer. The
+        // write-ahead log can then always be copied into it, and has room for deletes.
+        var limit = rlimit()
+        if getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) == 0, let bytes = Int(exactly: limit.rlim_cur)
+        {
+            try db.execute("PRAGMA max_page_count = \(max(1, bytes / (try db.pragma("page_size"))))")
+        }
         guard try db.pragma("synchronous") == synchronous, try db.pragma("mmap_size") == 0,
             try db.first("PRAGMA journal_mode", value: { $0.text(0) }) == "wal"
         else { throw refusedSettings }
@@ -169,9 +176,13 @@ struct Opening {
     /// Empties the write-ahead log, and then checks that the database file is as long as its header says. Without this
     /// check, a truncated file would fail only when a request reads the missing part.
     private func checkLength(_ db: SQLiteConnection) throws {
-        try db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        // If a reader of another program keeps the log from being emptied, the file may be shorter than its header
-        // says. Then the length cannot be checked.
+        do {
+            try db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        } catch {
+            guard error.isOutOfRoom else { throw error }
+        }
+        // If a reader of another program or a full disk keeps the log from being emptied, the file may be shorter than
+        // its header says. Then the length cannot be checked.
         guard size(of: path + "-wal") ?? 0 == 0 else { return }
         let length = try db.pragma("page_count") * db.pragma("page_size")
         guard let size = size(of: path), size < length else { return }

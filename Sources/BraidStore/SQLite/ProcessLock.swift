@@ -83,17 +83,39 @@ final class ProcessLock: Sendable {
     /// Locks or unlocks one byte of the database file, far behind the bytes that SQLite locks. This lock belongs to the
     /// open file, not to the process. So closing another descriptor of the file does not drop this lock.
     private static func lock(_ database: CInt, _ type: CInt) -> Bool {
+        var lock = lock(type)
+        return fcntl(database, setLockOfOpenFile, &lock) == 0
+    }
+
+    private static func lock(_ type: CInt) -> Glibc.flock {
         var lock = Glibc.flock()
         lock.l_type = Int16(type)
         lock.l_whence = Int16(SEEK_SET)
         lock.l_start = .max - 1
         lock.l_len = 1
-        return fcntl(database, setLockOfOpenFile, &lock) == 0
+        return lock
     }
 
-    /// The constant F_OFD_SETLK of Linux's fcntl.h. With it, `fcntl` sets or releases a lock that belongs to an open
-    /// file.
+    // The constants F_OFD_GETLK and F_OFD_SETLK of Linux's fcntl.h, for locks that belong to an open file.
+    private static let getLockOfOpenFile: CInt = 36
     private static let setLockOfOpenFile: CInt = 37
+
+    /// Throws `usedByOtherName` if the database file is locked, but not the lock file next to the given name. Must be
+    /// called before SQLite opens the file, because closing a descriptor drops SQLite's locks.
+    static func refuseOtherName(of path: String) throws {
+        let path = Opening(path: path, options: SQLiteStoreOptions()).path
+        let database = open(path, O_RDONLY | O_CLOEXEC)
+        guard database >= 0 else { return }
+        defer { close(database) }
+        var lock = lock(F_WRLCK)
+        guard fcntl(database, getLockOfOpenFile, &lock) == 0, lock.l_type != Int16(F_UNLCK) else { return }
+        let file = open(path + "-lock", O_RDONLY | O_CLOEXEC)
+        // A lock file that this user may not open can be the server's.
+        guard file >= 0 || errno == ENOENT else { return }
+        defer { if file >= 0 { close(file) } }
+        if file >= 0, flock(file, LOCK_SH | LOCK_NB) != 0 { return }
+        throw StoreError.usedByOtherName(path: path)
+    }
 
     /// Removes the lock file if this process has made it. Called when the database could not be opened, and at the end
     /// of the command `compact`.

@@ -50,7 +50,8 @@ extension SQLiteConnection {
     func published(_ session: StoredSession) throws -> PublishedTable? {
         let number = session.facts.number
         let found = try first("SELECT updated, displayed_sections FROM published WHERE session = ?", number) {
-            PublishedTable(updated: $0.int(0), displayedSections: try $0.optionalJSON(1), sections: [])
+            PublishedTable(
+                updated: try $0.number(0, .time, "updated"), displayedSections: try $0.optionalJSON(1), sections: [])
         }
         guard var published = found else { return nil }
         let keys = Key.all(of: number)
@@ -65,8 +66,10 @@ extension SQLiteConnection {
         try query(
             "SELECT key, section, rank, id, body FROM published_model WHERE key BETWEEN ? AND ?",
             keys.lowerBound, keys.upperBound
-        ) {
-            content.rows[Key.number(in: $0.int(0))] = $0.optionalInt(1) == nil ? nil : ($0.int(1), try Self.row($0))
+        ) { columns in
+            content.rows[Key.number(in: columns.int(0))] = try columns.optionalNumber(1, .key, "section").map {
+                ($0, try Self.row(columns))
+            }
         }
         published.sections = try content.sorted(number)
         return published

@@ -43,6 +43,7 @@ final class SQLiteConnection {
     ///   - cachedStatements: the largest number of statements that the connection keeps prepared.
     /// - Throws: `SQLITE_CANTOPEN` if the file cannot be opened.
     init(path: String, mode: Mode, busyTimeout: CInt = 0, cachedStatements: Int = 128) throws(SQLiteError) {
+        _ = Self.reportsFullDisk
         let flags =
             SQLITE_OPEN_NOMUTEX
             | (mode == .readOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE)
@@ -63,6 +64,9 @@ final class SQLiteConnection {
         handle = SQLiteHandle(pointer)
         statements = SQLiteStatementCache(capacity: cachedStatements)
     }
+
+    /// Runs once, before the first connection is opened.
+    private static let reportsFullDisk: Void = csqlite_report_full_disk()
 
     /// Closes the connection and finalizes its statements. If a transaction is under way, it is rolled back.
     ///

@@ -52,21 +52,19 @@ struct SQLiteError: Error, Hashable, Sendable {
     /// The English description of the error, by SQLite or by ``SQLiteConnection``. SQLite's description does not
     /// contain the whole text of the SQL statement.
     let message: String
-    /// For errors of the file system, the `errno` of the system call that failed. For other errors, 0 or the `errno` of
-    /// an earlier error.
-    let systemError: CInt
 
-    init(code: SQLiteResultCode, message: String? = nil, systemError: CInt = 0) {
+    init(code: SQLiteResultCode, message: String? = nil) {
         self.code = code
         self.message = message ?? code.description
-        self.systemError = systemError
     }
 
     /// Creates the error for a call on `connection` that has just returned `code`.
     init(code: CInt, of connection: OpaquePointer) {
+        let code = SQLiteResultCode(rawValue: code)
+        // For a damaged schema, SQLite's message quotes the bytes that it found there, which can be those of a row.
         self.init(
-            code: SQLiteResultCode(rawValue: code), message: sqlite3_errmsg(connection).map { String(cString: $0) },
-            systemError: sqlite3_system_errno(connection))
+            code: code,
+            message: code.primary == .corrupt ? nil : sqlite3_errmsg(connection).map { String(cString: $0) })
     }
 
     /// The error of an SQLite call on a connection that is closed.

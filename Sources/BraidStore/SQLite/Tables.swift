@@ -6,9 +6,11 @@ import BraidEngine
 extension SQLiteConnection {
     func putTable(_ name: String, description: JSONText, after expected: Int?, at: Int) throws -> Int {
         let latest =
-            try first("SELECT coalesce(max(version), 0) FROM table_description WHERE name = ?", name) { $0.int(0) } ?? 0
+            try first("SELECT max(version) FROM table_description WHERE name = ?", name) {
+                try $0.optionalNumber(0, .version, "version") ?? 0
+            } ?? 0
         guard expected == nil || expected == latest else { throw StoreError.tableChanged }
-        let version = latest + 1
+        let version = try StoredNumber.version.checked(latest + 1, "version")
         try run(
             "INSERT INTO table_description (name, version, updated, description) VALUES (?, ?, ?, ?)",
             name, version, at, description)
@@ -60,14 +62,19 @@ extension SQLiteConnection {
             """,
             name, version
         ) {
-            StoredTable(name: name, version: $0.int(0), updated: $0.int(1), description: try $0.json(2))
+            StoredTable(
+                name: name, version: try $0.number(0, .version, "version"), updated: try $0.number(1, .time, "updated"),
+                description: try $0.json(2))
         }
     }
 
     func versions(ofTable name: String) throws -> [TableSummary] {
         var versions: [TableSummary] = []
         try query("SELECT version, updated FROM table_description WHERE name = ? ORDER BY version", name) {
-            versions.append(TableSummary(name: name, version: $0.int(0), updated: $0.int(1)))
+            versions.append(
+                TableSummary(
+                    name: name, version: try $0.number(0, .version, "version"),
+                    updated: try $0.number(1, .time, "updated")))
         }
         return versions
     }
@@ -76,8 +83,13 @@ extension SQLiteConnection {
         var tables: [TableSummary] = []
         // In a query with `max(version)`, SQLite takes the values of the other columns from the row with the largest
         // version (lang_select, "Bare columns").
-        try query("SELECT name, max(version), updated FROM table_description GROUP BY name ORDER BY name") {
-            tables.append(TableSummary(name: $0.text(0), version: $0.int(1), updated: $0.int(2)))
+        try query(
+            "SELECT name, max(version), updated FROM table_description WHERE \(TableSummary.isSound) GROUP BY name ORDER BY name"
+        ) {
+            tables.append(
+                TableSummary(
+                    name: $0.text(0), version: try $0.number(1, .version, "version"),
+                    updated: try $0.number(2, .time, "updated")))
         }
         return tables
     }

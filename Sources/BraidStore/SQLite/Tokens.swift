@@ -15,7 +15,7 @@ extension SQLiteConnection {
     func token(_ id: String) throws -> StoredToken? {
         try first(
             "SELECT \(StoredToken.columns) FROM token t JOIN session s ON s.number = t.session WHERE t.id = ?", id,
-            value: { StoredToken($0) })
+            value: { try StoredToken($0) })
     }
 
     func tokens(of sessionID: String, after: String?, limit: Int, now: Int) throws -> [StoredToken]? {
@@ -24,10 +24,10 @@ extension SQLiteConnection {
         try query(
             """
             SELECT \(StoredToken.columns) FROM token t JOIN session s ON s.number = t.session
-            WHERE t.session = ? AND t.id > ? AND t.expires > ? ORDER BY t.id LIMIT ?
+            WHERE t.session = ? AND t.id > ? AND t.expires > ? AND \(StoredToken.isSound) ORDER BY t.id LIMIT ?
             """,
             session, after ?? "", now, max(0, limit)
-        ) { tokens.append(StoredToken($0)) }
+        ) { tokens.append(try StoredToken($0)) }
         return tokens
     }
 

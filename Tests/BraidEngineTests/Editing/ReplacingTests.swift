@@ -118,6 +118,83 @@ import Testing
     }
 
     @Test(
+        "Rows at the first and the last possible rank leave room for new rows everywhere",
+        arguments: [[0], [0, 1], [0, .max], [.max - 1, .max], [0, 1, .max - 1, .max], Array(0..<200)])
+    func endsOfTheRanks(offsets: [Int]) throws {
+        let places = StoredSection.places, distance = places.upperBound - places.lowerBound
+        for isReversed in [false, true] {
+            let ranks = offsets.map { offset in
+                let rank =
+                    offset < 1_000 ? places.lowerBound + offset : places.lowerBound + distance - (Int.max - offset)
+                return isReversed ? -rank : rank
+            }.sorted()
+            let rows = ranks.enumerated().map { StoredRow(key: $0 + 1, rank: $1, id: RowID("\($0)"), model: .null) }
+            let table = TableModel(
+                sections: [
+                    try StoredSection(facts: StoredSectionSummary(number: 1, id: "s", ordinal: 1), rows: rows)
+                ], nextKey: rows.count + 1)
+            func check(_ editor: TableEditor, _ ids: [String]) throws {
+                let section = try #require(editor.table["s"]), ranks = section.rows.map(\.rank)
+                #expect(section.rows.map { $0.id?.text } == ids)
+                #expect(zip(ranks, ranks.dropFirst()).allSatisfy { $0 < $1 } && ranks.allSatisfy(places.contains))
+                #expect(ids.indices.allSatisfy { section.index(of: RowID(ids[$0])) == $0 })
+                var stored = Stored()
+                for row in rows { stored.rows[row.key] = (row.rank, row.id, row.model) }
+                stored.write(editor.change)
+                #expect(stored.models == Self.texts(section.rows.map { ($0.id, $0.model) }))
+            }
+            let ids = rows.indices.map { "\($0)" }
+            for index in 0...rows.count {
+                var editor = TableEditor(table), expected = ids
+                for number in 0..<3 {
+                    try editor.insert(.null, id: RowID("new \(number)"), in: "s", at: index)
+                    expected.insert("new \(number)", at: index)
+                }
+                try check(editor, expected)
+                editor = TableEditor(table)
+                let new = (0..<70).map { "many \($0)" }
+                expected = Array(ids[..<index] + new + ids[index...])
+                try editor.setModels(expected.map { (RowID($0), .null) }, in: "s")
+                try check(editor, expected)
+            }
+        }
+    }
+
+    @Test("Sections at the first and the last possible ordinal leave room for new sections everywhere")
+    func endsOfTheOrdinals() throws {
+        let places = StoredSection.places
+        for ordinals in [
+            [places.lowerBound], [places.upperBound], [places.lowerBound, places.upperBound],
+            [places.lowerBound, places.lowerBound + 1], [places.upperBound - 1, places.upperBound],
+        ] {
+            let table = TableModel(
+                sections: try ordinals.enumerated().map {
+                    try StoredSection(
+                        facts: StoredSectionSummary(number: $0 + 1, id: SectionID("\($0)"), ordinal: $1), rows: [])
+                }, nextSection: ordinals.count + 1)
+            var orders: [([SectionID], TableEditor)] = []
+            for index in 0...ordinals.count {
+                var editor = TableEditor(table), ids = table.sections.map(\.id)
+                editor.insertSection("new", before: index < ids.count ? ids[index] : nil)
+                ids.insert("new", at: index)
+                orders.append((ids, editor))
+            }
+            var editor = TableEditor(table)
+            editor.arrangeSections(table.sections.map(\.id).reversed())
+            orders.append((table.sections.map(\.id).reversed(), editor))
+            for (ids, editor) in orders {
+                let found = editor.table.sections.map(\.facts)
+                #expect(found.map(\.id) == ids)
+                #expect(zip(found, found.dropFirst()).allSatisfy { $0.ordinal < $1.ordinal })
+                #expect(found.allSatisfy { places.contains($0.ordinal) })
+                var stored = Dictionary(uniqueKeysWithValues: table.sections.map { ($0.facts.number, $0.facts) })
+                for facts in editor.change.writtenSections { stored[facts.number] = facts }
+                #expect(stored.values.sorted { $0.ordinal < $1.ordinal } == found)
+            }
+        }
+    }
+
+    @Test(
         "Replacing rows is refused if an id would be in the section twice, for few rows and for many",
         arguments: [1, 5_000])
     func anIdThatIsThereTwiceIsRefusedAmongFewAndAmongMany(count: Int) throws {

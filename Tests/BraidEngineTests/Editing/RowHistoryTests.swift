@@ -43,6 +43,19 @@ import Testing
         #expect(found > TestEffort.cases(500) && gone > TestEffort.cases(50))
     }
 
+    @Test("A history whose updates do not lead to the table is refused")
+    func foreignHistory() throws {
+        let now = Snapshot(revision: 1, sections: [Section(id: "a", rows: [])])
+        let update = try JSONText(
+            parsing: #"{"from":0,"to":1,"totalRowCount":1,"stages":[{"insertRows":[{"at":[0,0],"row":{"cell":"C"}}]}]}"#
+        )
+        #expect {
+            _ = try RowHistory([(update, nil)], now: now)
+        } throws: {
+            ($0 as? Refusal)?.code == .rowGone
+        }
+    }
+
     static let now = "2026-01-01T00:00:00.000Z"
 
     static func check(_ revisions: [Revision], base: Int, _ binder: Binder, _ found: inout Int, _ gone: inout Int)
