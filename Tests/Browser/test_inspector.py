@@ -747,7 +747,7 @@ def arrived(page):
     frames = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
 
     def wait(revision):
-        page.wait_for_function(f"streamed.includes('\"to\":{revision},')")
+        page.wait_for_function("""(revision) => streamed.includes(`"to":${revision},`)""", arg=revision)
         page.evaluate(frames)
 
     return wait
