@@ -53,7 +53,7 @@ struct CommandInProgress {
         }
         before = shown
         beforeTable = table
-        editor = TableEditor(table)
+        editor = TableEditor(table, checksIDs: binder.limits.checksIDs)
         meter = CommandMeter(rows: table.rowCount, binder.limits)
         shownTable = table
         self.shown = unpublished?.snapshot ?? shown
@@ -127,7 +127,7 @@ struct CommandInProgress {
         if binder.display.behavior == .manuallyManaged { others.formUnion(editor.table.displayedSections ?? []) }
         others.subtract(binder.boundSections)
         let sections = binder.boundSections + others.sorted()
-        for id in sections { editor.ensureSection(id) }
+        for id in sections { try editor.ensureSection(id) }
         let gone = Set(editor.table.sections.map(\.id)).subtracting(sections)
         if !gone.isEmpty { try editor.removeSections(gone) }
         editor.arrangeSections(sections)
@@ -187,7 +187,7 @@ extension CommandInProgress {
             try meter.checkTime()
             if binder.declaredSections == nil {
                 _ = try binder.requiredBinding(of: section)
-                editor.ensureSection(section)
+                try editor.ensureSection(section)
             }
             _ = try editor.position(of: section)
             let identified = try binder.identified(models, in: section, at: JSONPointer.root.appending(section.text))
@@ -224,7 +224,7 @@ extension CommandInProgress {
     mutating func reset(to opening: TableModel) throws(Refusal) {
         let ids = opening.sections.map(\.id)
         try editor.removeSections(Set(editor.table.sections.map(\.id)).subtracting(ids))
-        for id in ids { editor.ensureSection(id) }
+        for id in ids { try editor.ensureSection(id) }
         editor.arrangeSections(ids)
         for section in opening.sections {
             try meter.checkTime()

@@ -183,7 +183,7 @@ extension CommandInProgress {
                 }
                 continue
             }
-            let (models, misfits) = binder.fitting(section.rows.lazy.map(\.model), in: id)
+            let (models, misfits) = binder.fitting(section.rows.lazy.map(\.model), in: id, of: section)
             lose(id, misfits)
             try editor.setModels(models, in: id)
         }
@@ -201,7 +201,7 @@ extension CommandInProgress {
     private mutating func addSections(of description: TableDescription) throws {
         guard let declared = binder.declaredSections else { return }
         let new = Set(declared.filter { editor.table.position(of: $0) == nil })
-        for id in declared { editor.ensureSection(id) }
+        for id in declared { try editor.ensureSection(id) }
         for (section, models, pointer) in description.initialModels where new.contains(section) {
             try editor.setModels(binder.identified(models, in: section, at: pointer), in: section)
         }
