@@ -137,13 +137,15 @@ public final class TableDescription: Sendable {
     ///   - given: models that replace the description's models. A section without an entry keeps the description's
     ///     models.
     ///   - givenState: a merge patch that is applied to the description's state (RFC 7396).
+    ///   - displayed: the displayed sections, of which those that do not exist are left out. `nil` for the choice of the
+    ///     description.
     ///   - limits: the limits of the session's table.
     /// - Throws: ``Refusal`` if a section does not exist, if a model is invalid, or if two models of a section have the
     ///   same id.
     /// - Complexity: O(models).
     public func openingTable(
         models given: [(section: SectionID, models: [JSONText])] = [], state givenState: JSONText? = nil,
-        within limits: TableLimits = TableLimits()
+        displayed: [SectionID]? = nil, within limits: TableLimits = TableLimits()
     ) throws(Refusal) -> TableModel {
         var editor = TableEditor(TableModel(state: state), checksIDs: limits.checksIDs)
         for id in binder.declaredSections ?? [] { try editor.ensureSection(id) }
@@ -154,6 +156,7 @@ public final class TableDescription: Sendable {
         for (section, models) in given {
             try fill(section, models, JSONPointer.root.appending("models").appending(section.text), &editor)
         }
+        editor.setDisplayedSections(displayed?.filter { editor.table.position(of: $0) != nil })
         if let givenState { editor.setState(JSONText(state.value().merging(patch: givenState.value()))) }
         return editor.table
     }

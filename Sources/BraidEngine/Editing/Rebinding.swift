@@ -149,8 +149,7 @@ extension CommandInProgress {
             if !new.isEmpty { editor.setState(JSONText(object: state + new)) }
         }
         if let displayed = editor.table.displayedSections {
-            let left = displayed.filter { editor.table.position(of: $0) != nil }
-            editor.setDisplayedSections(left.isEmpty && !displayed.isEmpty ? nil : left)
+            editor.setDisplayedSections(displayed.filter { editor.table.position(of: $0) != nil })
         }
         try showWhole()
     }

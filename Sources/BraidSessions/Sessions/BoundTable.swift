@@ -60,10 +60,12 @@ package struct BoundTable: Sendable {
     /// are left out.
     package func resetContent(of opening: SessionOpening) throws -> TableModel {
         if let fork = opening.fork {
-            guard let description, description.text != fork.description else { return try fork.table }
-            let models = fork.sections.map { (section: $0.facts.id, models: $0.rows.map(\.model)) }
+            let table = try fork.table
+            guard let description, description.text != fork.description else { return table }
+            let models = table.sections.map { (section: $0.id, models: $0.rows.map(\.model)) }
             return try description.openingTable(
-                models: description.fitting(models), state: fork.state, within: limits)
+                models: description.fitting(models), state: fork.state, displayed: table.displayedSections,
+                within: limits)
         }
         guard let description else { return try content(of: opening) }
         return try description.openingTable(

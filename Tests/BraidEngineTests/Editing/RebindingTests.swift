@@ -54,6 +54,19 @@ import Testing
             ])
     }
 
+    @Test("A list of displayed sections that a new version leaves empty displays nothing, also after a restart")
+    func displayedSections() throws {
+        var session = try Self.played(Self.description(models: #"{"b":[{"id":3}]}"#))
+        try session.perform(.setDisplayedSections(["a"]))
+        try session.perform(.rebind(Rebinding(to: Self.description(sections: #"["b"]"#, models: "{}"), version: 2)))
+        #expect(session.table.displayedSections == [] && session.snapshot.sections.isEmpty)
+        #expect(session.table["b"]?.rows.count == 1)
+        try session.restart()
+        #expect(session.snapshot.sections.isEmpty)
+        try session.perform(.setDisplayedSections(["b"]))
+        #expect(session.snapshot.totalRowCount == 1)
+    }
+
     @Test("Rows whose ids would break the rule do not fit, but rows keep the ids that they have")
     func ids() throws {
         var session = try Self.played(Self.description(models: #"{"a":[{"id":"..","n":"."},{"id":2,"n":"y"}]}"#))
