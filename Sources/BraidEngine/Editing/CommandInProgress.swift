@@ -145,16 +145,39 @@ struct CommandInProgress {
         // added, because counting visits every section.
         if editor.table.nextKey > editor.firstNewKey { meter.allow(rows: editor.table.rowCount) }
         var remade: [Binder.Remade] = []
+        let old = shown
         shown = try binder.snapshot(
             of: editor.table, revision: before.revision + 1,
             after: .init(table: shownTable, snapshot: shown, step: step), remade: &remade, evaluation)
+        for id in step.sections where hasNewEnd(id) { try editor.setPrefetched(nil, of: id) }
         for (id, rowCount) in remade {
             editor.noteWhole(id)
-            // The section's derived rows were made again, because a value that they read may have changed. As after a
-            // replacement of models, `onPrefetch` can run again if the section now has fewer rows than at its last run.
-            if binder.binding(of: id)?.cells.source.isStored == false { try editor.noteFilled(id, rows: rowCount) }
+            // The section's derived rows were made again, because a value that they read may have changed.
+            guard binder.binding(of: id)?.cells.source.isStored == false else { continue }
+            try editor.noteFilled(id, rows: rowCount)
+            if hasNewEnd(id, since: old) { try editor.setPrefetched(nil, of: id) }
         }
         shownTable = editor.table
+    }
+
+    /// Returns whether `onPrefetch` has run for a section whose last stored row is one that the section did not have at
+    /// the last snapshot. Rows without ids are the same unless a list of models has replaced them.
+    private func hasNewEnd(_ id: SectionID) -> Bool {
+        guard let section = editor.table[id], section.facts.prefetched != nil, let last = section.rows.last,
+            let old = shownTable[id]
+        else { return false }
+        if let id = last.id { return !old.contains(id) }
+        guard let oldLast = old.rows.last, oldLast.key == last.key else { return last.key >= editor.firstNewKey }
+        return editor.refilledSections.contains(id) && oldLast.model != last.model
+    }
+
+    /// Returns whether `onPrefetch` has run for a section whose last derived row is now one that the section did not
+    /// display in the snapshot `old`.
+    private func hasNewEnd(_ id: SectionID, since old: Snapshot) -> Bool {
+        guard editor.table[id]?.facts.prefetched != nil, let place = displayedPlace(of: id),
+            let last = shown.sections[place].rows.last?.id, let before = old.sections.first(where: { $0.id == id })
+        else { return false }
+        return before.rows.indexes(of: last).isEmpty
     }
 
     func outcome(ignored: String?) throws -> Outcome {
