@@ -25,8 +25,12 @@ struct CommandInProgress {
     /// The published table, which clients see. `nil` if clients see the stored table.
     let seen: SeenTable?
     /// Whether the command publishes the stored table to clients. Data source calls with `notify` false, except
-    /// `registerCell`, and ignored commands do not publish the table.
+    /// `registerCell`, and commands that are ignored or change nothing do not publish the table.
     var publishes = false
+    /// Whether the policies have allowed the current command for the published table, which its requester sees.
+    var isAllowed = false
+    /// Whether a command has changed the table.
+    private var hasChanged = false
     var isTransaction = false
     /// Whether a data source call that would be ignored is refused instead.
     var isStrict = false
@@ -68,7 +72,14 @@ struct CommandInProgress {
         var ignored: String?
         var call: DataSourceCall?
         hasReadProvided = false
-        switch try rebased(command) {
+        let given = command, command = try rebased(given)
+        // A transaction's later commands mean the table as the earlier ones have left it, which is the stored one.
+        isAllowed = false
+        if let seen = seen?.command, !hasChanged {
+            try seen.requireAllowed(given)
+            isAllowed = true
+        }
+        switch command {
         case .delete(let row): try delete(row)
         case .insert(let row, let model): try insert(row, model)
         case .move(let row, let target): try move(row, to: target)
@@ -94,8 +105,15 @@ struct CommandInProgress {
         case .transaction: throw Refusal(.badRequest, "A transaction cannot contain a transaction.")
         }
         if !hasReadProvided { try readProvided() }
-        try show()
-        if let call { ignored = try conclude(call) } else if ignored == nil { publishes = true }
+        let changesTable = try show()
+        if changesTable { hasChanged = true }
+        // A command that changes nothing publishes nothing. If `isRevision` is of an earlier command, that command has
+        // published.
+        if let call {
+            ignored = try conclude(call, changesTable: changesTable)
+        } else if ignored == nil, changesTable || isRevision {
+            publishes = true
+        }
         return ignored
     }
 
@@ -134,12 +152,13 @@ struct CommandInProgress {
     }
 
     /// Renders the changed parts of the snapshot again, if the table has changed or if what is displayed can depend on
-    /// the time.
-    mutating func show() throws {
+    /// the time. Returns whether the table has changed.
+    @discardableResult
+    mutating func show() throws -> Bool {
         let step = editor.takeStep()
         // Rows and titles that read the time are rendered again for every revision. A server that loads the session
         // from the store renders them again, too, and must get the same rows.
-        guard step.changedAnything || binder.readsNow else { return }
+        guard step.changedAnything || binder.readsNow else { return step.prefetchChanged }
         search.reset()
         // Added rows raise the template budget, and have new keys. The number of rows is counted only if rows were
         // added, because counting visits every section.
@@ -158,6 +177,9 @@ struct CommandInProgress {
             if hasNewEnd(id, since: old) { try editor.setPrefetched(nil, of: id) }
         }
         shownTable = editor.table
+        // What the rendering has changed is not the next command's change.
+        _ = editor.takeStep()
+        return step.changedAnything || step.prefetchChanged
     }
 
     /// Returns whether `onPrefetch` has run for a section whose last stored row is one that the section did not have at

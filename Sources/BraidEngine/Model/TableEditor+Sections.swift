@@ -72,6 +72,7 @@ extension TableEditor {
         guard table.sections[position].facts.prefetched != count else { return }
         table.sections[position].facts.prefetched = count
         changedFacts.insert(id)
+        step.prefetchChanged = true
     }
 
     /// Notes that a section's models were replaced and that the section now has `rows` rows. If the section had more

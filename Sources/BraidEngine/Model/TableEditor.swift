@@ -22,6 +22,8 @@ struct TableEditor {
         /// Whether sections were added, removed or reordered, or whether the choice of displayed sections changed.
         var displayChanged = false
         var cellsChanged = false
+        /// Whether it changed how often `onPrefetch` may run, which is not displayed.
+        var prefetchChanged = false
 
         var changedAnything: Bool { !sections.isEmpty || stateChanged || displayChanged || cellsChanged }
     }
