@@ -106,8 +106,8 @@ extension SessionCommand {
     }
 
     /// Reports which rows are visible on the screen. If one of these rows is near the end of its section, the server
-    /// runs the handler `onPrefetch`. The server does not run the handler again while the section has the same number
-    /// of rows as at the last run.
+    /// runs the handler `onPrefetch`. The server does not run the handler again before the section has more rows or
+    /// another last row.
     public static func displayed(_ rows: [RowReference]) -> SessionCommand {
         SessionCommand("POST", "displayed-rows", body: ["rows": .array(rows.map(\.json))])
     }

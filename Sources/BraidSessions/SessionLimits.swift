@@ -25,6 +25,7 @@ package struct SessionLimits: Sendable {
         table.rows = 1_000_000
         table.sections = 10_000
         table.renderedBytes = 256 << 20
+        table.checksIDs = true
         return table
     }()
 

@@ -73,7 +73,7 @@ package final class Verification {
                 }
                 do {
                     if table.name == "table_description", case .json(let text)? = row.last {
-                        _ = try TableDescription(text)
+                        _ = try TableDescription(stored: text)
                     } else if table.name == "journal", case .json(let text)? = row.last {
                         _ = try StoredUndo(json: text)
                     } else if table.name == "opening", case .json(let text) = row[1], text["checkpoint"] != nil {

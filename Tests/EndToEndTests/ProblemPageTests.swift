@@ -57,6 +57,9 @@ import Testing
             body: #"{"at": {"id": "ada"}, "event": {"messaged": {}}}"#),
         Cause(problem: "expectation-failed", path: "/v1/sessions", body: "{}", headers: ["Expect": "100-maybe"]),
         Cause(problem: "handler-contract", path: "\(session)/edits", body: #"{"delete": {"id": "ada"}}"#),
+        Cause(
+            problem: "id-invalid", method: "PUT", path: "\(session)/models",
+            body: #"{"friends": [{"id": "..", "name": "Eve"}]}"#),
         Cause(problem: "invalid-json", path: "/v1/render", body: #"{"template": }"#),
         Cause(
             problem: "models-do-not-fit", method: "PUT", path: "\(session)/table",

@@ -150,7 +150,9 @@ public struct Binder: Sendable {
     /// binding binds the section's cells.
     ///
     /// The faults' pointers begin with the section's id and the model's index, as in the body of the command `models`.
-    func fitting(_ models: some Sequence<JSONText>, in section: SectionID) -> (
+    ///
+    /// - Parameter stored: the section that has the models now, whose rows may keep their ids.
+    func fitting(_ models: some Sequence<JSONText>, in section: SectionID, of stored: StoredSection? = nil) -> (
         models: [TableEditor.Model], faults: [Refusal.Fault]
     ) {
         guard let type = binding(of: section)?.modelType else { return ([], []) }
@@ -164,6 +166,11 @@ public struct Binder: Sendable {
                         .init(
                             pointer: pointer, code: .duplicate,
                             detail: "the section has a model with the id \"\(id)\" already"))
+                } else if limits.checksIDs, let id, !IDRule.admits(id.text), stored?.contains(id) != true {
+                    faults.append(
+                        .init(
+                            pointer: pointer, code: .invalidValue,
+                            detail: "the id would be \(IDRule.shown(id.text)), but an id has \(IDRule.text)"))
                 } else {
                     fitting.append((id, model))
                 }

@@ -114,8 +114,8 @@ extension BindingChain {
     }
 
     /// Binds a handler that runs when a client reports that it displays a row near the end of a section. For the same
-    /// section, the handler runs again only after one of three events. The section has grown, the section has been
-    /// filled again with fewer rows, or the session has been reset.
+    /// section, it runs again only after the section has grown, has got another last row or has been filled again with
+    /// fewer rows, or the session has been reset.
     ///
     /// - Parameter cellsFromEnd: the largest distance from the section's end, in rows, at which the handler runs.
     @discardableResult

@@ -93,6 +93,9 @@ public struct TableLimits: Sendable {
     ///
     /// Bytes are counted as in ``JSONeBudget``.
     public var renderedBytes = Int.max
+    /// Whether new rows and sections may only have ids that a request can name (`IDRule`). Rows and sections of earlier
+    /// versions keep their ids.
+    public var checksIDs = false
     /// The maximum time of one command, checked between the parts of the command. `nil` for no limit.
     public var commandTime: Duration?
 

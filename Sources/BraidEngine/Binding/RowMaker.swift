@@ -63,6 +63,7 @@ struct RowMaker {
                 } catch {
                     throw error.ofWhatWasMade(by: "`modelsFrom` of the section \"\(section)\"")
                 }
+                if limits.checksIDs, let id, !IDRule.admits(id.text) { throw Refusal.idInvalid(id, in: section) }
                 if let id, !seen.insert(id).inserted {
                     throw Refusal(
                         .duplicateRowID,

@@ -150,7 +150,7 @@ struct StepRunner {
                 }
                 let id = SectionID(section)
                 _ = try context.binder.requiredBinding(of: id)
-                if context.binder.declaredSections == nil { editor.ensureSection(id) }
+                if context.binder.declaredSections == nil { try editor.ensureSection(id) }
                 try editor.setModels(
                     try elements.map { try context.binder.identified(bounded(JSONText($0)), in: id) }, in: id)
             }

@@ -28,7 +28,19 @@ public final class TableDescription: Sendable {
     /// Checks a table description and compiles it to a binder.
     ///
     /// - Throws: ``Refusal`` with `descriptionInvalid` and the pointers of the first faults, about a hundred at most.
-    public init(_ text: JSONText) throws(Refusal) {
+    public convenience init(_ text: JSONText) throws(Refusal) {
+        try self.init(text, checksIDs: true)
+    }
+
+    /// Compiles a description that a server of an earlier version may have stored, whatever the ids of its sections and
+    /// models are.
+    ///
+    /// - Throws: ``Refusal`` with `descriptionInvalid`.
+    public convenience init(stored text: JSONText) throws(Refusal) {
+        try self.init(text, checksIDs: false)
+    }
+
+    private init(_ text: JSONText, checksIDs: Bool) throws(Refusal) {
         var reader = DescriptionReader(text, warns: false)
         let compiled = DescriptionCompiler.compile(&reader)
         guard let compiled, reader.faults.isEmpty else {
@@ -42,7 +54,13 @@ public final class TableDescription: Sendable {
         binder = compiled.binder
         state = compiled.state
         initialModels = compiled.models
-        let faults = modelFaults
+        let idFaults = checksIDs ? sectionIDFaults : []
+        if !idFaults.isEmpty {
+            throw Refusal(
+                .descriptionInvalid, "The table description has sections with ids that no request can name.",
+                faults: idFaults)
+        }
+        let faults = modelFaults(checksIDs: checksIDs)
         if !faults.isEmpty {
             throw Refusal(
                 .descriptionInvalid,
@@ -51,9 +69,20 @@ public final class TableDescription: Sendable {
         }
     }
 
+    /// The first faults of the ids of the declared sections, or of the dynamic sections with models.
+    private var sectionIDFaults: [Refusal.Fault] {
+        var budget = FaultBudget()
+        let sections =
+            binder.declaredSections?.enumerated().map { ($1, JSONPointer.root.appending("sections").appending($0)) }
+            ?? initialModels.map { ($0.section, $0.pointer) }
+        return sections.filter { !IDRule.admits($0.0.text) }.prefix(DescriptionReader.faultLimit)
+            .prefix { budget.admit($0.1) }
+            .map { .init(pointer: $0.1, code: .invalidValue, detail: "a section's id has \(IDRule.text)") }
+    }
+
     /// The first faults of the description's own models that would prevent a session from opening, such as invalid or
     /// repeated ids.
-    private var modelFaults: [Refusal.Fault] {
+    private func modelFaults(checksIDs: Bool) -> [Refusal.Fault] {
         var faults: [Refusal.Fault] = [], budget = FaultBudget()
         func add(_ found: [Refusal.Fault]) { faults += found.prefix { budget.admit($0.pointer) } }
         for (section, models, pointer) in initialModels {
@@ -62,7 +91,10 @@ public final class TableDescription: Sendable {
             where faults.count < DescriptionReader.faultLimit && !budget.isExhausted {
                 do throws(Refusal) {
                     let id = try binder.requiredBinding(of: section).modelType.identify(model)
-                    if let id, !seen.insert(id).inserted {
+                    if checksIDs, let id, !IDRule.admits(id.text) {
+                        let refusal = Refusal.idInvalid(id, in: section)
+                        add([.init(pointer: pointer.appending(index), code: .invalidValue, detail: refusal.detail)])
+                    } else if let id, !seen.insert(id).inserted {
                         add([
                             .init(
                                 pointer: pointer.appending(index), code: .duplicate,
@@ -105,14 +137,18 @@ public final class TableDescription: Sendable {
     ///   - given: models that replace the description's models. A section without an entry keeps the description's
     ///     models.
     ///   - givenState: a merge patch that is applied to the description's state (RFC 7396).
+    ///   - displayed: the displayed sections, of which those that do not exist are left out. `nil` for the choice of the
+    ///     description.
+    ///   - limits: the limits of the session's table.
     /// - Throws: ``Refusal`` if a section does not exist, if a model is invalid, or if two models of a section have the
     ///   same id.
     /// - Complexity: O(models).
     public func openingTable(
-        models given: [(section: SectionID, models: [JSONText])] = [], state givenState: JSONText? = nil
+        models given: [(section: SectionID, models: [JSONText])] = [], state givenState: JSONText? = nil,
+        displayed: [SectionID]? = nil, within limits: TableLimits = TableLimits()
     ) throws(Refusal) -> TableModel {
-        var editor = TableEditor(TableModel(state: state))
-        for id in binder.declaredSections ?? [] { editor.ensureSection(id) }
+        var editor = TableEditor(TableModel(state: state), checksIDs: limits.checksIDs)
+        for id in binder.declaredSections ?? [] { try editor.ensureSection(id) }
         let replaced = Set(given.map(\.section))
         for (section, models, pointer) in initialModels where !replaced.contains(section) {
             try fill(section, models, pointer, &editor)
@@ -120,6 +156,7 @@ public final class TableDescription: Sendable {
         for (section, models) in given {
             try fill(section, models, JSONPointer.root.appending("models").appending(section.text), &editor)
         }
+        editor.setDisplayedSections(displayed?.filter { editor.table.position(of: $0) != nil })
         if let givenState { editor.setState(JSONText(state.value().merging(patch: givenState.value()))) }
         return editor.table
     }
@@ -147,7 +184,7 @@ public final class TableDescription: Sendable {
         var binder = binder
         binder.limits = limits
         do {
-            _ = try binder.snapshot(of: openingTable(), revision: 0, now: now)
+            _ = try binder.snapshot(of: openingTable(within: limits), revision: 0, now: now)
             return nil
         } catch {
             guard let refusal = error as? Refusal else { return nil }
@@ -160,7 +197,7 @@ public final class TableDescription: Sendable {
     private func fill(_ section: SectionID, _ models: [JSONText], _ pointer: JSONPointer, _ editor: inout TableEditor)
         throws(Refusal)
     {
-        if binder.declaredSections == nil { editor.ensureSection(section) }
+        if binder.declaredSections == nil { try editor.ensureSection(section) }
         guard editor.table.position(of: section) != nil else {
             throw .noSection(section, among: editor.table.sections.lazy.map(\.id))
         }

@@ -122,7 +122,7 @@ extension Binder {
     ///   sections that have something to show.
     func openingTable(displayed: [SectionID]? = nil) throws -> TableModel {
         var work = CommandInProgress(binder: self, table: TableModel(), shown: Snapshot(), now: "")
-        for id in declaredSections ?? [] { work.editor.ensureSection(id) }
+        for id in declaredSections ?? [] { try work.editor.ensureSection(id) }
         if let displayed {
             try work.admit(toDisplay: displayed)
             work.editor.setDisplayedSections(displayed)
@@ -156,7 +156,7 @@ extension CommandInProgress {
                 .badRequest, "A section cannot be displayed twice: \(ids.map { "\"\($0)\"" }.joined(separator: ", ")).")
         }
         for id in ids {
-            if binder.declaredSections == nil { editor.ensureSection(id) }
+            if binder.declaredSections == nil { try editor.ensureSection(id) }
             _ = try editor.position(of: id)
         }
     }

@@ -30,12 +30,12 @@ extension CommandInProgress {
     /// it sends. Returns the reason why the call was ignored, or `nil`.
     ///
     /// - Throws: ``Refusal`` if the request is strict and the call was ignored.
-    mutating func conclude(_ call: DataSourceCall) throws(Refusal) -> String? {
+    mutating func conclude(_ call: DataSourceCall, changesTable: Bool) throws(Refusal) -> String? {
         switch call.effect {
         case .ignored(let refusal):
             if isStrict { throw refusal }
             return refusal.detail
-        case .nothingToTell: publishes = true
+        case .nothingToTell: if changesTable { publishes = true }
         default:
             guard call.notify else { break }
             publishes = true

@@ -101,7 +101,7 @@ extension CommandInProgress {
                 "the table has a section \"\(id)\" already")
         }
         _ = try binder.requiredBinding(of: id)
-        editor.insertSection(id, before: next)
+        try editor.insertSection(id, before: next)
         return id
     }
 

@@ -140,6 +140,7 @@ extension CommandInProgress {
         let binding = try requireStored(place.section.id),
             stored = editor.table.sections[try editor.position(of: place.section.id)]
         let index = try storedIndex(of: place.row, in: place.section, binding) ?? stored.rows.count
+        if isAllowed { return (binding, stored, index) }
         let allowed: EditingStyle
         if index < stored.rows.count {
             let input = RowInput(
@@ -156,6 +157,20 @@ extension CommandInProgress {
             )
         }
         return (binding, stored, index)
+    }
+
+    /// Throws if a policy does not allow a command, whose references are about this table.
+    func requireAllowed(_ command: Command) throws {
+        switch command {
+        case .delete(let row): _ = try requireEditing(.delete, try resolve(row))
+        case .insert(let row, _): _ = try requireEditing(.insert, try resolve(row, orEnd: true))
+        case .move(let row, let target):
+            let place = try resolve(row), destination = try moveTarget(target, of: place).section
+            _ = try requireMove(
+                try binder.requiredBinding(of: place.section.id), place, to: destination,
+                bound: try binder.requiredBinding(of: destination.id))
+        default: break
+        }
     }
 
     /// Returns a section's binding if the section's rows are stored. Throws `editingNotAllowed` if the rows are
@@ -196,6 +211,7 @@ extension CommandInProgress {
                 .moveNotAllowed,
                 "The rows of the section \"\(source.id)\" cannot be moved: the section has no `moving`.")
         }
+        if isAllowed { return index }
         let input = RowInput(section: source.id, row: index, count: stored.rows.count, model: stored.rows[index].model)
         guard try binding.isMovable(input, evaluation) else {
             throw Refusal(

@@ -36,8 +36,8 @@ extension CommandInProgress {
     }
 
     /// For each section in which a reported row is near the section's end, runs the section's `onPrefetch` handler. The
-    /// handler runs again only if the section has more rows than at the last run, if the section was filled with fewer
-    /// rows, or if the session was reset.
+    /// handler runs again only if the section has more rows than at the last run or another last row (`hasNewEnd`), if
+    /// the section was filled with fewer rows, or if the session was reset.
     mutating func noteDisplayed(_ references: [RowReference]) throws {
         // All handlers are chosen before the first one runs, because a handler may change rows for which other handlers
         // run.

@@ -25,8 +25,12 @@ struct CommandInProgress {
     /// The published table, which clients see. `nil` if clients see the stored table.
     let seen: SeenTable?
     /// Whether the command publishes the stored table to clients. Data source calls with `notify` false, except
-    /// `registerCell`, and ignored commands do not publish the table.
+    /// `registerCell`, and commands that are ignored or change nothing do not publish the table.
     var publishes = false
+    /// Whether the policies have allowed the current command for the published table, which its requester sees.
+    var isAllowed = false
+    /// Whether a command has changed the table.
+    private var hasChanged = false
     var isTransaction = false
     /// Whether a data source call that would be ignored is refused instead.
     var isStrict = false
@@ -53,7 +57,7 @@ struct CommandInProgress {
         }
         before = shown
         beforeTable = table
-        editor = TableEditor(table)
+        editor = TableEditor(table, checksIDs: binder.limits.checksIDs)
         meter = CommandMeter(rows: table.rowCount, binder.limits)
         shownTable = table
         self.shown = unpublished?.snapshot ?? shown
@@ -68,7 +72,14 @@ struct CommandInProgress {
         var ignored: String?
         var call: DataSourceCall?
         hasReadProvided = false
-        switch try rebased(command) {
+        let given = command, command = try rebased(given)
+        // A transaction's later commands mean the table as the earlier ones have left it, which is the stored one.
+        isAllowed = false
+        if let seen = seen?.command, !hasChanged {
+            try seen.requireAllowed(given)
+            isAllowed = true
+        }
+        switch command {
         case .delete(let row): try delete(row)
         case .insert(let row, let model): try insert(row, model)
         case .move(let row, let target): try move(row, to: target)
@@ -94,8 +105,15 @@ struct CommandInProgress {
         case .transaction: throw Refusal(.badRequest, "A transaction cannot contain a transaction.")
         }
         if !hasReadProvided { try readProvided() }
-        try show()
-        if let call { ignored = try conclude(call) } else if ignored == nil { publishes = true }
+        let changesTable = try show()
+        if changesTable { hasChanged = true }
+        // A command that changes nothing publishes nothing. If `isRevision` is of an earlier command, that command has
+        // published.
+        if let call {
+            ignored = try conclude(call, changesTable: changesTable)
+        } else if ignored == nil, changesTable || isRevision {
+            publishes = true
+        }
         return ignored
     }
 
@@ -127,34 +145,61 @@ struct CommandInProgress {
         if binder.display.behavior == .manuallyManaged { others.formUnion(editor.table.displayedSections ?? []) }
         others.subtract(binder.boundSections)
         let sections = binder.boundSections + others.sorted()
-        for id in sections { editor.ensureSection(id) }
+        for id in sections { try editor.ensureSection(id) }
         let gone = Set(editor.table.sections.map(\.id)).subtracting(sections)
         if !gone.isEmpty { try editor.removeSections(gone) }
         editor.arrangeSections(sections)
     }
 
     /// Renders the changed parts of the snapshot again, if the table has changed or if what is displayed can depend on
-    /// the time.
-    mutating func show() throws {
+    /// the time. Returns whether the table has changed.
+    @discardableResult
+    mutating func show() throws -> Bool {
         let step = editor.takeStep()
         // Rows and titles that read the time are rendered again for every revision. A server that loads the session
         // from the store renders them again, too, and must get the same rows.
-        guard step.changedAnything || binder.readsNow else { return }
+        guard step.changedAnything || binder.readsNow else { return step.prefetchChanged }
         search.reset()
         // Added rows raise the template budget, and have new keys. The number of rows is counted only if rows were
         // added, because counting visits every section.
         if editor.table.nextKey > editor.firstNewKey { meter.allow(rows: editor.table.rowCount) }
         var remade: [Binder.Remade] = []
+        let old = shown
         shown = try binder.snapshot(
             of: editor.table, revision: before.revision + 1,
             after: .init(table: shownTable, snapshot: shown, step: step), remade: &remade, evaluation)
+        for id in step.sections where hasNewEnd(id) { try editor.setPrefetched(nil, of: id) }
         for (id, rowCount) in remade {
             editor.noteWhole(id)
-            // The section's derived rows were made again, because a value that they read may have changed. As after a
-            // replacement of models, `onPrefetch` can run again if the section now has fewer rows than at its last run.
-            if binder.binding(of: id)?.cells.source.isStored == false { try editor.noteFilled(id, rows: rowCount) }
+            // The section's derived rows were made again, because a value that they read may have changed.
+            guard binder.binding(of: id)?.cells.source.isStored == false else { continue }
+            try editor.noteFilled(id, rows: rowCount)
+            if hasNewEnd(id, since: old) { try editor.setPrefetched(nil, of: id) }
         }
         shownTable = editor.table
+        // What the rendering has changed is not the next command's change.
+        _ = editor.takeStep()
+        return step.changedAnything || step.prefetchChanged
+    }
+
+    /// Returns whether `onPrefetch` has run for a section whose last stored row is one that the section did not have at
+    /// the last snapshot. Rows without ids are the same unless a list of models has replaced them.
+    private func hasNewEnd(_ id: SectionID) -> Bool {
+        guard let section = editor.table[id], section.facts.prefetched != nil, let last = section.rows.last,
+            let old = shownTable[id]
+        else { return false }
+        if let id = last.id { return !old.contains(id) }
+        guard let oldLast = old.rows.last, oldLast.key == last.key else { return last.key >= editor.firstNewKey }
+        return editor.refilledSections.contains(id) && oldLast.model != last.model
+    }
+
+    /// Returns whether `onPrefetch` has run for a section whose last derived row is now one that the section did not
+    /// display in the snapshot `old`.
+    private func hasNewEnd(_ id: SectionID, since old: Snapshot) -> Bool {
+        guard editor.table[id]?.facts.prefetched != nil, let place = displayedPlace(of: id),
+            let last = shown.sections[place].rows.last?.id, let before = old.sections.first(where: { $0.id == id })
+        else { return false }
+        return before.rows.indexes(of: last).isEmpty
     }
 
     func outcome(ignored: String?) throws -> Outcome {
@@ -187,7 +232,7 @@ extension CommandInProgress {
             try meter.checkTime()
             if binder.declaredSections == nil {
                 _ = try binder.requiredBinding(of: section)
-                editor.ensureSection(section)
+                try editor.ensureSection(section)
             }
             _ = try editor.position(of: section)
             let identified = try binder.identified(models, in: section, at: JSONPointer.root.appending(section.text))
@@ -224,7 +269,7 @@ extension CommandInProgress {
     mutating func reset(to opening: TableModel) throws(Refusal) {
         let ids = opening.sections.map(\.id)
         try editor.removeSections(Set(editor.table.sections.map(\.id)).subtracting(ids))
-        for id in ids { editor.ensureSection(id) }
+        for id in ids { try editor.ensureSection(id) }
         editor.arrangeSections(ids)
         for section in opening.sections {
             try meter.checkTime()

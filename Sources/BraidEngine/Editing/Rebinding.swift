@@ -149,8 +149,7 @@ extension CommandInProgress {
             if !new.isEmpty { editor.setState(JSONText(object: state + new)) }
         }
         if let displayed = editor.table.displayedSections {
-            let left = displayed.filter { editor.table.position(of: $0) != nil }
-            editor.setDisplayedSections(left.isEmpty && !displayed.isEmpty ? nil : left)
+            editor.setDisplayedSections(displayed.filter { editor.table.position(of: $0) != nil })
         }
         try showWhole()
     }
@@ -183,7 +182,7 @@ extension CommandInProgress {
                 }
                 continue
             }
-            let (models, misfits) = binder.fitting(section.rows.lazy.map(\.model), in: id)
+            let (models, misfits) = binder.fitting(section.rows.lazy.map(\.model), in: id, of: section)
             lose(id, misfits)
             try editor.setModels(models, in: id)
         }
@@ -201,7 +200,7 @@ extension CommandInProgress {
     private mutating func addSections(of description: TableDescription) throws {
         guard let declared = binder.declaredSections else { return }
         let new = Set(declared.filter { editor.table.position(of: $0) == nil })
-        for id in declared { editor.ensureSection(id) }
+        for id in declared { try editor.ensureSection(id) }
         for (section, models, pointer) in description.initialModels where new.contains(section) {
             try editor.setModels(binder.identified(models, in: section, at: pointer), in: section)
         }

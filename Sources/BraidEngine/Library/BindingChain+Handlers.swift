@@ -115,7 +115,7 @@ extension BindingChain {
 
     /// Binds the closure that runs when a row near its section's end is displayed, as
     /// ``SectionedTableBinder/willDisplay(_:)`` reports. The closure runs again for the section only if the section has
-    /// more rows than at the last run, or was filled again with fewer rows since that run.
+    /// more rows than at the last run, or since then has got another last row or was filled again with fewer rows.
     ///
     /// - Parameters:
     ///   - cellsFromEnd: the largest distance from the section's last row, at least 0. 0 means the last row.

@@ -261,7 +261,7 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider {
 
     private func place(_ change: Change, into editor: inout TableEditor, _ departures: inout Departures) throws {
         let section = change.section
-        editor.ensureSection(section)
+        try editor.ensureSection(section)
         guard let stored = editor.table[section], stored.rows.count == change.oldCount else {
             throw Refusal(
                 .handlerContract,

@@ -38,6 +38,26 @@ extension RowID {
     }
 }
 
+/// The rule for ids of rows and sections in a server: every request can name them.
+///
+/// A request may name a section and a row twice in one target of at most 8 KiB: in its window, percent-encoded (three
+/// bytes for one), and in the window of `from`, encoded twice (five for one). Clients remove the segments "." and ".."
+/// from paths (RFC 3986, section 5.2.4), an empty segment names nothing, and a target contains no NUL.
+enum IDRule {
+    static let mostBytes = 400
+    /// The rule as the end of a sentence.
+    static let text = "1 to \(mostBytes) bytes of UTF-8 without NUL, and is not \".\" or \"..\""
+
+    static func admits(_ id: String) -> Bool {
+        (1...mostBytes).contains(id.utf8.count) && id != "." && id != ".." && !id.utf8.contains(0)
+    }
+
+    /// The id for a message. Of a long id, only its size.
+    static func shown(_ id: String) -> String {
+        id.utf8.count > mostBytes ? "of \(id.utf8.count) bytes" : "\"\(id)\""
+    }
+}
+
 /// A section's identity. Two ids are equal if their UTF-8 bytes are equal.
 public struct SectionID: Hashable, Sendable, Comparable, CustomStringConvertible, ExpressibleByStringLiteral {
     /// The id as text.

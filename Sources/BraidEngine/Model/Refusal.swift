@@ -24,6 +24,8 @@ public struct Refusal: Error, Sendable, Equatable {
         case eventUndeclared = "event-undeclared"
         /// The parameters of an event do not match the schema that the row's cell declares for the event.
         case eventInvalid = "event-invalid"
+        /// A new row or section would have an id that a request cannot name, such as an empty one.
+        case idInvalid = "id-invalid"
         /// A model does not match its declared type, or has no usable id or another id than the request names. Or no
         /// cell is registered for the model's type.
         case modelInvalid = "model-invalid"
@@ -153,6 +155,17 @@ public struct Refusal: Error, Sendable, Equatable {
 
     package static func noRow(_ id: RowID, in section: SectionID) -> Refusal {
         Refusal(.rowNotFound, "The section \"\(section)\" has no row with the id \"\(id)\".")
+    }
+
+    static func idInvalid(_ id: RowID, in section: SectionID) -> Refusal {
+        Refusal(
+            .idInvalid,
+            "A row of the section \"\(section)\" cannot have the id \(IDRule.shown(id.text)): an id has \(IDRule.text)."
+        )
+    }
+
+    static func idInvalid(_ id: SectionID) -> Refusal {
+        Refusal(.idInvalid, "A section cannot have the id \(IDRule.shown(id.text)): an id has \(IDRule.text).")
     }
 
     static func duplicateRow(_ id: RowID, in section: SectionID) -> Refusal {

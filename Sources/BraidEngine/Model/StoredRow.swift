@@ -43,7 +43,7 @@ public struct StoredSectionSummary: Sendable, Equatable {
     /// The footer that a command set in place of the description's, of the same form as ``header``.
     public var footer: JSONText?
     /// The section's number of displayed rows when `onPrefetch` last ran for it. `onPrefetch` runs again only if the
-    /// section displays more rows. `nil` if `onPrefetch` can run with any number of rows.
+    /// section displays more rows, or after this has become `nil`.
     public var prefetched: Int?
 
     /// Creates a section's summary. The parameters are described at the properties.

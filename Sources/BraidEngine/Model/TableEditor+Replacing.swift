@@ -74,6 +74,7 @@ extension TableEditor {
             }
             for new in models[(models.startIndex + place)...].prefix(stretch.new.count) {
                 let source = arrivals.source(of: place)
+                if source == nil { try check(new.id, in: section) }
                 let (row, isEqual) = arrive(new, from: source, rank: ranks[place], in: stored.facts.number)
                 if source == nil, row.content.hasID { arrived.append(row.content.idHash) }
                 if let index = arrivals.staysAt[place] {

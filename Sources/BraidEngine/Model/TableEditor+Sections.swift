@@ -2,12 +2,13 @@
 extension TableEditor {
     /// Adds an empty section with this id at the end of the table, if the table does not contain the section yet.
     /// Dynamic sections are added in this way when their models arrive.
-    mutating func ensureSection(_ id: SectionID) {
-        if table.position(of: id) == nil { insertSection(id, before: nil) }
+    mutating func ensureSection(_ id: SectionID) throws(Refusal) {
+        if table.position(of: id) == nil { try insertSection(id, before: nil) }
     }
 
     /// Inserts a new section before another section, or at the end.
-    mutating func insertSection(_ id: SectionID, before next: SectionID?) {
+    mutating func insertSection(_ id: SectionID, before next: SectionID?) throws(Refusal) {
+        try check(id)
         let position = next.flatMap { table.position(of: $0) } ?? table.sections.count
         changedFacts.formUnion(table.insertSection(id, at: position))
         step.sections.insert(id)
@@ -71,6 +72,7 @@ extension TableEditor {
         guard table.sections[position].facts.prefetched != count else { return }
         table.sections[position].facts.prefetched = count
         changedFacts.insert(id)
+        step.prefetchChanged = true
     }
 
     /// Notes that a section's models were replaced and that the section now has `rows` rows. If the section had more

@@ -22,6 +22,8 @@ struct TableEditor {
         /// Whether sections were added, removed or reordered, or whether the choice of displayed sections changed.
         var displayChanged = false
         var cellsChanged = false
+        /// Whether it changed how often `onPrefetch` may run, which is not displayed.
+        var prefetchChanged = false
 
         var changedAnything: Bool { !sections.isEmpty || stateChanged || displayChanged || cellsChanged }
     }
@@ -42,9 +44,12 @@ struct TableEditor {
     private(set) var refilledSections: Set<SectionID> = []
     /// The first row key that this command can assign. The store contains no rows with this key or a greater one.
     let firstNewKey: Int
+    /// Whether the ids of new rows and sections must follow `IDRule`.
+    private let checksIDs: Bool
 
-    init(_ table: TableModel) {
+    init(_ table: TableModel, checksIDs: Bool = false) {
         self.table = table
+        self.checksIDs = checksIDs
         before = table
         firstNewKey = table.nextKey
     }
@@ -104,6 +109,14 @@ struct TableEditor {
         return undo
     }
 
+    /// Checks the id of a row that comes into the table, or the new id of a row.
+    func check(_ id: RowID?, in section: SectionID) throws(Refusal) {
+        if checksIDs, let id, !IDRule.admits(id.text) { throw .idInvalid(id, in: section) }
+    }
+
+    /// Checks the id of a new section.
+    func check(_ id: SectionID) throws(Refusal) { if checksIDs, !IDRule.admits(id.text) { throw .idInvalid(id) } }
+
     func position(of id: SectionID) throws(Refusal) -> Int {
         guard let position = table.position(of: id) else { throw .noSection(id, among: table.sections.lazy.map(\.id)) }
         return position
@@ -116,6 +129,7 @@ extension TableEditor {
     /// index.
     @discardableResult
     mutating func insert(_ model: JSONText, id: RowID?, in section: SectionID, at index: Int?) throws(Refusal) -> Int {
+        try check(id, in: section)
         defer { table.nextKey += 1 }
         return try place(
             StoredRow(key: table.nextKey, rank: 0, id: id, model: model), in: section, at: index, isNew: true)
@@ -188,7 +202,10 @@ extension TableEditor {
         }
         let old = table.sections[position].rows[index]
         if old.content.has(id), old.model == model { return }
-        if let id, !old.content.has(id), table.sections[position].contains(id) { throw .duplicateRow(id, in: section) }
+        if let id, !old.content.has(id) {
+            try check(id, in: section)
+            if table.sections[position].contains(id) { throw .duplicateRow(id, in: section) }
+        }
         keepOriginal(old, of: table.sections[position].facts.number)
         table.sections[position].replace(at: index, id: id, model: model)
         let row = table.sections[position].rows[index]

@@ -280,6 +280,15 @@ extension Problem {
                     "/v1/tables",
                     "This server needs no token, so it does not answer for the host \"intranet.example\": web pages could reach it by that name. Use its IP address or localhost, or start it with --allow-origin or a token."
                 ))
+        case .idInvalid:
+            .init(
+                "A new row or section would have an id that no request can name.",
+                cause: "The id is empty, too long, `.` or `..`, or contains NUL, so that it does not fit into a URL.",
+                remedy: "Give the row or section another id.",
+                example: .init(
+                    "/v1/sessions/contacts/models",
+                    "A row of the section \"friends\" cannot have the id \"..\": an id has 1 to 400 bytes of UTF-8 without NUL, and is not \".\" or \"..\"."
+                ))
         case .modelInvalid:
             .init(
                 "A model does not match its model type.",

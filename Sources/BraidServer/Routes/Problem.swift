@@ -17,6 +17,7 @@ enum Problem: String, CaseIterable, Sendable {
     case expectationFailed = "expectation-failed"
     case handlerContract = "handler-contract"
     case headersTooLarge = "headers-too-large"
+    case idInvalid = "id-invalid"
     case idempotencyKeyInUse = "idempotency-key-in-use"
     case idempotencyKeyReused = "idempotency-key-reused"
     case injectedFault = "injected-fault"
@@ -95,6 +96,7 @@ enum Problem: String, CaseIterable, Sendable {
         case .expectationFailed: (417, "Expectation failed")
         case .handlerContract: (409, "A handler broke its contract")
         case .headersTooLarge: (431, "Header fields too large")
+        case .idInvalid: (422, "Invalid id")
         case .idempotencyKeyInUse: (409, "Idempotency key in use")
         case .idempotencyKeyReused: (422, "Idempotency key reused")
         case .injectedFault: (500, "Injected fault")

@@ -52,6 +52,7 @@ package struct ProblemError: Error, Sendable {
             case .eventInvalid: .eventInvalid
             case .eventUndeclared: .eventUndeclared
             case .handlerContract: .handlerContract
+            case .idInvalid: .idInvalid
             case .modelInvalid: .modelInvalid
             case .modelRequired: .modelRequired
             case .modelTypeMismatch: .modelTypeMismatch

@@ -31,8 +31,7 @@ func sessionRoutes(_ sessions: Sessions) -> [Route] {
         Route("GET", "/v1/sessions", query: ["limit", "after", "table"]) { context in
             let limit = try context.integer("limit", in: 1...1000) ?? 100
             let after = context.query("after")
-            var page = try await sessions.store.sessions(
-                of: context.query("table"), after: after, limit: limit + 1)
+            var page = try await sessions.summaries(of: context.query("table"), after: after, limit: limit + 1)
             let next = page.count > limit ? page[limit - 1].id : nil
             page = Array(page.prefix(limit))
             return .json { writer in
@@ -50,7 +49,7 @@ func sessionRoutes(_ sessions: Sessions) -> [Route] {
         },
         Route("GET", "/v1/sessions/{id}", for: .role(.viewer)) { context in
             let id = context.parameter("id")
-            guard let facts = try await sessions.store.sessionSummary(id) else { throw SessionError(noSession: id) }
+            guard let facts = try await sessions.summary(id) else { throw SessionError(noSession: id) }
             try context.requester.require(sessionNumber: facts.number, id: id)
             return .json { facts.write(to: &$0) }
         },

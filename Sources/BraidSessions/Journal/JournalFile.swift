@@ -102,7 +102,7 @@ package struct JournalFile {
             if let text = checkpoint?["description"] ?? line["description"] {
                 // The replay needs no version number, because snapshots and updates do not contain the version of the
                 // description.
-                bound = BoundTable(try TableDescription(text), version: nil)
+                bound = BoundTable(try TableDescription(stored: text), version: nil)
             } else {
                 bound = BoundTable(showing: request.empty)
             }

@@ -35,11 +35,14 @@ extension Session {
     /// records after these.
     package func journalPage(after revision: Int, limit: Int) async throws -> (records: [JournalRecord], isCut: Bool) {
         let bytes = feed.limits.longHistoryBytes
-        var records = try await history(after: revision, limit: limit + 1, bytes: bytes)
+        // The store has a commit shortly before requests can read its revision.
+        let newest = self.revision
+        guard revision < newest else { return ([], false) }
+        var records = try await history(after: revision, limit: min(limit + 1, newest - revision), bytes: bytes)
         var isCut = records.count > limit || records.reduce(0) { $0 + $1.bytes } >= bytes
         if isCut, records.count > 1 {
             records.removeLast()
-        } else if let last = records.last, last.revision >= self.revision {
+        } else if let last = records.last, last.revision >= newest {
             // A large record can fill a page alone, even if no record follows it.
             isCut = false
         }
@@ -102,7 +105,7 @@ extension Sessions {
             guard let opening = try await store.opening(id) else { throw SessionError(noSession: id) }
             let checkpoint = try await store.journalStart(of: id)
             let start = checkpoint?.facts.revision ?? 0
-            var facts = opening.facts
+            var facts = readable(opening.facts)
             facts.revision = max(facts.revision, start)
             let records = try await store.journal(
                 of: facts.number, after: start, limit: facts.revision - start, bytes: pageBytes)

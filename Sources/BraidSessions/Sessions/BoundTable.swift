@@ -52,7 +52,7 @@ package struct BoundTable: Sendable {
     /// table.
     package func content(of opening: SessionOpening) throws -> TableModel {
         guard let description else { return try binder.openingTable(opening.sections, cells: opening.cells) }
-        return try description.openingTable(models: opening.models, state: opening.state)
+        return try description.openingTable(models: opening.models, state: opening.state, within: limits)
     }
 
     /// Returns the content to which a reset sets a session back. `opening` is the request that opened the session. The
@@ -60,12 +60,16 @@ package struct BoundTable: Sendable {
     /// are left out.
     package func resetContent(of opening: SessionOpening) throws -> TableModel {
         if let fork = opening.fork {
-            guard let description, description.text != fork.description else { return try fork.table }
-            let models = fork.sections.map { (section: $0.facts.id, models: $0.rows.map(\.model)) }
-            return try description.openingTable(models: description.fitting(models), state: fork.state)
+            let table = try fork.table
+            guard let description, description.text != fork.description else { return table }
+            let models = table.sections.map { (section: $0.id, models: $0.rows.map(\.model)) }
+            return try description.openingTable(
+                models: description.fitting(models), state: fork.state, displayed: table.displayedSections,
+                within: limits)
         }
         guard let description else { return try content(of: opening) }
-        return try description.openingTable(models: description.fitting(opening.models), state: opening.state)
+        return try description.openingTable(
+            models: description.fitting(opening.models), state: opening.state, within: limits)
     }
 }
 

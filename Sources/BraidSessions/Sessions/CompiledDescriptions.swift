@@ -10,10 +10,10 @@ final class CompiledDescriptions: Sendable {
     private static let largestText = 64 * 1024
 
     func compiled(_ text: JSONText) throws -> TableDescription {
-        guard text.count <= Self.largestText else { return try TableDescription(text) }
+        guard text.count <= Self.largestText else { return try TableDescription(stored: text) }
         if let description = compiled.withLock({ $0[text] }) { return description }
         let text = text.detached
-        let description = try TableDescription(text)
+        let description = try TableDescription(stored: text)
         compiled.withLock { compiled in
             if compiled.count >= Self.most { compiled.removeAll() }
             compiled[text] = description

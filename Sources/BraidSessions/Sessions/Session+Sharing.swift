@@ -168,7 +168,8 @@ extension Command {
     ///
     /// - Parameter compiled: returns the compiled table description for its text.
     package init(
-        journalText text: JSONText, compiled: (JSONText) throws -> TableDescription = { try TableDescription($0) }
+        journalText text: JSONText,
+        compiled: (JSONText) throws -> TableDescription = { try TableDescription(stored: $0) }
     ) throws {
         if let table = text["table"] {
             self = .rebind(try Rebinding(json: table, compiled: compiled))

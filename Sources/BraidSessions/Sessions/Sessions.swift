@@ -164,6 +164,30 @@ package final class Sessions: Sendable {
         return adopted
     }
 
+    /// Returns what the store knows of a session, or `nil` if no session has the ID.
+    package func summary(_ id: String) async throws -> SessionSummary? {
+        try await store.sessionSummary(id).map(readable)
+    }
+
+    /// Returns a page of the sessions of a table, or of all sessions, as the store lists them.
+    package func summaries(of table: String?, after: String?, limit: Int) async throws -> [SessionSummary] {
+        try await store.sessions(of: table, after: after, limit: limit).map(readable)
+    }
+
+    /// Returns the summary at a revision that requests can read. The store has a commit shortly before the session in
+    /// memory, from which requests are answered. With a shared store, they wait until the two agree (`current`).
+    func readable(_ facts: SessionSummary) -> SessionSummary {
+        guard store.sharing == nil, let session = inMemory(number: facts.number) else { return facts }
+        let current = session.current
+        guard !current.isStale, current.snapshot.revision < facts.revision else { return facts }
+        var facts = facts
+        facts.revision = current.snapshot.revision
+        facts.updated = current.updated
+        facts.totalRowCount = current.snapshot.totalRowCount
+        facts.tableVersion = current.bound.stored?.version
+        return facts
+    }
+
     func inMemory(number: Int) -> Session? { live.withLock { $0.byNumber[number] } }
 
     /// Removes an ended session from memory. Tells the session's event streams and long polls that the session has

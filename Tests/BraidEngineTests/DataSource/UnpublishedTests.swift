@@ -33,6 +33,66 @@ import Testing
         #expect(session.snapshot.sections.isEmpty && session.unpublished == nil)
     }
 
+    @Test(
+        "A command of a transaction that changes nothing publishes nothing",
+        arguments: [
+            #"{"patchState":{}}"#, #"{"patchModels":{"b":[{"id":"x"}]}}"#, #"{"patchHeaders":{"a":null}}"#,
+            #"{"moves":{"from":{"id":"x"},"to":{"id":"x"}}}"#, #"{"displayedRows":{"rows":[]}}"#,
+            #"{"dataSource":{"registerCell":{"modelType":"M","cell":"C"}}}"#,
+        ])
+    func nothingIsPublished(unchanging: String) throws {
+        let command = try Command(json: JSONText(parsing: unchanging))
+        let call = silently(.addRow(row("new"), at: .init(section: 0, row: 0)))
+        for isBefore in [true, false] {
+            var session = try Self.session()
+            // The first registration of a cell is a change.
+            try session.perform(command)
+            if isBefore { try session.perform(call) }
+            let alone = try session.perform(command)
+            #expect(alone.kind == .unchanged && (session.unpublished != nil) == isBefore)
+            try session.perform(
+                .transaction([
+                    command, silently(.addRow(row("newer"), at: .init(section: 0, row: 0))), command,
+                ]))
+            #expect(rows(session.snapshot) == "a[a b c] b[x]" && session.unpublished != nil)
+            try session.perform(.transaction([command, .setState(#"{"n":1}"#, merging: true)]))
+            #expect(session.unpublished == nil)
+        }
+    }
+
+    /// The client sees a[a b c]. The stored table is a[new a b c].
+    @Test("While a change is unpublished, policies are evaluated, and refusals counted, for the table that clients see")
+    func policies() throws {
+        let text = Self.letters.replacing("TYPE", with: "M")
+            .replacing(
+                #""editing":"EDITING""#,
+                with: #""editing":{"$if":"row == 1 && count == 3","then":"delete","else":"none"}"#
+            )
+            .replacing(
+                #""moving":{"to":"anySection"}"#, with: #""moving":{"to":{"passing":"count < 4"},"movable":"row == 0"}"#
+            )
+        for isTransaction in [false, true] {
+            func perform(_ command: Command) throws -> String {
+                var session = try Played(text)
+                try session.perform(silently(.addRow(row("new"), at: .init(section: 0, row: 0))))
+                try session.perform(isTransaction ? .transaction([command]) : command)
+                return rows(session.snapshot)
+            }
+            func id(_ id: String) -> RowReference { .id(RowID(id), in: nil) }
+            #expect(try perform(.delete(id("b"))) == "a[new a c] b[x]")
+            #expect(try perform(.move(id("a"), to: id("x"))) == "a[new b c] b[a x]")
+            #expect(try perform(.move(id("x"), to: id("c"))) == "a[new a b x c] b[]")
+            for (command, detail) in [
+                (Command.delete(id("a")), "Row 0 of the section \"a\" does not allow delete"),
+                (.delete(id("c")), "Row 2 of the section \"a\" does not allow delete"),
+                (.move(id("b"), to: id("x")), "Row 1 of the section \"a\" cannot be moved"),
+            ] {
+                let refusal = #expect(throws: Refusal.self) { try perform(command) }
+                #expect(refusal?.detail.hasPrefix(detail) == true, "\(refusal?.detail ?? "")")
+            }
+        }
+    }
+
     @Test("While a change is unpublished, a delete removes the row that the client sees", arguments: [true, false])
     func aDeleteTakesTheRowThatIsSeen(identified: Bool) throws {
         var session = try Self.session(identified: identified)

@@ -87,9 +87,12 @@ import Testing
     /// A list whose rows derive from the state must be able to load more rows after it became shorter. Lists of stored
     /// rows can do so after their models were replaced.
     @Test(
-        "`onPrefetch` runs again after the number of derived rows has decreased",
-        arguments: [#""modelsFrom":{"$eval":"state.items"}"#, #""numberOfCells":"len(state.items)""#])
-    func prefetchRunsAgainWhereModelsThatFollowFromTheStateBecameFewer(models: String) throws {
+        "`onPrefetch` runs again after there are fewer derived rows, or another last one",
+        arguments: [
+            (#""modelsFrom":{"$eval":"state.items"}"#, ["1", "1", "2", "3", "4"]),
+            (#""numberOfCells":"len(state.items)""#, ["1", "1", "1", "2", "3"]),
+        ])
+    func prefetchRunsAgainForDerivedRows(models: String, runs: [String]) throws {
         var table = try Table(
             """
             {"table":"t","state":{"items":[{"id":"1"},{"id":"2"}],"asked":0},"cells":{"C":{}},"bindings":[{"cell":"C","viewModel":{},\(models),
@@ -100,10 +103,67 @@ import Testing
             _ = try table.perform(.displayedRows([RowReference(path(0, 0))]))
             return table.model.state["asked"]?.text
         }
-        #expect(try asked() == "1")
-        #expect(try asked(#"[{"id":"3"},{"id":"4"}]"#) == "1", "as many as before")
-        #expect(try asked(#"[{"id":"5"}]"#) == "2")
-        #expect(try asked(#"[{"id":"5"},{"id":"6"}]"#) == "3")
+        let items = [
+            nil, #"[{"id":"2"},{"id":"1"}]"#, #"[{"id":"3"},{"id":"4"}]"#, #"[{"id":"5"}]"#,
+            #"[{"id":"5"},{"id":"6"}]"#,
+        ]
+        #expect(try items.map { try asked($0) } == runs)
+    }
+
+    @Test(
+        "`onPrefetch` runs again after the last row was replaced, but not after it was changed or moved",
+        arguments: [
+            (#"{"models":{"table":[{"id":"1"},{"id":"2"},{"id":"new"}]}}"#, true),
+            (#"{"models":{"table":[{"id":"4"},{"id":"5"},{"id":"6"}]}}"#, true),
+            (#"{"dataSource":{"updateRow":{"at":[0,2],"model":{"id":"new"}}}}"#, true),
+            (#"{"moves":{"from":{"id":"x"},"to":{"section":"table","row":3}}}"#, true),
+            (
+                """
+                {"edits":{"delete":{"id":"3"}}}
+                {"dataSource":{"insertRow":{"section":"table","model":{"id":"new"}}}}
+                """, true
+            ),
+            (#"{"models":{"table":[{"id":"3"},{"id":"2"},{"id":"1"}]}}"#, false),
+            (#"{"models":{"table":[{"id":"new"},{"id":"2"},{"id":"3"}]}}"#, false),
+            (#"{"models":{"table":[{"id":"1"},{"id":"2"},{"id":"3","read":true}]}}"#, false),
+            (#"{"dataSource":{"updateRow":{"at":[0,2],"model":{"id":"3","read":true}}}}"#, false),
+            (#"{"moves":{"from":{"id":"1"},"to":{"section":"table","row":2}}}"#, false),
+            (#"{"edits":{"delete":{"id":"3"}}}"#, false),
+        ])
+    func prefetchRunsAgainForAnotherLastRow(command: String, runs: Bool) throws {
+        try expectPrefetch(after: command, runs, idOf: #""/id""#)
+    }
+
+    @Test(
+        "`onPrefetch` runs again after a list of models has replaced the last row without an id",
+        arguments: [
+            (#"{"models":{"table":[{"id":"1"},{"id":"2"},{"id":"new"}]}}"#, true),
+            (#"{"models":{"table":[{"id":"new"},{"id":"2"},{"id":"3"}]}}"#, false),
+            (#"{"dataSource":{"updateRow":{"at":[0,2],"model":{"id":"3","read":true}}}}"#, false),
+            (#"{"edits":{"delete":{"section":0,"row":2}}}"#, false),
+        ])
+    func prefetchWithoutIDs(command: String, runs: Bool) throws {
+        try expectPrefetch(after: command, runs, idOf: "null")
+    }
+
+    private func expectPrefetch(after commands: String, _ runs: Bool, idOf pointer: String) throws {
+        var table = try Table(
+            """
+            {"table":"t","sections":["table","other"],"state":{"asked":0},"cells":{"C":{}},"modelTypes":{"M":{"id":\(pointer)}},
+             "bindings":[{"on":"allOtherSections","cell":"C","modelType":"M","models":{"table":[{"id":"1"},{"id":"2"},{"id":"3"}],"other":[{"id":"x"}]},
+             "editing":"delete","moving":{"to":"anySection"},
+             "prefetch":{"cellsFromEnd":2},"onPrefetch":[{"setState":{"asked":{"$eval":"state.asked + 1"}}}]}]}
+            """)
+        func report() throws { _ = try table.perform(.displayedRows([.at(.id("table"), row: 1)])) }
+        try report()
+        try report()
+        #expect(table.model.state["asked"]?.text == "1")
+        for command in commands.split(separator: "\n") {
+            _ = try table.perform(Command(json: JSONText(parsing: String(command))))
+        }
+        try report()
+        try report()
+        #expect(table.model.state["asked"]?.text == (runs ? "2" : "1"))
     }
 
     /// If a template for a merge patch renders null, the patch must be refused. It would set the whole state to null,

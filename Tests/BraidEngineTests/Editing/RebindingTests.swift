@@ -11,7 +11,7 @@ import Testing
         state: String = "{}", type: String = "{}", binding: String = #""viewModel":"${model.id}""#
     ) throws -> TableDescription {
         try TableDescription(
-            JSONText(
+            stored: JSONText(
                 parsing:
                     #"{"table":"t","sections":\#(sections),"state":\#(state),"modelTypes":{"M":\#(type)},"cells":{"C":{},"D":{}},"bindings":[{"on":"allOtherSections","cell":"C","modelType":"M","models":\#(models),\#(binding)}]}"#
             ))
@@ -52,6 +52,40 @@ import Testing
             session.snapshot.sections.map { "\($0.id)\($0.rows.map { $0.id?.text ?? "" })" } == [
                 #"b["3"]"#, #"c["8"]"#, #"a["1", "2"]"#,
             ])
+    }
+
+    @Test("A list of displayed sections that a new version leaves empty displays nothing, also after a restart")
+    func displayedSections() throws {
+        var session = try Self.played(Self.description(models: #"{"b":[{"id":3}]}"#))
+        try session.perform(.setDisplayedSections(["a"]))
+        try session.perform(.rebind(Rebinding(to: Self.description(sections: #"["b"]"#, models: "{}"), version: 2)))
+        #expect(session.table.displayedSections == [] && session.snapshot.sections.isEmpty)
+        #expect(session.table["b"]?.rows.count == 1)
+        try session.restart()
+        #expect(session.snapshot.sections.isEmpty)
+        try session.perform(.setDisplayedSections(["b"]))
+        #expect(session.snapshot.totalRowCount == 1)
+    }
+
+    @Test("Rows whose ids would break the rule do not fit, but rows keep the ids that they have")
+    func ids() throws {
+        var session = try Self.played(Self.description(models: #"{"a":[{"id":"..","n":"."},{"id":2,"n":"y"}]}"#))
+        func rebind(to type: String, discarding discard: Set<SectionID> = []) throws {
+            var binder = session.binder
+            binder.limits.checksIDs = true
+            let new = try Self.description(models: "{}", type: type)
+            let outcome = try binder.applying(
+                .rebind(Rebinding(to: new, version: 2, discarding: discard)), to: session.table,
+                shown: session.snapshot,
+                unpublished: nil, now: "")
+            (session.table, session.snapshot) = (outcome.table, outcome.snapshot)
+        }
+        try rebind(to: "{}")
+        #expect(session.table["a"]?.rows.map { $0.id?.text } == ["..", "2"])
+        let refusal = #expect(throws: Refusal.self) { try rebind(to: #"{"id":"/n"}"#) }
+        #expect(refusal?.faults.map { "\($0.pointer) \($0.code.rawValue)" } == ["/a/0 invalid-value"])
+        try rebind(to: #"{"id":"/n"}"#, discarding: ["a"])
+        #expect(session.table["a"]?.rows.map { $0.id?.text } == ["y"])
     }
 
     @Test("State members that a new version adds get their default values, and existing members keep their values")

@@ -11,7 +11,7 @@ import Testing
 
     private static func table(_ models: [Model]) throws -> TableModel {
         var editor = TableEditor(TableModel())
-        editor.ensureSection("s")
+        try editor.ensureSection("s")
         try editor.setModels(models, in: "s")
         return editor.table
     }

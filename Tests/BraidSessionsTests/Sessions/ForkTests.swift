@@ -41,6 +41,28 @@ import Testing
         }
     }
 
+    @Test("A reset of a fork that was bound to another version keeps the fork's displayed sections that are left")
+    func resetDisplay() async throws {
+        func table(_ sections: String) -> String {
+            #"{"table":"t","sections":\#(sections),"cells":{"C":{}},"bindings":[{"on":"allOtherSections","cell":"C"}]}"#
+        }
+        let store = try SQLiteStore(path: ":memory:"), sessions = RestartTests.sessions(store)
+        let body = try JSONText(parsing: #"{"id":"s","table":\#(table(#"["a","b","c"]"#))}"#)
+        _ = try await sessions.open(SessionOpening(body), text: body)
+        let displayed = try JSONText(parsing: #"{"displayedSections":["c","a"]}"#)
+        _ = try await sessions.perform(
+            CommandRequest(session: "s", .command(try Command(json: displayed), text: displayed)))
+        for (id, version, left) in [("f", #"["a","b"]"#, ["a"]), ("g", #"["b"]"#, [])] {
+            _ = try await Self.fork(sessions, as: id, at: nil)
+            let request = try RebindingRequest(JSONText(parsing: #"{"table":\#(table(version))}"#))
+            for content in [CommandRequest.Content.rebinding(request), .reset] {
+                _ = try await sessions.perform(CommandRequest(session: id, content))
+                #expect(try await sessions.session(id).current.snapshot.sections.map(\.id.text) == left)
+            }
+        }
+        await store.close()
+    }
+
     @Test(
         "The table at each earlier revision is what clients saw, and a fork of it works like any session",
         arguments: RestartTests.tables, ["memory", "file"])
