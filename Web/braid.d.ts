@@ -192,13 +192,17 @@ export type FaultCode =
   | "refused"
   | (string & {});
 
-/** One fault of a request's body. */
+/** One fault of a request's body, or a failure of a template. */
 export interface Fault {
-  /** A JSON Pointer to the faulty place in the request's body. */
+  /** A JSON Pointer to the faulty place in the request's body, or to the template in the table description. */
   readonly pointer: string;
   readonly code: FaultCode;
   /** A text for developers: what is wrong at the pointer's place. */
   readonly detail: string;
+  /** The section, and the index and the id of the row, for which a template failed. */
+  readonly section?: string;
+  readonly row?: number;
+  readonly id?: string;
 }
 
 /** The error for an answer with which the server, or a proxy, refused a request. */

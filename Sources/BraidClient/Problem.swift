@@ -25,14 +25,20 @@ public struct Problem: Error, Sendable, Hashable, CustomStringConvertible {
     /// The delay after which the server asks the client to try again. `nil` if the server did not set it.
     public var retryAfter: Duration?
 
-    /// One fault of a request's body.
+    /// One fault of a request's body, or a failure of a template.
     public struct Fault: Codable, Sendable, Hashable {
-        /// The JSON Pointer (RFC 6901) to the faulty value.
+        /// The JSON Pointer (RFC 6901) to the faulty value, or to the template in the table description.
         public var pointer: String
         /// The kind of the fault, for example `missing-member`. docs/http-api/error-codes.md lists the codes.
         public var code: String
         /// What is wrong with the value at ``pointer``.
         public var detail: String
+        /// The section for which a template failed.
+        public var section: String?
+        /// The index of the row for which a template failed, among all rows of its section.
+        public var row: Int?
+        /// The id of the row for which a template failed.
+        public var id: String?
     }
 
     /// The last part of the problem's type, such as `row-gone`.

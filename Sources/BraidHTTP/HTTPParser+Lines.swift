@@ -11,13 +11,9 @@ extension HTTPParser {
         init() {}
 
         init(_ bytes: [UInt8], _ line: Range<Int>) throws(HTTPFailure) {
-            func space(after start: Int) -> Int? {
-                var index = start
-                while index < line.upperBound, bytes[index] != .space { index += 1 }
-                return index < line.upperBound ? index : nil
-            }
-            guard let first = space(after: line.lowerBound), let second = space(after: first + 1), second > first + 1,
-                space(after: second + 1) == nil
+            // A target with a space is refused at the end of the head, as other malformed targets are.
+            guard let first = bytes[line].firstIndex(of: .space), let second = bytes[line].lastIndex(of: .space),
+                second > first + 1
             else {
                 throw HTTPFailure(
                     status: 400,

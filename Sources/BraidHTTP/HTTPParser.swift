@@ -114,10 +114,12 @@ public struct HTTPParser {
     private func unfinishedHead() -> HTTPRequestHead? {
         guard case .fields = state else { return nil }
         let method = String(decoding: bytes[requestLine.method], as: UTF8.self)
-        // Leave out a malformed target, so that the error answer does not repeat it.
         let target = try? HTTPTarget(bytes[requestLine.target], method: method)
         return HTTPRequestHead(
-            method: method, target: target == nil ? "" : String(decoding: bytes[requestLine.target], as: UTF8.self),
+            method: method,
+            target: target == nil
+                ? HTTPTarget.wellFormed(bytes[requestLine.target])
+                : String(decoding: bytes[requestLine.target], as: UTF8.self),
             path: target?.path ?? [], query: target?.query ?? [], headers: HTTPHeaders(bytes: bytes, fields: fields),
             minor: requestLine.minor, keepsAlive: false, authority: target?.authority)
     }

@@ -51,6 +51,20 @@ public struct HTTPTarget {
         if let mark { query = try Self.query(rest[(mark + 1)...]) }
     }
 
+    /// Returns a malformed target with the bytes that do not belong there percent-encoded.
+    static func wellFormed(_ bytes: ArraySlice<UInt8>) -> String {
+        var text: [UInt8] = []
+        for (index, byte) in zip(bytes.indices, bytes) {
+            let isEncoding =
+                bytes.endIndex - index > 2 && bytes[index + 1].hexValue != nil && bytes[index + 2].hexValue != nil
+            let isWellFormed = byte == UInt8(ascii: "%") ? isEncoding : byte.isVisible && byte != UInt8(ascii: "#")
+            text +=
+                isWellFormed
+                ? [byte] : "%\(byte < 16 ? "0" : "")\(String(byte, radix: 16, uppercase: true))".utf8.map { $0 }
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+
     /// Parses the query of a target into percent-decoded names and values. A name without "=" gets an empty value.
     ///
     /// - Throws: `HTTPFailure` with the status 400 if the percent-encoding is wrong.

@@ -1,5 +1,6 @@
 import Dispatch
 import Glibc
+import Synchronization
 
 /// Notices changes in directories: a file was written and closed, renamed, moved or deleted, or a subdirectory was
 /// created. Source: inotify(7).
@@ -12,6 +13,20 @@ public final class DirectoryWatch {
     public let changes: AsyncStream<Void>
     private let descriptor: CInt
     private let source: any DispatchSourceRead
+    /// The watched directories by inotify's numbers for them.
+    private let directories: Directories
+
+    private final class Directories: Sendable {
+        let paths = Mutex<[CInt: String]>([:])
+
+        /// Returns whether a name in a watched directory is a symbolic link, or one of several names of a file.
+        func hasLink(_ name: String, in number: CInt) -> Bool {
+            guard let directory = paths.withLock({ $0[number] }) else { return false }
+            var status = stat()
+            return lstat("\(directory)/\(name)", &status) == 0
+                && (status.st_mode & S_IFMT == S_IFLNK || status.st_nlink > 1)
+        }
+    }
 
     /// Creates a watch that does not watch any directory yet. Returns `nil` if the operating system cannot create a
     /// watch. Then `errno` says why.
@@ -22,7 +37,9 @@ public final class DirectoryWatch {
         let (changes, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         self.changes = changes
         source = DispatchSource.makeReadSource(fileDescriptor: descriptor)
-        source.setEventHandler { if Self.readEvents(from: descriptor) { continuation.yield() } }
+        let directories = Directories()
+        self.directories = directories
+        source.setEventHandler { if Self.readEvents(from: descriptor, directories) { continuation.yield() } }
         source.setCancelHandler { close(descriptor) }
         source.resume()
     }
@@ -37,13 +54,16 @@ public final class DirectoryWatch {
         let events =
             IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_CREATE | IN_DELETE | IN_DELETE_SELF | IN_MOVE_SELF
             | IN_ONLYDIR
-        return inotify_add_watch(descriptor, directory, UInt32(events)) >= 0
+        let number = inotify_add_watch(descriptor, directory, UInt32(events))
+        guard number >= 0 else { return false }
+        directories.paths.withLock { $0[number] = directory }
+        return true
     }
 
     /// Reads the events that inotify has reported. Returns whether at least one of them is a change.
     ///
-    /// The event that a file was created is not yet a change, because a new file is still empty.
-    private static func readEvents(from descriptor: CInt) -> Bool {
+    /// The event that a file was created is not yet a change, because a new file is still empty. A new link is not.
+    private static func readEvents(from descriptor: CInt, _ directories: Directories) -> Bool {
         var buffer = [UInt8](repeating: 0, count: 16 * 1024), isChange = false
         while true {
             let count = read(descriptor, &buffer, buffer.count)
@@ -53,8 +73,11 @@ public final class DirectoryWatch {
                 var start = 0
                 while start + head <= count {
                     let event = bytes.loadUnaligned(fromByteOffset: start, as: inotify_event.self)
+                    let name = bytes[start + head..<min(start + head + Int(event.len), count)].prefix { $0 != 0 }
                     let isNewFile = event.mask & UInt32(IN_CREATE) != 0 && event.mask & UInt32(IN_ISDIR) == 0
-                    if !isNewFile { isChange = true }
+                    if !isNewFile || directories.hasLink(String(decoding: name, as: UTF8.self), in: event.wd) {
+                        isChange = true
+                    }
                     start += head + Int(event.len)
                 }
             }

@@ -2,9 +2,14 @@ import Glibc
 
 /// Functions that read or write a whole file, or list a directory, with plain system calls.
 public enum Files {
+    /// What `errno` says about the path whose reading has just failed, as the rest of a sentence.
+    public static var failure: String {
+        errno == ENOENT ? "does not exist" : "cannot be read: \(String(cString: strerror(errno)))"
+    }
+
     /// Returns the bytes of a file. The path can also be a pipe, such as `/dev/stdin` or a shell's `<(…)`.
     ///
-    /// - Returns: `nil` if the file cannot be read.
+    /// - Returns: `nil` if the file cannot be read. Then ``failure`` says why.
     public static func bytes(of path: String) -> [UInt8]? {
         let file = open(path, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { return nil }
@@ -65,7 +70,7 @@ public enum Files {
 
     /// Returns the names of the files in a directory, without `.` and `..`, in no particular order.
     ///
-    /// - Returns: `nil` if the directory cannot be read.
+    /// - Returns: `nil` if the directory cannot be read. Then ``failure`` says why.
     public static func names(in directory: String) -> [String]? {
         guard let stream = opendir(directory) else { return nil }
         defer { closedir(stream) }

@@ -225,6 +225,7 @@ package final class App: HTTPHandler {
         var exchange = exchange
         do {
             if let response = pages.preflight(head) { return .ready(finish(response, exchange)) }
+            if pages.refusesPreflight(head) { log.refusedPage(by: exchange.logged) }
             try pages.check(head)
             if let response = optionsAnswer(head) { return .ready(finish(response, exchange)) }
             let route = try route(of: head)
@@ -267,8 +268,10 @@ package final class App: HTTPHandler {
         switch router.match(method: head.method, path: head.path) {
         case .route(let route): return route
         case .none:
+            let hint = router.suggestion(for: head.path).map { "Did you mean \($0)?" }
             throw ProblemError(
-                .noSuchResource, "The resource \(head.plainPath) does not exist. /openapi.json lists all resources.")
+                .noSuchResource,
+                "The resource \(head.plainPath) does not exist. \(hint ?? "/openapi.json lists all resources.")")
         case .otherMethods(let allowed):
             throw ProblemError(
                 .methodNotAllowed,
@@ -429,7 +432,7 @@ package final class App: HTTPHandler {
             )
             .response(path: exchange.head.plainPath, requestID: exchange.id)
         }
-        if let problem = ProblemError(error) {
+        if let problem = ProblemError(error)?.shown(to: exchange.requester) {
             if problem.problem == .outcomeUnknown { write(.warning, "outcome unknown: \(error)", exchange) }
             note(problem, exchange.logged)
             return problem.response(path: exchange.head.plainPath, requestID: exchange.id)
@@ -448,8 +451,9 @@ package final class App: HTTPHandler {
         }
     }
 
-    /// If the request has reached a limit, reports this to the log, see `RequestLog.reached`.
+    /// Reports to the log that a request has reached a limit, or that it is refused because of the page that sent it.
     private func note(_ problem: ProblemError, _ request: @autoclosure () -> LoggedRequest) {
+        if [.originNotAllowed, .misdirectedRequest].contains(problem.problem) { log.refusedPage(by: request()) }
         guard let limit = problem.limit else { return }
         log.reached(limit, isShare: problem.problem == .quotaExceeded, by: request())
     }

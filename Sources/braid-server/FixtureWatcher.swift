@@ -10,10 +10,21 @@ import Glibc
 struct FixtureWatcher {
     let directories: [String]
     let app: App
-    /// The content that each watched file had when the watcher last read it, by the file's path. The content is `nil`
-    /// if the next call of `look` must load the file again.
-    private var known: [String: [UInt8]?] = [:]
-    private var tables: [String: String] = [:]
+    /// The watched files, by path.
+    private var files: [String: Known] = [:]
+    /// By table, the path of the file whose description counts. A second file with a description of the table waits
+    /// until the first is gone or describes another table.
+    private var owners: [String: String] = [:]
+
+    private struct Known {
+        let bytes: [UInt8]?
+        let description: Result<TableDescription, FaultyFile>
+        /// Whether the next call of `look` loads the file.
+        var isWaiting = true
+        var isReported = false
+
+        var table: String? { (try? description.get())?.name }
+    }
 
     init(directories: [String], app: App) {
         self.directories = directories
@@ -34,41 +45,50 @@ struct FixtureWatcher {
 
     /// Loads the files that have changed since the last call of this method, and watches new directories.
     private mutating func look(with watch: DirectoryWatch) async {
-        var found: Set<String> = []
+        var found = Fixtures.Found()
         for directory in directories {
-            let paths = Fixtures.files(in: directory) { directory in
+            _ = found.add(directory) { directory in
                 // The watch of a directory begins before the directory is read, so that no change is missed.
                 if !watch.add(directory) {
                     app.logLines?.write(.error, "\(directory) cannot be watched: \(String(cString: strerror(errno)))")
                 }
             }
-            for path in (paths ?? []).sorted() where path.hasSuffix(Fixtures.tableSuffix) {
-                found.insert(path)
-                guard let bytes = Files.bytes(of: path), known[path] != bytes else { continue }
-                known[path] = bytes
-                await load(path)
-            }
         }
-        for path in known.keys where !found.contains(path) {
-            known[path] = nil
-            tables[path] = nil
+        // All files are read before one is loaded: of two files, one may have got the other's table.
+        var paths: [String] = []
+        for path in found.paths where path.hasSuffix(Fixtures.tableSuffix) {
+            let bytes = Files.bytes(of: path)
+            if bytes == nil, errno == ENOENT { continue }
+            paths.append(path)
+            if let known = files[path], known.bytes == bytes { continue }
+            files[path] = Known(
+                bytes: bytes,
+                description: Result { () throws(FaultyFile) in try JSONFile(path).read { try TableDescription($0) } })
+        }
+        for path in Set(files.keys).subtracting(paths) {
+            files[path] = nil
             app.watchedFiles.set(nil, of: path)
         }
+        // A file with a fault keeps its table: it is probably being edited.
+        owners = owners.filter { table, path in files[path].map { $0.table ?? table == table } ?? false }
+        for path in paths { await load(path) }
     }
 
-    /// Registers the description in a changed file, and binds the table's sessions to the new version. If the file is
-    /// faulty, changes no table and no session.
+    /// Registers the description in a file that waits, and binds the table's sessions to the new version. If the file
+    /// is faulty, changes no table and no session.
     private mutating func load(_ path: String) async {
+        guard var known = files[path], known.isWaiting else { return }
         var file = app.watchedFiles.file(path)
-        defer { app.watchedFiles.set(file, of: path) }
+        let reported = known.isReported ? file.faults : nil
         file.faults = []
+        known.isWaiting = false
         do {
-            let description = try JSONFile(path).read { try TableDescription($0) }
-            let name = description.name
-            if let other = tables.first(where: { $0.value == name && $0.key != path })?.key {
-                throw FaultyFile(["\(path): describes \"\(name)\", as \(other) does"])
+            let description = try known.description.get(), name = description.name
+            if let owner = owners[name], owner != path {
+                known.isWaiting = true
+                throw FaultyFile(["\(path): describes \"\(name)\", as \(owner) does"])
             }
-            tables[path] = name
+            owners[name] = path
             let version = try await register(description, of: path)
             file.table = (name, version)
             let (bound, left) = try await app.sessions.bindSessions(of: name, to: version)
@@ -77,21 +97,24 @@ struct FixtureWatcher {
             }
             if bound > 0 || file.behind.isEmpty {
                 app.logLines?.write(
-                    .notice, "\(path): table \"\(name)\" version \(version), \(bound) sessions bound to it")
+                    .notice,
+                    "\(path): table \"\(name)\" version \(version), \(counted(bound, "session")) bound to it")
             }
             for (session, detail) in file.behind {
                 app.logLines?.write(.warning, "\(path): the session \"\(session)\" keeps its version: \(detail)")
             }
+        } catch let error as FaultyFile {
+            file.faults = error.faults
         } catch {
-            if let error = error as? FaultyFile {
-                file.faults = error.faults
-            } else {
-                // The error does not come from the file's content, so the next call of `look` must load the file again.
-                file.faults = ["\(path): \(error)"]
-                known.updateValue(nil, forKey: path)
-            }
-            for fault in file.faults { app.logLines?.write(.error, "\(fault)") }
+            // The error does not come from the file's content, so the next call of `look` must load the file again.
+            file.faults = ["\(path): \(error)"]
+            known.isWaiting = true
         }
+        known.isReported = true
+        files[path] = known
+        guard file.faults != reported else { return }
+        for fault in file.faults { app.logLines?.write(.error, "\(fault)") }
+        app.watchedFiles.set(file, of: path)
     }
 
     private func register(_ description: TableDescription, of path: String) async throws -> Int {

@@ -17,17 +17,15 @@ struct Fixtures {
     /// session cannot be opened, the tables and the other sessions stay stored.
     func load(into app: App) async throws {
         var files = Contents(), faults: [String] = []
-        for directory in directories {
-            guard access(directory + "/.", R_OK | X_OK) == 0, let paths = Self.files(in: directory) else {
-                faults.append("The fixtures directory \(directory) cannot be read.")
-                continue
-            }
-            for path in paths.sorted() {
-                do throws(FaultyFile) {
-                    try files.add(path)
-                } catch {
-                    faults += error.faults
-                }
+        var found = Found()
+        for directory in directories where access(directory + "/.", R_OK | X_OK) != 0 || !found.add(directory) {
+            faults.append("The fixtures directory \(directory) \(Files.failure).")
+        }
+        for path in found.paths {
+            do throws(FaultyFile) {
+                try files.add(path)
+            } catch {
+                faults += error.faults
             }
         }
         guard faults.isEmpty else { throw FaultyFile(faults) }
@@ -41,6 +39,9 @@ struct Fixtures {
                 app.log.fixtureAct("session opened", [("session", id)], file: path)
             } catch StoreError.sessionExists {
                 // Ignore this error: another server on the same database has just loaded the same fixture.
+            } catch let refusal as Refusal where refusal.code == .templateFailed {
+                // The pointers lead into the description, and not into this file.
+                faults.append("\(path): \(JSONFile.sentence(of: refusal))")
             } catch {
                 faults += JSONFile(path).faults(of: error)
             }
@@ -60,18 +61,31 @@ struct Fixtures {
         return version
     }
 
-    /// Returns the paths of the files in a directory and its subdirectories. The method does not follow symbolic links
-    /// to directories. Returns `nil` if the directory cannot be read.
-    ///
-    /// - Parameter enter: called with each directory before the directory is read.
-    static func files(in directory: String, entering enter: (String) -> Void = { _ in }) -> [String]? {
-        enter(directory)
-        guard let names = Files.names(in: directory) else { return nil }
-        return names.flatMap { name in
-            let path = "\(directory)/\(name)"
+    /// The files in directories and their subdirectories, which may be links. Each directory is read once, even if
+    /// several paths lead to it. Names that begin with a dot are left out: an editor's locks and copies, and the
+    /// folders of a Kubernetes volume, to which the links in sight lead.
+    struct Found {
+        private(set) var paths: [String] = []
+        /// The devices and the inodes of the directories.
+        private var known: Set<[UInt]> = []
+
+        /// - Parameter enter: called with each directory before the directory is read.
+        /// - Returns: `false` if the directory cannot be read. Then `Files.failure` says why.
+        mutating func add(_ directory: String, entering enter: (String) -> Void = { _ in }) -> Bool {
+            enter(directory)
             var status = stat()
-            let isDirectory = lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
-            return isDirectory ? files(in: path, entering: enter) ?? [] : [path]
+            guard stat(directory, &status) == 0 else { return false }
+            guard known.insert([UInt(status.st_dev), UInt(status.st_ino)]).inserted else { return true }
+            guard let names = Files.names(in: directory) else { return false }
+            for name in names.sorted() where !name.hasPrefix(".") {
+                let path = "\(directory)/\(name)"
+                if stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR {
+                    _ = add(path, entering: enter)
+                } else {
+                    paths.append(path)
+                }
+            }
+            return true
         }
     }
 

@@ -23,7 +23,7 @@ struct JSONFile {
     private func read<Value>(depthLimit: Int = 128, _ make: (JSONText, [UInt8]) throws -> Value) throws(FaultyFile)
         -> Value
     {
-        guard let bytes = Files.bytes(of: path) else { throw FaultyFile(["\(path): cannot be read"]) }
+        guard let bytes = Files.bytes(of: path) else { throw FaultyFile(["\(path): \(Files.failure)"]) }
         do {
             return try make(try JSONText(parsing: bytes, depthLimit: depthLimit), bytes)
         } catch {

@@ -1,3 +1,4 @@
+import BraidEngine
 import BraidRuntime
 import BraidServer
 import Glibc
@@ -80,7 +81,7 @@ enum Program {
         _ command: (any ServerCommand.Type)?, _ name: String
     ) throws(UsageError) -> any ServerCommand.Type {
         if let command { return command }
-        let near = Spelling.nearest(to: name, among: commands.map { $0.name })
+        let near = Spelling.nearest(to: name, among: commands.map { $0.name }, mistakes: 2)
         throw UsageError("'\(name)' is not a command.\(near.map { " Did you mean '\($0)'?" } ?? "")")
     }
 

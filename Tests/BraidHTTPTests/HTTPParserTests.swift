@@ -65,8 +65,8 @@ struct HTTPParserTests {
         arguments: [
             ("GET /a?b HTTP/1.1\r\nHost: x\r\nX-Request-Id: 1\r\nHost: y\r\n", "GET", "/a?b"),
             ("POST / HTTP/1.1\r\nX-Request-Id: 1\r\nContent-Le", "POST", "/"),
-            ("POST /é HTTP/1.1\r\nX-Request-Id: 1\r\n\r\n", "POST", ""),
-            ("CONNECT a:80 HTTP/1.1\r\nHost: a:80\r\nX-Request-Id: 1\r\n\r\n", "CONNECT", ""),
+            ("POST /é HTTP/1.1\r\nX-Request-Id: 1\r\n\r\n", "POST", "/%C3%A9"),
+            ("CONNECT a:80 HTTP/1.1\r\nHost: a:80\r\nX-Request-Id: 1\r\n\r\n", "CONNECT", "a:80"),
         ])
     func unfinishedHeads(_ text: String, method: String, target: String) throws {
         var parser = HTTPParser(), position = 0

@@ -53,9 +53,8 @@ import Testing
             response.status == 422 && errors?.map { $0["pointer"] } == ["/table/bindings/0/cell"], "\(response.text)")
     }
 
-    /// The request does not contain the faulty model, so a pointer into the request would mislead the client.
-    @Test(
-        "If the description makes a faulty model, the refusal names its cause and points to nothing in the request")
+    /// The request does not contain what the description made, so a pointer into the request would mislead the client.
+    @Test("If the description makes a faulty model or view model, the refusal does not point into the request")
     func aModelThatTheDescriptionMadeIsNotTheRequests() throws {
         let client = try ServerProcess().keptClient()
         let table = #"""
@@ -64,19 +63,21 @@ import Testing
               {"on":{"section":"d"},"cell":"C","modelType":"P","modelsFrom":{"$eval":"models.a"}},{"on":{"section":"e"},"cell":"V","models":[],"viewModel":{"$eval":"model.v"}}]}
             """#
         try #require(try client.request("POST", "/v1/sessions", #"{"id":"x","table":\#(table)}"#).status == 201)
-        for (method, path, body, maker) in [
-            ("PATCH", "models", #"{"a":[{"id":"1","n":"one"}]}"#, #"`modelsFrom` of the section "d""#),
-            ("POST", "taps", #"{"at":{"section":"a","row":0}}"#, #"handler of the section "a""#),
-            ("PATCH", "models", #"{"e":[{"id":"1","v":1}]}"#, #"the section "e""#),
-        ] {
+        for (method, path, body, maker, pointersInDescription) in [
+            ("PATCH", "models", #"{"a":[{"id":"1","n":"one"}]}"#, #"`modelsFrom` of the section "d""#, []),
+            ("POST", "taps", #"{"at":{"section":"a","row":0}}"#, #"handler of the section "a""#, []),
+            ("PATCH", "models", #"{"e":[{"id":"1","v":1}]}"#, #"the section "e""#, ["/cells/V/viewModel/type"]),
+        ] as [(String, String, String, String, [String])] {
+            func pointers(_ answer: HTTPClient.Response) -> [String] {
+                (answer.object["errors"] as? [[String: Any]] ?? []).compactMap { $0["pointer"] as? String }
+            }
             let refused = try client.request(method, "/v1/sessions/x/\(path)", body)
-            #expect(refused.status == 422 && refused.object["errors"] == nil, "\(refused.text)")
+            #expect(refused.status == 422 && pointers(refused) == pointersInDescription, "\(refused.text)")
             #expect((refused.object["detail"] as? String)?.contains(maker) == true, "\(refused.text)")
             // In a transaction, the pointer of the refusal names the command that failed.
             let transaction = try client.request(
                 "POST", "/v1/sessions/x/transactions", #"{"commands":[{"\#(path)":\#(body)}]}"#)
-            let errors = transaction.object["errors"] as? [[String: String]]
-            #expect(errors?.map { $0["pointer"] } == ["/commands/0"], "\(transaction.text)")
+            #expect(pointers(transaction) == ["/commands/0"] + pointersInDescription, "\(transaction.text)")
         }
         // The refusal must not say that the id is unknown: another section displays a row with this id.
         #expect(

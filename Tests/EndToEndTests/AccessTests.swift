@@ -394,7 +394,7 @@ import Testing
             (["--hostname", ""], [:], "--hostname must not be empty"),
             (["--database", ""], [:], "--database must not be empty"),
             ([], ["BRAID_TOKEN": ""], "BRAID_TOKEN is empty"), ([], ["BRAID_TOKEN": "a b"], "one word"),
-            (["--token-file", "/nowhere"], [:], "cannot be read"),
+            (["--token-file", "/nowhere"], [:], "does not exist"),
             (["--token-file", "/dev/null"], ["BRAID_TOKEN": "x"], "two tokens"),
             (["--allow-origin", "app.example"], [:], "--allow-origin must be an origin"),
         ])

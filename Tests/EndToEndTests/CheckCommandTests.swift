@@ -30,7 +30,7 @@ import Testing
             lines.dropFirst().first?.hasPrefix("\(faulty):5:63: /bindings/1/onTap/0/setState/$eval: ") == true,
             "\(output)")
         #expect(lines.dropFirst(2).first?.hasPrefix("\(broken):2:3: ") == true, "\(output)")
-        #expect(lines.last == "\(directory.path("missing.json")): cannot be read")
+        #expect(lines.last == "\(directory.path("missing.json")): does not exist")
     }
 
     @Test("An unknown name in an expression is only a warning, for `check` and for `/v1/tables/validate`")

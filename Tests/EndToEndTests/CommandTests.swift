@@ -52,7 +52,7 @@ import Testing
                 "the context must be an object"))
         #expect(
             try CommandRun(["render", template, "--context", directory.path("missing")]).errors.contains(
-                "cannot be read"))
+                "does not exist"))
     }
 
     /// Runs a command line in the shell. The variable `$braid` contains the path of the binary.

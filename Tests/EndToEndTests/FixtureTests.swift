@@ -39,10 +39,44 @@ import Testing
             "\(faulty):2:", "/bindings/0/cell", "\(broken):2:3: ", "\(nameless): a session fixture needs an `id`",
             "\(unknown):",
             "\(twice): describes \"right\", as \(fixtures)/right.table.json does",
-            "The fixtures directory \(directory.path("none")) cannot be read.",
+            "The fixtures directory \(directory.path("none")) does not exist.",
         ] { #expect(run.errors.contains(said), "\(said) in \(run.errors)") }
         // After the failed start, the database contains none of the fixtures.
         #expect(try ServerProcess(database: database).keptClient().get("/v1/tables").text == #"{"tables":[]}"#)
+    }
+
+    @Test("Names that begin with a dot are no fixtures, and a folder that several paths lead to is read once")
+    func hiddenNamesAndLinks() throws {
+        _ = try write(".a/t.table.json", table("t"))
+        let fixtures = directory.path(".a"), files = FileManager.default
+        for hidden in [".history/t_1.table.json", "..data/t.table.json", "deep/._t.table.json"] {
+            _ = try write(".a/\(hidden)", table("t"))
+        }
+        try files.createSymbolicLink(atPath: fixtures + "/.#t.table.json", withDestinationPath: "ada@host.1:2")
+        try files.createSymbolicLink(atPath: fixtures + "/deep/again", withDestinationPath: "..")
+        _ = try write("elsewhere/u.table.json", table("u"))
+        try files.createSymbolicLink(atPath: fixtures + "/linked", withDestinationPath: "../elsewhere")
+        let client = try ServerProcess([
+            "--fixtures", fixtures, "--fixtures", fixtures + "/deep/..", "--fixtures", directory.path("elsewhere"),
+        ]).keptClient()
+        let tables = try client.get("/v1/tables").object["tables"] as? [[String: Any]]
+        #expect(tables?.map { $0["table"] as? String } == ["t", "u"])
+    }
+
+    @Test("A fixture session whose template fails prevents the start, and its row is named")
+    func failedTemplate() throws {
+        _ = try write(
+            "a/t.table.json",
+            #"{"table":"t","cells":{"C":{}},"bindings":[{"cell":"C","models":[],"viewModel":{"x":"${model.by.name}"}}]}"#
+        )
+        let session = try write(
+            "a/s.session.json",
+            #"{"id":"s","table":"t","models":{"table":[{"id":"good","by":{"name":"x"}},{"id":"bad"}]}}"#)
+        let run = try CommandRun(["--port", "0", "--database", ":memory:", "--fixtures", directory.path("a")])
+        #expect(
+            run.status == 1
+                && run.errors.contains("\(session): /bindings/0/viewModel/x: ")
+                && run.errors.contains("for the row \"bad\" of the section \"table\""), "\(run.errors)")
     }
 
     @Test("A fixture session that cannot be opened prevents the start")

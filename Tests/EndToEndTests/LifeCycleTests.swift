@@ -31,7 +31,7 @@ import Testing
         try run.run()
         let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
         run.waitUntilExit()
-        #expect(run.terminationStatus == 1 && text == "/nowhere: cannot be read\n", "\(text)")
+        #expect(run.terminationStatus == 1 && text == "/nowhere: does not exist\n", "\(text)")
     }
 
     // MARK: The end of the standard input

@@ -113,7 +113,7 @@ import Testing
             ),
             ("GET /nothing HTTP/1.1\r\n\(fields)Host: y\r\n\r\n", 400, "GET", "/nothing", ""),
             ("GET /healthz HTTP/1.1\r\n\(fields)", 408, "GET", "/healthz", "/healthz"),
-            ("CONNECT a:80 HTTP/1.1\r\n\(fields)\r\n", 501, "CONNECT", "", ""),
+            ("CONNECT a:80 HTTP/1.1\r\n\(fields)\r\n", 501, "CONNECT", "a:80", ""),
             ("hello there\r\n\r\n", 400, "", "", ""),
         ]
         for test in cases {

@@ -33,7 +33,7 @@ import Testing
     }
 
     private func expectAccepted(_ run: CommandRun) {
-        #expect(run.status == 1 && run.errors.contains("/nowhere cannot be read"), "\(run)")
+        #expect(run.status == 1 && run.errors.contains("/nowhere does not exist"), "\(run)")
     }
 
     /// Expects the exit status 64, with the message and a usage line on standard error.
@@ -162,7 +162,7 @@ import Testing
     func dashes() throws {
         for arguments in [["check", "--", "-x", "--help"], ["check", "-", "--", "-x", "--help"]] {
             let run = try CommandRun(arguments)
-            #expect(run.status == 1 && run.output.contains("-x: cannot be read\n--help: cannot be read\n"), "\(run)")
+            #expect(run.status == 1 && run.output.contains("-x: does not exist\n--help: does not exist\n"), "\(run)")
         }
         #expect(
             try CommandRun(["diff", "--form", "stages", "/none/a", "/none/b"])

@@ -118,7 +118,7 @@ import Testing
         #expect(try client.stream("?since=\(revision)").next().name == "caught-up")
         #expect(try client.stream("?since=0", lastEventID: "\(epoch).\(revision)").next().name == "caught-up")
         #expect(try client.stream("?since=0", lastEventID: "").events(through: "caught-up").count > told.count)
-        for position in ["other.1", "\(epoch).\(revision + 1)"] {
+        for position in ["other.1", "\(epoch).\(revision + 1)", "garbage", "\(epoch).\(Int.max)0", "0.-1"] {
             let events = try client.stream(lastEventID: position).events(through: "caught-up")
             #expect(events.map(\.name) == ["snapshot", "caught-up"], "\(position)")
         }

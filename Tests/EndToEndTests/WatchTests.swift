@@ -90,6 +90,102 @@ import Testing
         #expect(try client.get("/v1/sessions/s").object["tableVersion"] as? Int == 2)
     }
 
+    /// Waits until the server's report about the watched files is as wanted.
+    private func wait(
+        _ client: KeptClient, after revision: inout Int, until isMet: ([[String: Any]]) -> Bool
+    ) throws {
+        while true {
+            let answer = try client.get("/v1/fixtures?since=\(revision)&wait=60").object
+            revision = answer["revision"] as? Int ?? -1
+            if isMet(answer["files"] as? [[String: Any]] ?? []) { return }
+        }
+    }
+
+    private func write(_ name: String, _ text: String) throws {
+        try text.write(toFile: directory.path("fixtures/\(name)"), atomically: true, encoding: .utf8)
+    }
+
+    /// Returns whether these are the watched files, and none has a fault.
+    private func are(_ files: [[String: Any]], _ names: String...) -> Bool {
+        files.compactMap { $0["file"] as? String } == names.map { directory.path("fixtures/\($0)") }
+            && files.allSatisfy { ($0["faults"] as? [String])?.isEmpty == true }
+    }
+
+    private func title(_ client: KeptClient) throws -> String {
+        try client.get("/v1/sessions/s/snapshot").text.contains("two 1") ? "two" : "one"
+    }
+
+    @Test("With --watch, a table follows its file to another name, another folder and another file")
+    func renamedFiles() throws {
+        let client = try start(), first = RebindingTests.first, second = RebindingTests.second
+        var revision = 0
+        try wait(for: 1, client, after: &revision)
+        try FileManager.default.moveItem(atPath: file, toPath: directory.path("fixtures/a.table.json"))
+        try wait(client, after: &revision) { are($0, "a.table.json") }
+        try write("b.table.json", second)
+        try FileManager.default.removeItem(atPath: directory.path("fixtures/a.table.json"))
+        try wait(client, after: &revision) { are($0, "b.table.json") }
+        #expect(try title(client) == "two")
+        // The description in the second of two files counts when the first is gone.
+        try write("c.table.json", first)
+        try wait(client, after: &revision) { $0.count == 2 && !are($0, "b.table.json", "c.table.json") }
+        #expect(try title(client) == "two")
+        #expect(client.server.waitForLog { $0.contains("c.table.json: describes \"t\", as ") })
+        try FileManager.default.removeItem(atPath: directory.path("fixtures/b.table.json"))
+        try wait(client, after: &revision) { are($0, "c.table.json") }
+        #expect(try title(client) == "one")
+    }
+
+    @Test("With --watch, two files may exchange their tables, in one step or in two")
+    func exchangedTables() throws {
+        let other = RebindingTests.first.replacingOccurrences(of: #""table":"t""#, with: #""table":"u""#)
+        try write("u.table.json", other)
+        let client = try start()
+        var revision = 0
+        try wait(client, after: &revision) { are($0, "deep/t.table.json", "u.table.json") }
+        try other.write(toFile: file, atomically: true, encoding: .utf8)
+        try wait(client, after: &revision) { $0.contains { ($0["faults"] as? [String])?.isEmpty == false } }
+        try write("u.table.json", RebindingTests.second)
+        try wait(client, after: &revision) { are($0, "deep/t.table.json", "u.table.json") }
+        #expect(try title(client) == "two")
+    }
+
+    @Test("With --watch, a file that is being edited keeps its table from a second file")
+    func faultyOwner() throws {
+        let client = try start()
+        var revision = 0
+        try wait(for: 1, client, after: &revision)
+        try write("u.table.json", RebindingTests.second)
+        try wait(client, after: &revision) { $0.count == 2 }
+        try "{".write(toFile: file, atomically: true, encoding: .utf8)
+        try wait(client, after: &revision) { $0.allSatisfy { ($0["faults"] as? [String])?.isEmpty == false } }
+        #expect(try title(client) == "one")
+    }
+
+    @Test("With --watch, a Kubernetes volume is read through its links, when it is updated and when it gets a file")
+    func kubernetesVolume() throws {
+        let files = FileManager.default, volume = directory.path("fixtures")
+        try files.removeItem(atPath: directory.path("fixtures/deep"))
+        func update(_ name: String, _ text: String) throws {
+            try files.createDirectory(atPath: "\(volume)/\(name)/deep", withIntermediateDirectories: true)
+            try text.write(toFile: "\(volume)/\(name)/deep/t.table.json", atomically: true, encoding: .utf8)
+            try files.createSymbolicLink(atPath: "\(volume)/..data_tmp", withDestinationPath: name)
+            #expect(rename("\(volume)/..data_tmp", "\(volume)/..data") == 0)
+        }
+        try update("..1", RebindingTests.first)
+        try files.createSymbolicLink(atPath: "\(volume)/deep", withDestinationPath: "..data/deep")
+        let client = try start()
+        var revision = 0
+        try wait(client, after: &revision) { are($0, "deep/t.table.json") }
+        try update("..2", RebindingTests.second)
+        try wait(for: 2, client, after: &revision)
+        #expect(try title(client) == "two")
+        try RebindingTests.first.replacingOccurrences(of: #""table":"t""#, with: #""table":"u""#).write(
+            toFile: "\(volume)/.u", atomically: true, encoding: .utf8)
+        try files.createSymbolicLink(atPath: "\(volume)/u.table.json", withDestinationPath: ".u")
+        try wait(client, after: &revision) { are($0, "deep/t.table.json", "u.table.json") }
+    }
+
     @Test("With --watch, a session that would lose data keeps its version, and the log says so")
     func behind() throws {
         let client = try start()

@@ -99,7 +99,7 @@ private struct SnapshotMaking {
             for position in positions { displayed.append(try input(position)) }
         }
         var targets = MoveTargets(binder: binder, evaluation: evaluation, displayed: displayed)
-        var sections: [Section] = []
+        var sections: [Section] = [], failures = TemplateFailures(evaluation.meter)
         sections.reserveCapacity(positions.count)
         for (place, position) in positions.enumerated() {
             let binding = bindings[place]
@@ -107,8 +107,13 @@ private struct SnapshotMaking {
                 sections.append(section)
                 continue
             }
-            sections.append(try section(position, binding, &targets))
+            do {
+                sections.append(try section(position, binding, &targets))
+            } catch {
+                try failures.add(error)
+            }
         }
+        try failures.check()
         var snapshot = Snapshot(revision: revision, sections: sections, state: table.state)
         snapshot.now = evaluation.now
         if snapshot.totalRowCount == 0 { snapshot.empty = binder.empty }
@@ -133,8 +138,11 @@ private struct SnapshotMaking {
         var snapshot = previous.snapshot
         let display = binder.display
         var targets = MoveTargets(binder: binder, evaluation: evaluation, displayed: [])
-        for id in previous.step.sections {
-            guard let position = table.position(of: id) else { return nil }
+        var failures = TemplateFailures(evaluation.meter)
+        let touched = previous.step.sections.compactMap { id in table.position(of: id).map { (id: id, position: $0) } }
+        guard touched.count == previous.step.sections.count else { return nil }
+        // In the table's order, so that the same command always names the same failures.
+        for (id, position) in touched.sorted(by: { $0.position < $1.position }) {
             let place = oldPlace(of: id, near: position)
             if display.behavior != .manuallyManaged {
                 guard case .declared = display.order else { return nil }
@@ -145,10 +153,15 @@ private struct SnapshotMaking {
                 if let rows = rows[position] { snapshot.offstage[id] = rows }
                 continue
             }
-            let made = try section(position, try binder.requiredBinding(of: id), &targets)
-            snapshot.totalRowCount += made.rows.count - snapshot.sections[place].rows.count
-            snapshot.sections[place] = made
+            do {
+                let made = try section(position, try binder.requiredBinding(of: id), &targets)
+                snapshot.totalRowCount += made.rows.count - snapshot.sections[place].rows.count
+                snapshot.sections[place] = made
+            } catch {
+                try failures.add(error)
+            }
         }
+        try failures.check()
         snapshot.shownKeys = shownKeys
         snapshot.state = table.state
         snapshot.empty = snapshot.totalRowCount == 0 ? binder.empty : nil
@@ -159,12 +172,14 @@ private struct SnapshotMaking {
         -> Section
     {
         let input = try input(position)
-        let section = Section(
-            id: input.id,
-            header: try titled(input.header, input, binding.headerHeight, binding.estimatedHeaderHeight),
-            footer: try titled(input.footer, input, binding.footerHeight, binding.estimatedFooterHeight),
-            movesTo: try targets.targets(of: binding), isDiffable: binding.isDiffable(table.sections[position]),
-            rows: try rows(at: position, binding))
+        let section = try Refusal.naming(input.id) {
+            Section(
+                id: input.id,
+                header: try titled(input.header, input, binding.headerHeight, binding.estimatedHeaderHeight),
+                footer: try titled(input.footer, input, binding.footerHeight, binding.estimatedFooterHeight),
+                movesTo: try targets.targets(of: binding), isDiffable: binding.isDiffable(table.sections[position]),
+                rows: try rows(at: position, binding))
+        }
         try evaluation.meter.charge(repeated: section.sizeWithoutRows, in: section.id)
         return section
     }
@@ -194,11 +209,13 @@ private struct SnapshotMaking {
     private mutating func input(_ position: Int) throws -> SectionInput {
         if let input = inputs[position] { return input }
         let stored = table.sections[position]
-        var count = stored.rows.count
-        if let binding = binder.binding(of: stored.id) {
-            if case .stored = binding.cells.source {} else { count = try rows(at: position, binding).count }
+        let input = try Refusal.naming(stored.id) {
+            var count = stored.rows.count
+            if let binding = binder.binding(of: stored.id) {
+                if case .stored = binding.cells.source {} else { count = try rows(at: position, binding).count }
+            }
+            return try binder.titles(of: stored, displayedCount: count, evaluation)
         }
-        let input = try binder.titles(of: stored, displayedCount: count, evaluation)
         inputs[position] = input
         return input
     }

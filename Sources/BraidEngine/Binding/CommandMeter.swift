@@ -23,6 +23,13 @@ final class CommandMeter: Sendable {
             output: limits.renderedBytes.saturatingAdd(1_000 * rows))
     }
 
+    /// Whether the templates of the command have less left than a single template may use. Then another failure may
+    /// only be that of the command's limit.
+    var isNearlyUsedUp: Bool {
+        let left = templates.budget, whole = JSONeBudget()
+        return left.remainingSteps < whole.remainingSteps || left.remainingOutput < whole.remainingOutput
+    }
+
     /// Raises the template budget if `rows`, the table's number of rows now, is larger than all earlier numbers of the
     /// command.
     func allow(rows: Int) {

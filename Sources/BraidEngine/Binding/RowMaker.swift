@@ -31,23 +31,31 @@ struct RowMaker {
     /// Renders all rows of the section. If the section has a filter, `shownKeys` receives the keys of the displayed
     /// rows.
     func rows(of stored: StoredSection, shownKeys: inout [Int]) throws -> PersistentList<Row> {
-        var rows: [Row] = []
+        var rows: [Row] = [], failures = TemplateFailures(evaluation.meter)
         switch binding.cells.source {
         case .stored:
             try chargeConstants(of: stored.rows.count)
             rows.reserveCapacity(stored.rows.count)
             for (index, row) in stored.rows.enumerated() {
                 try evaluation.meter.checkTime(at: index)
-                rows.append(try self.row(for: row, at: index))
+                do {
+                    rows.append(try self.row(for: row, at: index))
+                } catch {
+                    try failures.add(error, in: place(of: row.id, at: index))
+                }
             }
         case .shown(let shown):
             for (index, row) in stored.rows.enumerated() {
                 try evaluation.meter.checkTime(at: index)
                 let input = RowInput(section: section, row: index, count: count, model: row.model)
-                if try shown.value(for: input, evaluation)?.boolValue ?? false {
-                    try chargeConstants(of: 1)
-                    rows.append(try self.row(for: row, at: index))
-                    shownKeys.append(row.key)
+                do {
+                    if try shown.value(for: input, evaluation)?.boolValue ?? false {
+                        try chargeConstants(of: 1)
+                        rows.append(try self.row(for: row, at: index))
+                        shownKeys.append(row.key)
+                    }
+                } catch {
+                    try failures.add(error, in: place(of: row.id, at: index))
                 }
             }
         case .derived(let template):
@@ -70,23 +78,32 @@ struct RowMaker {
                         "`modelsFrom` gave two models with the id \"\(id)\" for the section \"\(section)\". Ids must be unique within a section."
                     )
                 }
-                rows.append(try row(id: id, model: model, at: index, of: models.count))
+                do {
+                    rows.append(try row(id: id, model: model, at: index, of: models.count))
+                } catch {
+                    try failures.add(error, in: place(of: id, at: index))
+                }
             }
         case .counted(let template):
             let value = try template.value(for: input, evaluation)
             guard let count = value?.intValue, (0...Self.mostCountedRows).contains(count) else {
                 throw Refusal(
-                    .templateFailed,
-                    "`numberOfCells` of the section \"\(section)\" gave \(value?.text ?? "nothing"): it must give an integer from 0 to \(Self.mostCountedRows)."
+                    templateFailed:
+                        "`numberOfCells` of the section \"\(section)\" gave \(value?.text ?? "nothing"): it must give an integer from 0 to \(Self.mostCountedRows)."
                 )
             }
             guard count <= room else { throw Refusal.tooManyRows(limits) }
             try chargeConstants(of: count)
             for index in 0..<count {
                 try evaluation.meter.checkTime(at: index)
-                rows.append(try row(id: nil, model: .null, at: index, of: count))
+                do {
+                    rows.append(try row(id: nil, model: .null, at: index, of: count))
+                } catch {
+                    try failures.add(error, in: place(of: nil, at: index))
+                }
             }
         }
+        try failures.check()
         return PersistentList(rows)
     }
 
@@ -113,21 +130,27 @@ struct RowMaker {
         places.reserveCapacity(removed.count)
         for index in removed { places[oldRows[index].key] = index }
         try chargeConstants(of: changes.reduce(0) { $0 + $1.new.count })
-        var rows = shown
-        rows.replace(
-            try changes.map { change in
-                var made = ContiguousArray<Row>()
-                made.reserveCapacity(change.new.count)
-                try stored.rows.forEach(in: change.new) { index, row in
-                    try evaluation.meter.checkTime(at: made.count)
-                    if let place = places[row.key], oldRows[place].model == row.model {
-                        made.append(shown[place])
-                    } else {
+        var failures = TemplateFailures(evaluation.meter)
+        let remade = try changes.map { change in
+            var made = ContiguousArray<Row>()
+            made.reserveCapacity(change.new.count)
+            try stored.rows.forEach(in: change.new) { index, row in
+                try evaluation.meter.checkTime(at: made.count)
+                if let place = places[row.key], oldRows[place].model == row.model {
+                    made.append(shown[place])
+                } else {
+                    do {
                         made.append(try self.row(for: row, at: index))
+                    } catch {
+                        try failures.add(error, in: place(of: row.id, at: index))
                     }
                 }
-                return (change.old, made)
-            })
+            }
+            return (change.old, made)
+        }
+        try failures.check()
+        var rows = shown
+        rows.replace(remade)
         return rows
     }
 
@@ -148,9 +171,13 @@ struct RowMaker {
             if let models = models.elements() { return models }
         }
         throw Refusal(
-            .templateFailed,
-            "`modelsFrom` of the section \"\(section)\" must give an array of models, or an object from section ids to arrays."
+            templateFailed:
+                "`modelsFrom` of the section \"\(section)\" must give an array of models, or an object from section ids to arrays."
         )
+    }
+
+    private func place(of id: RowID?, at index: Int) -> Refusal.Fault.Place {
+        .init(section: section, row: index, id: id)
     }
 
     private func row(for stored: StoredRow, at index: Int) throws -> Row {
@@ -168,9 +195,9 @@ struct RowMaker {
             let mismatch = schema.mismatches(of: viewModel?.value() ?? .null, limit: 1).first
         {
             throw Refusal(
-                .templateFailed,
-                "The view model of row \(index) of the section \"\(section)\" is not what its cell \"\(cell.name)\" declares: \(mismatch.instancePath): \(mismatch.detail)"
-            )
+                templateFailed:
+                    "The view model of row \(index) of the section \"\(section)\" is not what its cell \"\(cell.name)\" declares: \(mismatch.instancePath): \(mismatch.detail)",
+                at: JSONPointer(tokens: ["cells", cell.name, "viewModel"]).appending(mismatch.schemaPath))
         }
         return Row(
             parts: RowParts(
@@ -188,8 +215,8 @@ extension RowMaker {
         let value = try binding.cells.cell.value(for: input, evaluation)
         guard let name = value?.stringValue, let declaration = cells[name] else {
             throw Refusal(
-                .templateFailed,
-                "The cell provider of the section \"\(section)\" gave \(value?.text ?? "nothing") for row \(input.row): it must give the name of a cell that is declared in `cells`."
+                templateFailed:
+                    "The cell provider of the section \"\(section)\" gave \(value?.text ?? "nothing") for row \(input.row): it must give the name of a cell that is declared in `cells`."
             )
         }
         return (name, declaration)
@@ -208,8 +235,8 @@ extension SectionBinding {
         }
         guard let name = value.stringValue, let style = EditingStyle(rawValue: name) else {
             throw Refusal(
-                .templateFailed,
-                "`editing` of the section \"\(input.section)\" gave \(value.text) for row \(input.row): it must give \"delete\", \"insert\" or \"none\"."
+                templateFailed:
+                    "`editing` of the section \"\(input.section)\" gave \(value.text) for row \(input.row): it must give \"delete\", \"insert\" or \"none\"."
             )
         }
         return style

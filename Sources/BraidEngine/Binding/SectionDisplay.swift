@@ -79,7 +79,12 @@ public struct SectionDisplay: Sendable {
             }
             return sorted.compactMap { table.position(of: $0) }
         case .by(_, let key):
-            let keyed = try positions.map { (position: $0, key: try SortKey(key(try input($0), evaluation))) }
+            let keyed = try positions.map { position in
+                let input = try input(position)
+                return (
+                    position: position, key: try SortKey(try Refusal.naming(input.id) { try key(input, evaluation) })
+                )
+            }
             if let first = keyed.first, keyed.contains(where: { !$0.key.isComparable(with: first.key) }) {
                 throw Refusal(
                     .templateFailed,

@@ -88,7 +88,7 @@ extension DescriptionCompiler {
                 let input = SectionInput(id: section, count: count, displayedCount: count)
                 var context = evaluation.context(forTitleOf: input, reading: .everything)
                 context.ids = evaluation.ids
-                return try template.rendered(context).map(JSONText.init)
+                return try Refusal.naming(section) { try template.rendered(context).map(JSONText.init) }
             }
         }
     }

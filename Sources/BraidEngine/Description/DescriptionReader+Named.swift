@@ -93,7 +93,7 @@ extension DescriptionReader {
         var template: NamedTemplate?
         if requireTemplates(in: source, at: place), let height = height(of: source, name, \.templates) {
             do throws(JSONeError) {
-                let made = try NamedTemplate(source, named: templates.made, height: height)
+                let made = try NamedTemplate(source, named: templates.made, height: height, place: place)
                 template = made
                 checkLiterals(made.node, Self.handlerNames + Self.sectionNames + Self.callNames, at: place)
             } catch {
@@ -142,7 +142,7 @@ extension DescriptionReader {
             var hint = ""
             if !isFull, !all.sources.isEmpty {
                 let known = self[keyPath: parts].names()
-                hint = "; \(suggestion(for: name, among: known, else: "it contains", listing: 8))"
+                hint = "; \(Spelling.hint(for: name, among: known, else: "it contains", listing: 8))"
             }
             fault(pointer, .unknownName, "`\(all.place)` contains no \(all.what) \"\(name)\"\(hint)")
             return nil

@@ -46,9 +46,9 @@ extension DescriptionReader {
                 return try BodyReader.title(JSONText(value), at: .root)
             } catch {
                 throw Refusal(
-                    .templateFailed,
-                    "The title of the section \"\(input.id)\", from \(pointer), cannot be \(JSONText(value).text): it must be a string, null, or a view."
-                )
+                    templateFailed:
+                        "The title of the section \"\(input.id)\", from \(pointer), cannot be \(JSONText(value).text): it must be a string, null, or a view.",
+                    at: pointer)
             }
         }
     }
@@ -79,7 +79,8 @@ extension DescriptionReader {
             guard let value = try template.rendered(context(input, evaluation, reads)) else { return nil }
             guard isDimension(value) else {
                 throw Refusal(
-                    .templateFailed, "The dimension from \(pointer) cannot be \(JSONText(value).text): it \(rule).")
+                    templateFailed: "The dimension from \(pointer) cannot be \(JSONText(value).text): it \(rule).",
+                    at: pointer)
             }
             return JSONText(value)
         }
@@ -101,7 +102,11 @@ extension DescriptionReader {
         }
         return Handler { [steps] call, editor, context in
             var runner = StepRunner(call: call, table: editor.table, context: context)
-            try runner.run(steps, on: &editor)
+            do {
+                try runner.run(steps, on: &editor)
+            } catch let refusal as Refusal {
+                throw refusal.failed(in: .init(section: call.section, row: call.row, id: call.id))
+            }
             context = runner.context
         }
     }
@@ -324,6 +329,16 @@ extension Computed {
     }
 }
 
+extension Refusal {
+    fileprivate init(_ error: JSONeError, of what: String, at place: JSONPointer?) {
+        let pointer = place.map { error.pointer(from: $0) }
+        self.init(
+            .templateFailed,
+            "The \(what) \(pointer.map { "from \($0) " } ?? "")of the table description failed: \(error.detail).",
+            faults: [.init(pointer: pointer ?? .root, code: .templateFailed, detail: error.detail)])
+    }
+}
+
 // If a template or an expression of the table description fails while a command runs, the command is refused, so that
 // nothing changes.
 extension JSONeTemplate {
@@ -334,9 +349,7 @@ extension JSONeTemplate {
         do throws(JSONeError) {
             return try render(context, budget: &budget)
         } catch {
-            throw Refusal(
-                .templateFailed,
-                "The template \(place.map { "from \($0) " } ?? "")of the table description failed: \(error.message).")
+            throw Refusal(error, of: "template", at: place)
         }
     }
 }
@@ -349,9 +362,7 @@ extension Expression {
         do throws(JSONeError) {
             return try evaluate(context, budget: &budget)
         } catch {
-            throw Refusal(
-                .templateFailed,
-                "The expression \(place.map { "from \($0) " } ?? "")of the table description failed: \(error.message).")
+            throw Refusal(error, of: "expression", at: place)
         }
     }
 }

@@ -57,7 +57,7 @@ struct DescriptionReader {
             return nil
         }
         for (name, _) in object.members where !known.contains(name) && !Self.isRemark(name) {
-            let hint = isFull ? "" : "; \(suggestion(for: name, among: known, else: "it may have"))"
+            let hint = isFull ? "" : "; \(Spelling.hint(for: name, among: known, else: "it may have"))"
             fault(pointer.appending(name), .unknownMember, "\(what) has no member `\(name)`\(hint)")
         }
         return object
@@ -180,7 +180,7 @@ struct DescriptionReader {
         for name in needed.subtracting(known).sorted() {
             warn(
                 pointer, .unknownName,
-                "nothing gives the name `\(name)` here; \(suggestion(for: name, among: known, else: "there are"))")
+                "nothing gives the name `\(name)` here; \(Spelling.hint(for: name, among: known, else: "there are"))")
         }
     }
 
@@ -204,22 +204,6 @@ struct DescriptionReader {
                 "the text \"\(text)\" reads like an expression: for its value write {\"$eval\": \"\(text)\"}, or \"${\(text)}\" inside a text; for the text itself write \"${'\(text)'}\""
             )
         }
-    }
-
-    /// The maximum number of known names among which `suggestion` searches a similar name. Among all names of a large
-    /// description, the search would take too long.
-    private static let searchLimit = 1_000
-
-    /// Returns a hint for a name that does not exist: a known name that is similar, or else a list of the known names.
-    ///
-    /// - Parameter limit: the maximum number of names to list. A list that the author of a description can make long
-    ///   needs this limit, because many faults can contain the list.
-    func suggestion(for name: String, among known: [String], else list: String, listing limit: Int = .max) -> String {
-        if let near = known.prefix(Self.searchLimit).first(where: { isNear($0, name) }) {
-            return "did you mean `\(near)`?"
-        }
-        let names = known.prefix(limit).map { "`\($0)`" }.joined(separator: ", ")
-        return known.count > limit ? "\(list) \(names) and \(known.count - limit) more" : "\(list) \(names)"
     }
 
     /// Adds a warning. The warning replaces an equal warning at the same or an enclosing pointer, because the reader
@@ -248,23 +232,5 @@ struct DescriptionReader {
             return bindings[index][JSONPointer(tokens: Array(pointer.tokens[2...]))] ?? .null
         }
         return text[pointer] ?? .null
-    }
-
-    /// Returns whether a known name and another name are so similar that one may be a typing mistake: they differ only
-    /// in case, or in at most one byte that is inserted, removed or replaced. For a difference in a byte, the known
-    /// name must have at least four bytes, because very short names are often similar.
-    private func isNear(_ known: String, _ name: String) -> Bool {
-        // Comparing the lengths first avoids a copy of a long name for each known name.
-        guard abs(known.utf8.count - name.utf8.count) <= 1 else { return false }
-        if known.lowercased() == name.lowercased() { return true }
-        let left = Array(known.utf8), right = Array(name.utf8)
-        guard left.count > 3 else { return false }
-        var prefix = 0
-        while prefix < min(left.count, right.count), left[prefix] == right[prefix] { prefix += 1 }
-        var suffix = 0
-        while suffix < min(left.count, right.count) - prefix,
-            left[left.count - 1 - suffix] == right[right.count - 1 - suffix]
-        { suffix += 1 }
-        return max(left.count, right.count) - prefix - suffix <= 1
     }
 }

@@ -190,7 +190,8 @@ public final class TableDescription: Sendable {
             guard let refusal = error as? Refusal else { return nil }
             return .init(
                 pointer: .root, code: refusal.code == .templateFailed ? .templateFailed : .refused,
-                detail: "no session can be opened with the description's own models and state: \(refusal.detail)")
+                detail:
+                    "no session can be opened with the description's own models and state: \(refusal.detailWithPlace)")
         }
     }
 

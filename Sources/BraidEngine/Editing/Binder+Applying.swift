@@ -168,6 +168,11 @@ extension Refusal {
         let place = JSONPointer(tokens: ["commands", String(index)])
         switch (code, command) {
         case (.modelInvalid, .setModels) where !faults.isEmpty: return placed(at: place.appending(command.kind.name))
+        // The pointers of a failed template lead into the description.
+        case (.templateFailed, _):
+            var refusal = self
+            refusal.faults.insert(Fault(pointer: place, code: .templateFailed, detail: detail), at: 0)
+            return refusal
         case (.eventInvalid, .event): return placed(at: place.appending("events"))
         default:
             // A refusal's pointers may refer to a template's result or to a command's body. In a transaction, the body
@@ -187,7 +192,7 @@ extension Refusal {
     static func noDisplayedSection(_ index: Int, of count: Int) -> Refusal {
         Refusal(
             .sectionNotFound,
-            "Section \(index) does not exist. The table displays \(count) \(count == 1 ? "section" : "sections"), counted from 0."
+            "Section \(index) does not exist. The table displays \(counted(count, "section")), counted from 0."
         )
     }
 }

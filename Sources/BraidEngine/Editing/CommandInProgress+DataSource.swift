@@ -187,7 +187,8 @@ extension CommandInProgress {
         .ignored(
             Refusal(
                 .sectionNotFound,
-                "\(shown.sections.count) sections are displayed, counted from 0: there is no section \(index)."))
+                "The table displays \(counted(shown.sections.count, "section")), counted from 0: there is no section \(index)."
+            ))
     }
 
     /// Returns the effect of a call that is ignored because its reference names no displayed row.
@@ -198,7 +199,7 @@ extension CommandInProgress {
             return .ignored(
                 Refusal(
                     .rowNotFound,
-                    "Section \(place) has \(shown.sections[place].rows.count) rows, counted from 0: there is no row \(row)."
+                    "Section \(place) has \(counted(shown.sections[place].rows.count, "row")), counted from 0: there is no row \(row)."
                 ))
         case .id(_, let section?) where displayedPlace(of: section) == nil: return noSection(section)
         case .id(let id, let section):

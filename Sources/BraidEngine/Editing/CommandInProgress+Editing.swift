@@ -127,7 +127,7 @@ extension CommandInProgress {
         guard count == expected else {
             throw Refusal(
                 .handlerContract,
-                "After \(handler) the section \"\(section)\" has \(count) rows instead of \(expected). The command was undone. Correct the handler."
+                "After \(handler) the section \"\(section)\" has \(counted(count, "row")) instead of \(expected). The command was undone. Correct the handler."
             )
         }
     }

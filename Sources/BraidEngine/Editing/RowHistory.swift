@@ -124,7 +124,8 @@ public struct RowHistory: Sendable {
         let name = sectionsThen[section].map { "\"\($0)\"" } ?? "\(section)"
         return Refusal(
             .rowNotFound,
-            "There was no row \(row) at the base: the section \(name) had \(countsThen[section]) rows, counted from 0.")
+            "There was no row \(row) at the base: the section \(name) had \(counted(countsThen[section], "row")), counted from 0."
+        )
     }
 
     /// Returns the index that a section had among the displayed sections at the earlier revision.
@@ -134,7 +135,7 @@ public struct RowHistory: Sendable {
             guard sectionsThen.indices.contains(index) else {
                 throw Refusal(
                     .sectionNotFound,
-                    "\(sectionsThen.count) sections were displayed at the base, counted from 0: there was no section \(index)."
+                    "The table displayed \(counted(sectionsThen.count, "section")) at the base, counted from 0: there was no section \(index)."
                 )
             }
             return index

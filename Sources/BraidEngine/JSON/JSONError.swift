@@ -61,15 +61,15 @@ struct JSONFault: Error {
     func message(in input: UnsafeRawBufferPointer) -> String {
         switch reason {
         case .expected(let what):
-            guard offset < input.count else { return "the text ends where \(what) should stand" }
-            return "\(Self.found(at: offset, in: input)) stands where \(what) should"
+            guard offset < input.count else { return "the text ends, but \(what) must follow" }
+            return "expected \(what), but found \(Self.found(at: offset, in: input))"
         case .wrong(let message): return "\(message)"
         case .endsInString: return "the text ends inside a string"
         case .controlCharacter: return "\(Self.found(at: offset, in: input)) must be escaped inside a string"
         case .tooDeep(let limit): return "arrays and objects must not be nested deeper than \(limit)"
         case .duplicateName:
             var cursor = JSONCursor(input, at: offset)
-            return "the member name \(JSONText.string(cursor.string()).text) stands twice in this object"
+            return "the member name \(JSONText.string(cursor.string()).text) is in this object twice"
         }
     }
 

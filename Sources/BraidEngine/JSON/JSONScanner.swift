@@ -95,7 +95,7 @@ struct JSONScanner {
             case 0x66: try literal("false")
             case 0x6E: try literal("null")
             case .closeBracket where frame.commas > 0 && !frame.isObject:
-                throw JSONFault(at, .expected("the value after the comma"))
+                throw JSONFault(at, .wrong("remove the comma before this `]`: JSON allows none after the last element"))
             default: throw JSONFault(at, .expected("a value"))
             }
             // At this point of the loop, a JSON value has just ended. A comma or a closing bracket must follow, or the
@@ -108,7 +108,13 @@ struct JSONScanner {
                     at += 1
                     frame.commas &+= 1
                     skipSpace()
-                    if frame.isObject { try name("the member name after the comma, in double quotes,") }
+                    if frame.isObject {
+                        guard peek != .closeBrace else {
+                            throw JSONFault(
+                                at, .wrong("remove the comma before this `}`: JSON allows none after the last member"))
+                        }
+                        try name("a member name in double quotes")
+                    }
                     break
                 }
                 if frame.isObject {

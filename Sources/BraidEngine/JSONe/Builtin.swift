@@ -107,7 +107,7 @@ extension JSONeEvaluator {
         }
         let result: String
         switch builtin {
-        case .lowercase: result = string.lowercased()
+        case .lowercase: result = string.inLowerCase
         case .uppercase: result = string.uppercased()
         default:
             var scalars = string.unicodeScalars[...]

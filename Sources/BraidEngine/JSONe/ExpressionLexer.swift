@@ -34,6 +34,12 @@ struct ExpressionLexer {
         ">=", "<=", "<", ">", "==", "!=", "!", "&&", "||",
     ].map { ($0, Array($0.utf8)) }
 
+    /// Operators of other languages, and what they are here.
+    private static let foreign = [
+        (text: "===", meant: "=="), (text: "!==", meant: "!="), (text: "<>", meant: "!="),
+        (text: "=", meant: "=="), (text: "&", meant: "&&"), (text: "|", meant: "||"),
+    ]
+
     /// Returns the expression's next token and the offset of the token's first byte.
     mutating func next() throws(JSONeError) -> (token: ExpressionToken, start: Int) {
         while let length = whitespaceLength { offset += length }
@@ -49,7 +55,13 @@ struct ExpressionLexer {
             let word = text(start, offset)
             return (["true", "false", "in", "null"].contains(word) ? .symbol(word) : .identifier(word), start)
         default:
-            guard let symbol = Self.symbols.first(where: { bytes[start...].starts(with: $0.bytes) }) else {
+            let symbol = Self.symbols.first { bytes[start...].starts(with: $0.bytes) }
+            if let foreign = Self.foreign.first(where: { bytes[start...].starts(with: $0.text.utf8) }),
+                foreign.text.utf8.count > symbol?.bytes.count ?? 0
+            {
+                throw .syntax("found '\(foreign.text)', write '\(foreign.meant)'")
+            }
+            guard let symbol else {
                 throw .syntax("unexpected input at '\(text(start, min(start + 40, bytes.count)))'")
             }
             offset += symbol.bytes.count

@@ -91,7 +91,11 @@ struct ExpressionParser {
     }
 
     private func unexpected(_ expected: String = "an operator or the end") -> JSONeError {
-        .syntax("found '\(token.text)', expected \(expected)")
+        let words = ["and": "&&", "or": "||", "is": "=="]
+        if case .identifier(let name) = token, let meant = words[name] {
+            return .syntax("found '\(name)', write '\(meant)'")
+        }
+        return .syntax("found '\(token.text)', expected \(expected)")
     }
 
     private mutating func nested<Result>(

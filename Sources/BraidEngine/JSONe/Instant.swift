@@ -17,21 +17,26 @@ public struct Instant: Equatable, Sendable {
             isTooLarge ? (milliseconds < 0 ? Self.first : Self.last) : min(max(microseconds, Self.first), Self.last)
     }
 
-    /// Parses `YYYY-MM-DDTHH:MM:SS[.ffffff]` with `Z` or an offset `±HH:MM` (RFC 3339). Unlike RFC 3339, the month,
-    /// day, hour, minute and second may have a single digit. Returns `nil` for other texts, and for a moment whose year in
-    /// UTC is not 1 to 9999.
+    /// Parses a time in RFC 3339. Digits after the microseconds are cut off. A leap second, 23:59:60 UTC at the end of a
+    /// month, is the moment after it. Unlike RFC 3339, the month, day, hour, minute and second may have a single digit.
+    /// Returns `nil` for other texts, and for a moment whose year in UTC is not 1 to 9999.
     package init?(_ text: String) {
         var scanner = Scanner(text)
         guard let year = scanner.digits(4...4), scanner.take("-"), let month = scanner.digits(1...2), scanner.take("-"),
-            let day = scanner.digits(1...2), scanner.take("T"), let hour = scanner.digits(1...2), scanner.take(":"),
+            let day = scanner.digits(1...2), scanner.take("T") || scanner.take("t"), let hour = scanner.digits(1...2),
+            scanner.take(":"),
             let minute = scanner.digits(1...2), scanner.take(":"), let second = scanner.digits(1...2),
             let fraction = scanner.fraction(), let offset = scanner.offset(), scanner.isAtEnd,
             year >= 1, 1...12 ~= month, day >= 1, day <= Timestamp.lastDay(ofMonth: month, year: year),
-            hour < 24, minute < 60, second < 60
+            hour < 24, minute < 60, second <= 60
         else { return nil }
         let seconds = (hour * 60 + minute - offset) * 60 + second
-        microseconds = Self.dayNumber(year, month, day) * Self.perDay + seconds * Self.perSecond + fraction
+        let start = Self.dayNumber(year, month, day) * Self.perDay + seconds * Self.perSecond
+        microseconds = start + fraction
         guard Self.first...Self.last ~= microseconds else { return nil }
+        if second == 60 {
+            guard start % Self.perDay == 0, Self.date(start / Self.perDay).day == 1 else { return nil }
+        }
     }
 
     /// Returns the moment that is `days` and `seconds` later, or `nil` if that moment is outside the years 1 to 9999.
@@ -180,18 +185,19 @@ private struct Scanner {
         return letters.isEmpty ? nil : String(letters)
     }
 
-    /// Reads the fraction of a second, `.` and one to six digits, and returns it in microseconds. Returns 0 if there is
+    /// Reads the fraction of a second, `.` and at least one digit, and returns it in microseconds. Returns 0 if there is
     /// no fraction.
     mutating func fraction() -> Int? {
         guard take(".") else { return 0 }
-        let before = rest.count
-        guard let digits = digits(1...6) else { return nil }
-        return (before - rest.count..<6).reduce(digits) { value, _ in value * 10 }
+        let digits = rest.prefix { ("0"..."9").contains($0) }
+        rest = rest[digits.endIndex...]
+        guard !digits.isEmpty else { return nil }
+        return Int((String(digits.prefix(6)) + "00000").prefix(6))
     }
 
     /// Reads an offset from UTC, `Z` or `±HH:MM`, and returns it in minutes.
     mutating func offset() -> Int? {
-        if take("Z") { return 0 }
+        if take("Z") || take("z") { return 0 }
         let sign = take("-") ? -1 : 1
         guard sign < 0 || take("+"), let hours = digits(2...2), take(":"), let minutes = digits(2...2),
             hours < 24, minutes < 60

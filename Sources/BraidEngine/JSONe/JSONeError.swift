@@ -21,6 +21,10 @@ public struct JSONeError: Error, Sendable, Equatable {
     public var message: String
     /// The tokens of a JSON Pointer from the template's root to the faulty member or element.
     public var pointer: [String]
+    /// The source of the expression that failed, if the expression is in a text.
+    public var expression: String?
+    /// The named template of a table description to which ``pointer`` belongs. `nil` for the template itself.
+    private(set) var namedTemplate: JSONPointer?
 
     /// Creates an error.
     public init(_ kind: Kind, _ message: String, pointer: [String] = []) {
@@ -32,7 +36,35 @@ public struct JSONeError: Error, Sendable, Equatable {
     /// Returns the same error with `token` added at the start of its pointer, so that the pointer starts one level
     /// further out.
     func inside(_ token: String) -> JSONeError {
-        JSONeError(kind, message, pointer: [token] + pointer)
+        var error = self
+        if namedTemplate == nil { error.pointer.insert(token, at: 0) }
+        return error
+    }
+
+    /// Returns the same error for a failure in a named template.
+    func inside(templateAt place: JSONPointer) -> JSONeError {
+        var error = self
+        if namedTemplate == nil { error.namedTemplate = place }
+        return error
+    }
+
+    /// Returns the same error for an expression of a text, with the expression's source.
+    func inside(expression source: String) -> JSONeError {
+        var error = self
+        error.expression = source
+        return error
+    }
+
+    /// The pointer to what failed in the document that has the template at `place`.
+    package func pointer(from place: JSONPointer) -> JSONPointer {
+        pointer.reduce(namedTemplate ?? place) { $0.appending($1) }
+    }
+
+    /// The message with the expression that failed, if the pointer does not lead to the expression itself.
+    package var detail: String {
+        guard let expression else { return message }
+        let scalars = expression.unicodeScalars, limit = 100
+        return "\(message), in ${\(String(scalars.prefix(limit)))\(scalars.dropFirst(limit).isEmpty ? "" : "…")}"
     }
 
     static func syntax(_ message: String) -> JSONeError { JSONeError(.syntax, message) }

@@ -124,17 +124,23 @@ final class NamedTemplate: Sendable {
     let mayBeAbsent: Bool
     /// The nesting depth of the template, including the templates that it uses.
     let height: Int
+    /// The template's position in the table description.
+    let place: JSONPointer
 
     /// Compiles a template.
     ///
     /// - Parameters:
     ///   - named: the named templates that this template may use.
     ///   - height: the nesting depth of the template, including the templates that it uses.
-    init(_ value: JSONValue, named: [UTF8Key: NamedTemplate], height: Int) throws(JSONeError) {
+    ///   - place: the template's position in the table description.
+    init(
+        _ value: JSONValue, named: [UTF8Key: NamedTemplate], height: Int, place: JSONPointer
+    ) throws(JSONeError) {
         node = try JSONeCompiler(named: named).compile(value)
         names = node.names
         mayBeAbsent = node.mayBeAbsent
         self.height = height
+        self.place = place
     }
 }
 

@@ -23,7 +23,8 @@ extension JSONeEvaluator {
         case .match(let cases): return .array(try matches(cases, atMost: nil).values)
         case .choice(let cases, let otherwise): return try renderSwitch(cases, otherwise)
         case .sort(let value, let by): return try sort(value, by)
-        case .named(let template): return try render(template.node)
+        case .named(let template):
+            do { return try render(template.node) } catch { throw error.inside(templateAt: template.place) }
         }
     }
 
@@ -47,7 +48,8 @@ extension JSONeEvaluator {
                 try budget.spend(output: text.utf8.count)
                 rendered += text
             case .expression(let node, let source):
-                let operand = try evaluate(node)
+                let operand: Operand
+                do { operand = try evaluate(node) } catch { throw error.inside(expression: source) }
                 if case .json(.null) = operand { continue }
                 guard let text = operand.text else {
                     throw .template("interpolation of '\(source)' produced an array or object")

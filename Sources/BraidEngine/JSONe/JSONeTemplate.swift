@@ -13,7 +13,8 @@
 /// - A computation with whole numbers beyond 64 bits uses doubles; a result that is not finite is an error. A number
 ///   that is only passed on keeps its digits, also in `$json`. Converted to text, a number with a fraction or an
 ///   exponent has the shortest digits.
-/// - `lowercase` writes every `Σ` as `σ`, also at the end of a word.
+/// - Times may have the forms of RFC 3339 that the reference implementation does not read: lower-case `t` and `z`, leap
+///   seconds and more than six digits of a fraction.
 /// - The engine reads no clock: without `from`, `$fromNow` uses the context's `now`, which may have no fraction of a
 ///   second.
 public struct JSONeTemplate: Sendable {

@@ -3,6 +3,24 @@ extension String {
     /// Returns whether this string sorts before another string by code points, which is the order of their UTF-8 bytes.
     func precedes(_ other: String) -> Bool { utf8.lexicographicallyPrecedes(other.utf8) }
 
+    /// The string in lower case. Unlike `lowercased()`, writes `ς` at the end of a word (Unicode 3.13, `Final_Sigma`).
+    var inLowerCase: String {
+        guard unicodeScalars.contains("Σ") else { return lowercased() }
+        var result = UnicodeScalarView(), rest = unicodeScalars[...], followsLetter = false
+        while let scalar = rest.popFirst() {
+            let properties = scalar.properties
+            if scalar == "Σ", followsLetter,
+                !(rest.first { !$0.properties.isCaseIgnorable }?.properties.isCased ?? false)
+            {
+                result.append("ς")
+            } else {
+                result.append(contentsOf: properties.lowercaseMapping.unicodeScalars)
+            }
+            if !properties.isCaseIgnorable { followsLetter = properties.isCased }
+        }
+        return String(result)
+    }
+
     /// Returns whether the string contains another string, compared by UTF-8 bytes. O(length of both).
     func contains(bytesOf part: String) -> Bool {
         if part.isEmpty { return true }

@@ -80,20 +80,29 @@ private struct JTDCompiler {
     private mutating func compile(_ schema: Pending) {
         let position = schema.position
         guard case .object(let object) = schema.json else {
-            fault(position, [], .wrongType, "\(shown(schema.json)) stands where a schema, which is an object, should")
+            fault(position, [], .wrongType, "a schema must be an object, not \(shown(schema.json))")
+            return
+        }
+        guard !Self.isJSONSchema(object) else {
+            fault(
+                position, [], .invalidValue,
+                "this is JSON Schema, but a schema here is a JSON Type Definition (RFC 8927): write \(Self.objectForm)")
+            if let properties = object["properties"]?.objectValue {
+                _ = add(properties, under: "properties", of: position)
+            }
             return
         }
         checkKeywords(of: object, at: position)
         if position == 0 { compileDefinitions(of: object) }
         if let metadata = object["metadata"], metadata.objectValue == nil {
-            fault(position, ["metadata"], .wrongType, "\(shown(metadata)) stands where an object should")
+            fault(position, ["metadata"], .wrongType, "must be an object, not \(shown(metadata))")
         }
         nodes[position].isNullable = bool("nullable", of: object, at: position)
         let forms = Self.forms.filter { $0.contains { object[$0] != nil } }
         if forms.count > 1 {
             let found = forms.flatMap { $0.filter { object[$0] != nil } }.map(quoted).joined(separator: ", ")
             fault(
-                position, [], .conflict, "\(found) stand in one schema, which should have the keywords of one form only"
+                position, [], .conflict, "\(found) exclude each other: a schema has the keywords of one form only"
             )
         }
         checkMapped(schema, object)
@@ -122,6 +131,21 @@ private struct JTDCompiler {
         }
     }
 
+    /// Returns whether an object is an object's schema in JSON Schema, and not in JSON Type Definition with a mistake.
+    private static func isJSONSchema(_ object: JSONObject) -> Bool {
+        object["$schema"] != nil || object["required"]?.arrayValue != nil
+            || object["type"]?.stringValue == "object" && object["properties"] != nil
+    }
+
+    private static let objectForm =
+        #"{"properties": {required members}, "optionalProperties": {the other members}}, each member with its schema"#
+
+    /// What to write for the types of JSON Schema that JSON Type Definition does not have.
+    private static let replacements = [
+        "integer": #"{"type": "int32"}"#, "number": #"{"type": "float64"}"#, "object": objectForm,
+        "array": #"{"elements": schema of an element}"#, "null": #""nullable": true"#,
+    ]
+
     /// Rejects unknown keywords of a schema, and `definitions` outside the root schema (RFC 8927, sections 2.1 and
     /// 2.3).
     private mutating func checkKeywords(of object: JSONObject, at position: Int) {
@@ -135,7 +159,7 @@ private struct JTDCompiler {
             } else if name == "definitions", position != 0 {
                 fault(
                     position, [name], .unknownMember,
-                    "\"definitions\" stands in a subschema, but may stand in the root schema only")
+                    "\"definitions\" may be in the root schema only")
             }
         }
     }
@@ -177,7 +201,7 @@ private struct JTDCompiler {
         let there = listed(definitions.list, none: "are no definitions", one: "is only", many: "are")
         fault(
             position, ["ref"], .unknownName,
-            "\(quoted(name)) stands where the name of a definition should; there \(there)")
+            "\(quoted(name)) names no definition; there \(there)")
         return nil
     }
 
@@ -186,7 +210,8 @@ private struct JTDCompiler {
         guard let name = string("type", of: object, at: position) else { return nil }
         if let type = Self.types.first(where: { $0.name == name }) { return type.form }
         let names = Self.types.map { quoted($0.name) }.joined(separator: ", ")
-        fault(position, ["type"], .invalidValue, "\(quoted(name)) is no type; the types are \(names)")
+        let hint = Self.replacements[name].map { "write \($0)" } ?? "the types are \(names)"
+        fault(position, ["type"], .invalidValue, "\(quoted(name)) is no type; \(hint)")
         return nil
     }
 
@@ -197,19 +222,19 @@ private struct JTDCompiler {
             let found = json == [] ? "an empty array" : shown(json)
             fault(
                 position, ["enum"], .rejecting(json, accepting: .array),
-                "\(found) stands where an array of one or more strings should")
+                "must be an array of one or more strings, not \(found)")
             return nil
         }
         var names = JTDNames()
         for (index, element) in elements.enumerated() {
             guard case .string(let name) = element else {
-                fault(position, ["enum", String(index)], .wrongType, "\(shown(element)) stands where a string should")
+                fault(position, ["enum", String(index)], .wrongType, "must be a string, not \(shown(element))")
                 continue
             }
             if !names.append(name) {
                 fault(
                     position, ["enum", String(index)], .duplicate,
-                    "\(quoted(name)) stands twice, but each string of an \"enum\" should stand once")
+                    "the \"enum\" has \(quoted(name)) twice")
             }
         }
         return .oneOf(names)
@@ -232,7 +257,7 @@ private struct JTDCompiler {
         for (name, _) in optional?.members ?? [] where !names.append(name) {
             fault(
                 position, ["optionalProperties", name], .duplicate,
-                "\(quoted(name)) stands in \"properties\" too, but should be either required or optional")
+                "\(quoted(name)) is in \"properties\" too, but a member is either required or optional")
         }
         // Adding the required and then the optional properties puts their nodes in the order of `names`.
         let first = required.map { add($0, under: "properties", of: position) } ?? nodes.count
@@ -283,7 +308,7 @@ private struct JTDCompiler {
     private mutating func string(_ keyword: String, of object: JSONObject, at position: Int) -> String? {
         guard let json = object[keyword] else { return nil }
         if let string = json.stringValue { return string }
-        fault(position, [keyword], .wrongType, "\(shown(json)) stands where a string should")
+        fault(position, [keyword], .wrongType, "must be a string, not \(shown(json))")
         return nil
     }
 
@@ -291,7 +316,7 @@ private struct JTDCompiler {
     private mutating func bool(_ keyword: String, of object: JSONObject, at position: Int) -> Bool {
         guard let json = object[keyword] else { return false }
         if let bool = json.boolValue { return bool }
-        fault(position, [keyword], .wrongType, "\(shown(json)) stands where true or false should")
+        fault(position, [keyword], .wrongType, "must be true or false, not \(shown(json))")
         return false
     }
 
@@ -299,7 +324,7 @@ private struct JTDCompiler {
         guard let json = object[keyword] else { return nil }
         if let schemas = json.objectValue { return schemas }
         fault(
-            position, [keyword], .wrongType, "\(shown(json)) stands where an object with a schema for each name should")
+            position, [keyword], .wrongType, "must be an object with a schema for each name, not \(shown(json))")
         return nil
     }
 

@@ -128,7 +128,7 @@ private struct JTDValidation {
         }
         let name = value.stringValue
         guard let mapped = name.flatMap({ discriminator.mapping.position(of: $0) }) else {
-            let detail = "\(shown(value)) stands where the tag should; it \(choice(discriminator))"
+            let detail = "the tag is \(shown(value)), but \(choice(discriminator))"
             return mismatch(
                 position, [name == nil ? "discriminator" : "mapping"], .rejecting(value, accepting: .string), detail,
                 inside: tag)
@@ -156,7 +156,7 @@ private struct JTDValidation {
             if isFull { return }
             mismatch(
                 position, ["properties", name], .missingMember,
-                "the member \(quoted(name)) is missing; \(expected(properties.first + index)) should stand there")
+                "the member \(quoted(name)) is missing; it can be \(expected(properties.first + index))")
         }
         enter(.properties(object, properties, position, tag: tag), object.isEmpty)
     }
@@ -170,7 +170,7 @@ private struct JTDValidation {
             case .timestamp, .oneOf: .rejecting(value, accepting: .string)
             default: .wrongType
             }
-        mismatch(position, [keyword], code, "\(shown(value)) stands where \(expected(position)) should")
+        mismatch(position, [keyword], code, "must be \(expected(position)), not \(shown(value))")
     }
 
     private mutating func mismatch(
@@ -205,7 +205,7 @@ private struct JTDValidation {
 
     private func choice(_ discriminator: JTDNode.Discriminator) -> String {
         listed(
-            discriminator.mapping.list, none: "can have no value, since \"mapping\" has none", one: "should be",
-            many: "should be one of")
+            discriminator.mapping.list, none: "can have no value, since \"mapping\" has none", one: "must be",
+            many: "must be one of")
     }
 }

@@ -13,7 +13,7 @@ package struct BodyReader {
                 "the member is unknown; "
                     + (known.isEmpty
                         ? "the object has no members"
-                        : "the known members are \(known.map { "`\($0)`" }.joined(separator: ", "))"))
+                        : Spelling.hint(for: name, among: known, else: "the known members are")))
         }
     }
 
@@ -75,7 +75,7 @@ extension Refusal {
     package static func bad(_ pointer: JSONPointer, _ code: FaultCode, _ detail: String) -> Refusal {
         Refusal(
             .badRequest,
-            "The request's body is not valid. At \(pointer.description.isEmpty ? "its root" : "\"\(pointer)\""): \(detail).",
+            "The request's body is not valid. At \(pointer.description.isEmpty ? "its root" : "\"\(pointer)\""): \(detail.asSentence)",
             faults: [.init(pointer: pointer, code: code, detail: detail)])
     }
 }

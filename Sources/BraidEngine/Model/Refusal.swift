@@ -71,6 +71,24 @@ public struct Refusal: Error, Sendable, Equatable {
         public var code: Code
         /// A sentence for a developer: what is wrong at the pointer.
         public var detail: String
+        /// The section or row for which a template failed. The pointer then leads into the table description.
+        public var place: Place?
+
+        /// A section, or one of its rows.
+        public struct Place: Sendable, Equatable, CustomStringConvertible {
+            /// The section's id.
+            public var section: SectionID
+            /// The row's index among all rows of the section, hidden rows included, from 0.
+            public var row: Int?
+            /// The row's id, if it has one.
+            public var id: RowID?
+
+            public var description: String {
+                let section = "the section \"\(section)\""
+                return (id.map { "the row \"\($0)\" of \(section)" } ?? row.map { "row \($0) of \(section)" })
+                    ?? section
+            }
+        }
 
         /// Creates a fault.
         public init(pointer: JSONPointer, code: Code, detail: String) {
@@ -95,6 +113,40 @@ public struct Refusal: Error, Sendable, Equatable {
         self.faults = faults
     }
 
+    /// The refusal of a command because a template of the description at `pointer` gave a value that its place does not
+    /// allow.
+    init(templateFailed detail: String, at pointer: JSONPointer = .root) {
+        self.init(.templateFailed, detail, faults: [.init(pointer: pointer, code: .templateFailed, detail: detail)])
+    }
+
+    /// Returns the same refusal, which names the section or the row for which a template failed.
+    func failed(in place: @autoclosure () -> Fault.Place) -> Refusal {
+        guard code == .templateFailed else { return self }
+        var refusal = self
+        for index in faults.indices where faults[index].place == nil {
+            refusal.faults[index].place = place()
+            refusal.faults[index].detail += ", for \(place())"
+        }
+        return refusal
+    }
+
+    /// Runs a closure, and names the section in its refusal for a failed template.
+    static func naming<Value>(_ section: SectionID, _ body: () throws -> Value) rethrows -> Value {
+        do {
+            return try body()
+        } catch let refusal as Refusal {
+            throw refusal.failed(in: .init(section: section))
+        }
+    }
+
+    /// The detail, and the first section or row for which a template failed.
+    package var detailWithPlace: String {
+        let places = faults.compactMap(\.place)
+        guard let place = places.first else { return detail }
+        let others = places.count > 1 ? " `errors` lists \(places.count) failures." : ""
+        return "\(detail) It failed for \(place).\(others)"
+    }
+
     /// Returns this refusal, reworded for a model that a template of the description made. The result has no `faults`,
     /// because such a model is not part of the request. The result's `detail` contains the text of the faults.
     func ofWhatWasMade(by maker: String) -> Refusal {
@@ -112,7 +164,9 @@ public struct Refusal: Error, Sendable, Equatable {
     public func placed(at place: JSONPointer) -> Refusal {
         var refusal = self, budget = FaultBudget()
         let placed = faults.map { fault in
-            Fault(pointer: place.appending(fault.pointer), code: fault.code, detail: fault.detail)
+            var fault = fault
+            fault.pointer = place.appending(fault.pointer)
+            return fault
         }
         refusal.faults = Array(placed.prefix { budget.admit($0.pointer) })
         return refusal
@@ -142,7 +196,7 @@ public struct Refusal: Error, Sendable, Equatable {
     static func noRow(_ index: Int, in section: SectionID, of count: Int) -> Refusal {
         Refusal(
             .rowNotFound,
-            "The section \"\(section)\" has no row \(index). It has \(count) \(count == 1 ? "row" : "rows"), counted from 0."
+            "The section \"\(section)\" has no row \(index). It has \(counted(count, "row")), counted from 0."
         )
     }
 

@@ -143,7 +143,7 @@ extension TableEditor {
         guard index >= 0, index <= table.sections[position].rows.count else {
             throw Refusal(
                 .rowNotFound,
-                "The section \"\(section)\" has \(table.sections[position].rows.count) rows: a row cannot be put at \(index)."
+                "The section \"\(section)\" has \(counted(table.sections[position].rows.count, "row")): a row cannot be put at \(index)."
             )
         }
         if let id = row.id, table.sections[position].contains(id) { throw .duplicateRow(id, in: section) }

@@ -110,6 +110,12 @@ package struct PagePolicy: Sendable {
             ])
     }
 
+    /// Returns whether a request is a CORS preflight that the browser will take as a refusal.
+    func refusesPreflight(_ head: HTTPRequestHead) -> Bool {
+        head.method == "OPTIONS" && head.headers["access-control-request-method"] != nil
+            && head.headers["origin"] != nil && !isFromHere(head)
+    }
+
     private static let exposed = (
         "Access-Control-Expose-Headers",
         "Accept-Encoding, Accept-Patch, Allow, Braid-Test-Mode, ETag, Idempotent-Replayed, Location, Preference-Applied, Retry-After, Table-Version, WWW-Authenticate, X-Request-Id"

@@ -65,6 +65,20 @@ package struct RequestLog: Sendable {
         }
     }
 
+    /// Logs that the page which sent a request may not use the API, and the option that would allow it. The log contains
+    /// at most one such line a minute.
+    func refusedPage(by request: LoggedRequest) {
+        let origin = request.head?.headers["origin"]
+        guard let times = limits.reached("allow-origin", isShare: false) else { return }
+        lines?.write(.warning, "web page refused") { line in
+            line.add("origin", origin ?? "")
+            line.add("host", request.head?.host ?? "")
+            line.add("option", "--allow-origin=\(origin ?? "ORIGIN")")
+            line.add("times", times)
+            add(request, to: &line)
+        }
+    }
+
     /// Adds the values of a request to a log line: the request's id, the sender, then `facts`, and at the end the trace
     /// id.
     private func add(_ request: LoggedRequest, to line: inout LogLine, _ facts: (inout LogLine) -> Void = { _ in }) {

@@ -12,11 +12,9 @@ struct WeightedNames: Sendable {
     private static let mostParameters = 16
 
     init(_ field: String) {
-        let list = field.utf8.split(separator: UInt8(ascii: ","), maxSplits: Self.mostElements)
-        elements = list.prefix(Self.mostElements).compactMap { element in
+        elements = field.utf8[...].split(atUnquoted: ",", atMost: Self.mostElements).compactMap { element in
             // An element of the list consists of a name and parameters, which semicolons separate.
-            let parts = element.split(separator: UInt8(ascii: ";"), maxSplits: Self.mostParameters + 1)
-                .prefix(Self.mostParameters + 1).map(Self.text)
+            let parts = element.split(atUnquoted: ";", atMost: Self.mostParameters + 1).map(Self.text)
             guard let name = parts.first else { return nil }
             let weight = parts.dropFirst().first { $0.hasPrefix("q=") }.flatMap { Self.thousandths($0.dropFirst(2)) }
             return (name, weight ?? 1_000)
@@ -40,6 +38,27 @@ struct WeightedNames: Sendable {
             let rest = Int(decimals + String(repeating: "0", count: 3 - decimals.utf8.count))
         else { return nil }
         return min(1_000, (whole == "1" ? 1_000 : 0) + rest)
+    }
+}
+
+extension Substring.UTF8View {
+    /// Returns the first parts between separators that are in no quoted string (RFC 9110, 5.6.4), without empty parts.
+    func split(atUnquoted separator: Unicode.Scalar, atMost limit: Int) -> [Substring.UTF8View] {
+        var parts: [Substring.UTF8View] = [], start = startIndex, isQuoted = false, isEscaped = false
+        for index in indices {
+            switch self[index] {
+            case _ where isEscaped: isEscaped = false
+            case UInt8(ascii: "\\") where isQuoted: isEscaped = true
+            case UInt8(ascii: "\""): isQuoted.toggle()
+            case UInt8(ascii: separator) where !isQuoted:
+                if start < index { parts.append(self[start..<index]) }
+                if parts.count == limit { return parts }
+                start = self.index(after: index)
+            default: break
+            }
+        }
+        if start < endIndex { parts.append(self[start...]) }
+        return parts
     }
 }
 

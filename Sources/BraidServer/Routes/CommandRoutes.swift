@@ -51,7 +51,7 @@ extension Session.Answer {
 extension String {
     /// This text as a segment of a URL's path. Every byte except the unreserved characters is percent-encoded (RFC
     /// 3986, 2.3).
-    fileprivate var percentEncoded: String {
+    var percentEncoded: String {
         utf8.map { byte in
             let letter = byte | 0x20
             let isUnreserved =
@@ -66,10 +66,11 @@ extension HTTPRequestHead {
     /// What the client wants as the answer's body: the value of `return` in `Prefer` (RFC 7240). `nil` if the client
     /// does not say.
     var returnPreference: String? {
-        for preference in (headers["prefer"] ?? "").split(separator: ",") {
+        for preference in (headers["prefer"] ?? "").utf8[...].split(atUnquoted: ",", atMost: 64) {
             // A preference such as `return=minimal` can have parameters after a semicolon, which are ignored here.
-            let name = preference.prefix { $0 != ";" }.filter { $0 != " " && $0 != "\t" && $0 != "\"" }.lowercased()
-            if name.hasPrefix("return=") { return String(name.dropFirst(7)) }
+            let bytes = preference.prefix { $0 != UInt8(ascii: ";") }.filter { !$0.isBlank && $0 != UInt8(ascii: "\"") }
+            let text = String(decoding: bytes.map(\.lowercased), as: UTF8.self)
+            if text.hasPrefix("return=") { return String(text.dropFirst(7)) }
         }
         return nil
     }

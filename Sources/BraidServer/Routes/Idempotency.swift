@@ -53,7 +53,8 @@ extension RequestContext {
     /// Encodes the answer for an error, so that the store can keep the answer for retries with the request's
     /// `Idempotency-Key`. Returns `nil` for a fault of the server itself, whose answer is not stored.
     func keptRefusal(_ error: any Error) -> JSONText? {
-        ProblemError(error)?.response(path: head.plainPath, requestID: requestID).kept(snapshotOf: nil)
+        ProblemError(error)?.shown(to: requester).response(path: head.plainPath, requestID: requestID).kept(
+            snapshotOf: nil)
     }
 }
 

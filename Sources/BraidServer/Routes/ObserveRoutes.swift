@@ -67,7 +67,8 @@ extension ProblemError {
         error.line = number
         error.detail = "\(detail) This is line \(number); the lines before it have been applied."
         let faults = faults.isEmpty ? [Refusal.Fault(pointer: .root, code: .refused, detail: detail)] : faults
-        error.faults = faults.map { .init(pointer: $0.pointer, code: $0.code, detail: "line \(number): \($0.detail)") }
+        error.faults = faults
+        for index in faults.indices { error.faults[index].detail = "line \(number): \(faults[index].detail)" }
         return error
     }
 }

@@ -60,10 +60,10 @@ func statelessRoutes(clock: Clock) -> [Route] {
                     writer.endObject()
                 }
             } catch {
-                let pointer = error.pointer.reduce(JSONPointer.root.appending("template")) { $0.appending($1) }
+                let pointer = error.pointer(from: JSONPointer.root.appending("template"))
                 throw ProblemError(
-                    .templateFailed, "The template failed: \(error.message).",
-                    faults: [.init(pointer: pointer, code: .templateFailed, detail: error.message)])
+                    .templateFailed, "The template failed: \(error.detail).",
+                    faults: [.init(pointer: pointer, code: .templateFailed, detail: error.detail)])
             }
         },
     ]
@@ -94,12 +94,13 @@ extension JSONText {
         var object: [String: JSONText] = [:]
         for (name, value) in members {
             guard names.contains(name) else {
+                let hint = Spelling.hint(for: name, among: names, else: "the known members are")
                 throw Refusal(
-                    .badRequest, "The body's member `\(name)` is unknown. The known members are \(known).",
+                    .badRequest, "The body's member `\(name)` is unknown; \(hint.asSentence)",
                     faults: [
                         .init(
                             pointer: JSONPointer.root.appending(name), code: .unknownMember,
-                            detail: "the member is unknown; the known members are \(known)")
+                            detail: "the member is unknown; \(hint)")
                     ])
             }
             object[name] = value

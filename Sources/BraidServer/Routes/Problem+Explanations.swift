@@ -180,9 +180,9 @@ extension Problem {
                 remedy: "Correct the parameters at the places that `errors` lists.",
                 example: .init(
                     "/v1/sessions/contacts/events",
-                    "The parameters of the event \"called\" do not match the schema that the cell \"ContactCell\" declares. At \"/event/called/minutes\": 300 stands where a whole number from 0 to 255 should.",
+                    "The parameters of the event \"called\" do not match the schema that the cell \"ContactCell\" declares. At \"/event/called/minutes\": must be a whole number from 0 to 255, not 300.",
                     faults: [
-                        ("/event/called/minutes", .outOfRange, "300 stands where a whole number from 0 to 255 should")
+                        ("/event/called/minutes", .outOfRange, "must be a whole number from 0 to 255, not 300")
                     ]))
         case .eventUndeclared:
             .init(
@@ -261,7 +261,7 @@ extension Problem {
                 remedy: "Correct the body at the line and column that `detail` names.",
                 example: .init(
                     "/v1/render",
-                    "The body is not valid JSON: line 1, column 14: `}` stands where a value should."))
+                    "The body is not valid JSON: line 1, column 14: expected a value, but found `}`."))
         case .methodNotAllowed:
             .init(
                 "The resource does not accept this method.",
@@ -297,8 +297,8 @@ extension Problem {
                 remedy: "Correct the model at the places that `errors` lists, or change the model type.",
                 example: .init(
                     "/v1/sessions/contacts/models",
-                    "A model does not match the schema of the model type \"Contact\". At \"/friends/0/name\": 5 stands where a string should.",
-                    faults: [("/friends/0/name", .wrongType, "5 stands where a string should")]))
+                    "A model does not match the schema of the model type \"Contact\". At \"/friends/0/name\": must be a string, not 5.",
+                    faults: [("/friends/0/name", .wrongType, "must be a string, not 5")]))
         case .modelRequired:
             .init(
                 "The insert needs a model.",
@@ -361,7 +361,7 @@ extension Problem {
                 cause: "The path is misspelled, or a segment of it is missing or empty.",
                 remedy: "Use one of the paths that /openapi.json lists.",
                 example: .init(
-                    "/v1/session", "The resource /v1/session does not exist. /openapi.json lists all resources."))
+                    "/v1/session", "The resource /v1/session does not exist. Did you mean /v1/sessions?"))
         case .notImplemented:
             .init(
                 "The server serves this method for no resource.",
@@ -513,7 +513,7 @@ extension Problem {
                 cause:
                     "A template or expression of the table description, or of the request, could not be evaluated with this data. Or it gave a value that its place does not allow.",
                 remedy:
-                    "Correct the template, or the data that it reads. `detail` names the template's place in the table description.",
+                    "Correct the template, or the data that it reads. `errors` names the template's place, and in a session the first rows for which it failed.",
                 example: .init(
                     "/v1/render", "The template failed: division by zero.",
                     faults: [("/template/price/$eval", .templateFailed, "division by zero")]))

@@ -13,6 +13,8 @@ package struct ProblemError: Error, Sendable {
     /// The number of the faulty line of the request's body, or of the first missing line, from 1. `nil` if the error
     /// concerns no single line.
     package var line: Int?
+    /// The detail without the rows for which a template failed. `nil` if `detail` names none.
+    private var detailWithoutPlace: String?
     /// A function that writes the members which only this kind of problem document has. `nil` if the document has no
     /// such members.
     var writeMembers: (@Sendable (inout JSONWriter) -> Void)?
@@ -69,6 +71,9 @@ package struct ProblemError: Error, Sendable {
             }
         self.init(problem, refusal.detail, faults: refusal.faults)
         switch refusal.code {
+        case .templateFailed where refusal.faults.contains { $0.place != nil }:
+            detail = refusal.detailWithPlace
+            detailWithoutPlace = refusal.detail
         case .commandTimeout: headers.append(("Retry-After", "\(Self.timeoutRetrySeconds)"))
         // Add the place of the first fault to the detail about an invalid description, event or model. The details of
         // other refusals already name the place of the fault, if there is one.
@@ -79,7 +84,7 @@ package struct ProblemError: Error, Sendable {
             // A very long pointer is only in `errors`, because the detail would double the size of the answer.
             if pointer.utf8.count > 1_000 { place = "the first pointer of `errors`" }
             let others = refusal.faults.count > 1 ? " `errors` lists all faults." : ""
-            detail += " At \(place): \(first.detail).\(others)"
+            detail += " At \(place): \(first.detail.asSentence)\(others)"
         default: break
         }
     }
@@ -207,6 +212,16 @@ package struct ProblemError: Error, Sendable {
         }
     }
 
+    /// Returns this error as a requester may see it. Only controllers see the rows for which a template failed, because
+    /// others may not know of these rows.
+    func shown(to requester: Requester?) -> ProblemError {
+        guard let detailWithoutPlace, requester?.role != .controller else { return self }
+        var error = self
+        error.detail = detailWithoutPlace
+        error.faults.removeAll { $0.place != nil }
+        return error
+    }
+
     /// Returns the response with this error as a problem document, of the type `application/problem+json`.
     ///
     /// - Parameter path: the request's path without its query.
@@ -251,6 +266,18 @@ extension JSONWriter {
             value(fault.code.rawValue)
             self.name("detail")
             value(fault.detail)
+            if let place = fault.place {
+                self.name("section")
+                value(place.section.text)
+                if let row = place.row {
+                    self.name("row")
+                    value(row)
+                }
+                if let id = place.id {
+                    self.name("id")
+                    value(id.text)
+                }
+            }
             endObject()
         }
         endArray()

@@ -1,3 +1,4 @@
+import BraidEngine
 import BraidHTTP
 import BraidRuntime
 import BraidSessions
@@ -218,6 +219,24 @@ final class Route: Sendable {
         Quota.Account(resource: parameter("id", of: head.path), client: requester.token?.id)
     }
 
+    /// Returns a path without the typing mistakes with which this route would match it, and their number. `nil` if the
+    /// route would match no similar path.
+    fileprivate func corrected(_ path: [String]) -> (path: [String], mistakes: Int)? {
+        guard path.count == parts.count else { return nil }
+        var corrected = path, mistakes = 0
+        for (place, part) in parts.enumerated() {
+            switch part {
+            case .literal(let text) where text == path[place]: continue
+            case .literal(let text):
+                guard Spelling.nearest(to: path[place], among: CollectionOfOne(text)) != nil else { return nil }
+                corrected[place] = text
+                mistakes += 1
+            case .parameter: if path[place].isEmpty { return nil }
+            }
+        }
+        return (corrected, mistakes)
+    }
+
     private enum Part: Sendable {
         case literal(String), parameter(String)
 
@@ -253,6 +272,13 @@ struct Router: Sendable {
         /// the `Allow` field.
         case otherMethods([String])
         case none
+    }
+
+    /// Returns the path of a route that is most similar to a path that no route matches. `nil` if none is similar.
+    func suggestion(for path: [String]) -> String? {
+        let path = path.last == "" ? Array(path.dropLast()) : path
+        return routes.lazy.compactMap { $0.corrected(path) }.min { $0.mistakes < $1.mistakes }
+            .map { $0.path.map { "/" + $0.percentEncoded }.joined() }
     }
 
     func match(method: String, path: [String]) -> Match {

@@ -28,8 +28,11 @@ func updateRoutes(_ sessions: Sessions) -> [Route] {
                         "`\(name)` is for JSON only: an event stream waits by itself and has every revision.")
                 }
                 // A browser that reconnects sends the ID of its last event in `Last-Event-ID`. This ID takes precedence
-                // over the `since` of the original URL (WHATWG HTML, 9.2.4).
-                let last = try context.head.headers["last-event-id"].flatMap { try $0.isEmpty ? nil : Position($0) }
+                // over the `since` of the original URL (WHATWG HTML, 9.2.4). An ID that is no position of this session
+                // leads to a snapshot.
+                let last = context.head.headers["last-event-id"].flatMap { id in
+                    id.isEmpty ? nil : (try? Position(id)) ?? Position(epoch: "", revision: 0)
+                }
                 let form = StreamForm(
                     isSequential: isSequential, hasControllerEvents: context.requester.role == .controller)
                 let account = context.account

@@ -1,3 +1,4 @@
+import BraidEngine
 import BraidStore
 import Synchronization
 
@@ -43,7 +44,8 @@ final class SessionCount: Sendable {
         }
         if isFull {
             var error = SessionError(
-                .tooManySessions, "The server has \(limit) sessions, as many as it accepts. End a session first.",
+                .tooManySessions,
+                "The server has \(counted(limit, "session")), as many as it accepts. End a session first.",
                 retryAfter: 60)
             error.limit = "max-sessions"
             throw error

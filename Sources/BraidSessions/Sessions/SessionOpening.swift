@@ -57,6 +57,15 @@ package struct SessionOpening: Sendable {
         let names = members.map(\.name)
         let given = names.filter { $0 == "table" || Self.initializers.contains($0) }
         guard given.count == 1 else {
+            let known = ["table"] + Self.initializers
+            if given.isEmpty,
+                let (name, near) = names.lazy.compactMap({ name in
+                    Spelling.nearest(to: name, among: known).map { (name, $0) }
+                }).first
+            {
+                throw Self.fault(
+                    JSONPointer.root.appending(name), .unknownMember, "is unknown; did you mean `\(near)`?")
+            }
             throw Self.fault(
                 .root, given.isEmpty ? .missingMember : .conflict,
                 given.isEmpty
@@ -133,21 +142,22 @@ package struct SessionOpening: Sendable {
             }
             empty = value.detached
         default:
+            let known =
+                switch opened {
+                case "table": ["table", "id", "models", "state", "endIfUnused"]
+                case "from": ["from", "id", "endIfUnused"]
+                default: [opened, "id", "cellsForModelTypes", "empty", "endIfUnused"]
+                }
             throw Self.fault(
                 pointer, .unknownMember,
-                opened == "table"
-                    ? "is unknown; a session is opened with `table`, `id`, `models`, `state`, `endIfUnused`"
-                    : opened == "from"
-                        ? "is unknown; a session is opened with `from`, `id`, `endIfUnused`"
-                        : "is unknown; a session is opened with `\(opened)`, `id`, `cellsForModelTypes`, `empty`, `endIfUnused`"
-            )
+                "is unknown; \(Spelling.hint(for: name, among: known, else: "a session is opened with"))")
         }
     }
 
     fileprivate static func fault(_ pointer: JSONPointer, _ code: FaultCode, _ detail: String) -> Refusal {
         let start = pointer.tokens.isEmpty ? "The body is not valid:" : "The body's member \"\(pointer)\""
         return Refusal(
-            .badRequest, "\(start) \(detail).", faults: [.init(pointer: pointer, code: code, detail: detail)])
+            .badRequest, "\(start) \(detail.asSentence)", faults: [.init(pointer: pointer, code: code, detail: detail)])
     }
 }
 

@@ -1,3 +1,5 @@
+import BraidEngine
+
 extension ServerCommand {
     /// Creates the command from the arguments that follow its name, and from environment variables if
     /// `readsEnvironment` is true. The arguments take precedence over the variables, and the variables over the
@@ -91,7 +93,7 @@ extension ServerCommand {
 
     private static func unknownOption(_ name: String) -> UsageError {
         let known = options.map { "--\($0.name)" } + ["--help", "--version"]
-        let near = name.hasPrefix("--") ? Spelling.nearest(to: name, among: known) : nil
+        let near = name.hasPrefix("--") ? Spelling.nearest(to: name, among: known, mistakes: 2) : nil
         return UsageError("\(name) is not an option.\(near.map { " Did you mean \($0)?" } ?? "")")
     }
 }

@@ -1,3 +1,4 @@
+import BraidEngine
 @preconcurrency import Glibc
 
 /// The environment variables `BRAID_…`.
@@ -34,7 +35,7 @@ enum EnvironmentVariables {
         }
         guard !unknown.isEmpty else { return }
         let complaints = unknown.keys.sorted().map { name in
-            "\(name) is not a setting.\(Spelling.nearest(to: name, among: known).map { " Did you mean \($0)?" } ?? "")"
+            "\(name) is not a setting.\(Spelling.nearest(to: name, among: known, mistakes: 2).map { " Did you mean \($0)?" } ?? "")"
         }
         throw UsageError(complaints.joined(separator: "\n"))
     }

@@ -1,3 +1,4 @@
+import BraidEngine
 import BraidRuntime
 import BraidStore
 import Glibc
@@ -48,6 +49,6 @@ struct Export: ServerCommand {
 extension Archive.Counts {
     /// The result of an export or import for people: `7 sessions, 31 rows, 4 versions of table descriptions`.
     var summary: String {
-        "\(self["session"]) sessions, \(self["model"]) rows, \(self["table_description"]) versions of table descriptions"
+        "\(counted(self["session"], "session")), \(counted(self["model"], "row")), \(counted(self["table_description"], "version")) of table descriptions"
     }
 }

@@ -42,7 +42,7 @@ struct Render: ServerCommand {
                 var budget = JSONeBudget()
                 return try JSONeTemplate(text.value()).render(context, budget: &budget)
             } catch {
-                throw Refusal(.templateFailed, error.message, faults: [error.fault(.templateFailed)])
+                throw Refusal(.templateFailed, error.detail, faults: [error.fault(.templateFailed)])
             }
         }
         guard let result else { return }
@@ -54,6 +54,6 @@ struct Render: ServerCommand {
 
 extension JSONeError {
     fileprivate func fault(_ code: FaultCode) -> Refusal.Fault {
-        .init(pointer: JSONPointer(tokens: pointer), code: code, detail: message)
+        .init(pointer: JSONPointer(tokens: pointer), code: code, detail: detail)
     }
 }

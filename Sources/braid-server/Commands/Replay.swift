@@ -17,7 +17,7 @@ struct Replay: ServerCommand {
     var journal = ""
 
     func run() throws {
-        guard let bytes = Files.bytes(of: journal) else { throw Failure("\(journal) cannot be read.") }
+        guard let bytes = Files.bytes(of: journal) else { throw Failure("\(journal) \(Files.failure).") }
         let progress = Progress("replaying \(journal)")
         defer { progress.end() }
         var read = 0

@@ -1,3 +1,4 @@
+import BraidEngine
 import BraidSessions
 import BraidStore
 
@@ -27,7 +28,7 @@ struct Verify: ServerCommand {
             try verification.run { progress.show(part: $0, of: all) }
             return (verification.sessions, verification.faults)
         }
-        try StandardOutput.print("\(sessions) sessions checked, \(faults) faults")
+        try StandardOutput.print("\(counted(sessions, "session")) checked, \(counted(faults, "fault"))")
         if faults > 0 { throw ReportedFailure() }
     }
 }

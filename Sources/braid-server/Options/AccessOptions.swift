@@ -49,8 +49,9 @@ struct AccessOptions {
             guard variable == nil else {
                 throw Failure("There are two tokens: one in the file \(file), one in BRAID_TOKEN. Use one of them.")
             }
-            guard let text = Files.bytes(of: file).flatMap({ String(validating: $0, as: UTF8.self) }) else {
-                throw Failure("The token file \(file) cannot be read.")
+            guard let bytes = Files.bytes(of: file) else { throw Failure("The token file \(file) \(Files.failure).") }
+            guard let text = String(validating: bytes, as: UTF8.self) else {
+                throw Failure("The token file \(file) is not UTF-8.")
             }
             return try tokens(in: text, upTo: 2, "The token file \(file)")
         }

@@ -91,9 +91,10 @@ import Testing
     /// `nil` if no warning is expected. `hint` is a part of the warning.
     static let names: [(part: String, pointer: String?, hint: String)] = [
         (
-            #""viewModel": {"a": "${modle.x}"}"#, "/viewModel",
+            #""viewModel": {"a": "${mudol.x}"}"#, "/viewModel",
             "there are `state`, `models`, `section`, `now`, `model`, `row`, `count`"
         ),
+        (#""viewModel": "${modle}""#, "/viewModel", "did you mean `model`?"),
         (#""viewModel": "${Model}""#, "/viewModel", "did you mean `model`?"),
         (#""viewModel": "${ROW}""#, "/viewModel", "did you mean `row`?"),
         (#""viewModel": "${how}""#, "/viewModel", "there are"),

@@ -177,22 +177,22 @@ struct JSONGrammarTests {
     @Test(
         "A parsing error's message contains the position of the fault and says what is wrong",
         arguments: [
-            ("", "1:1: the text ends where a value should stand"),
-            ("[1,\n  \"x\" 2", "2:7: /1: `2` stands where `,` or `]` should"),
-            ("[1,]", "1:4: /1: `]` stands where the value after the comma should"),
-            (#"{"a":1,}"#, "1:8: `}` stands where the member name after the comma, in double quotes, should"),
-            (#"{"a/b":{"c":[0,{"d":tru}]}}"#, "1:24: /a~1b/c/1/d: `}` stands where `true` should"),
-            (#"{"a":[{"\u0062":1,"b":2}]}"#, #"1:19: /a/0/b: the member name "b" stands twice in this object"#),
+            ("", "1:1: the text ends, but a value must follow"),
+            ("[1,\n  \"x\" 2", "2:7: /1: expected `,` or `]`, but found `2`"),
+            ("[1,]", "1:4: /1: remove the comma before this `]`: JSON allows none after the last element"),
+            (#"{"a":1,}"#, "1:8: remove the comma before this `}`: JSON allows none after the last member"),
+            (#"{"a/b":{"c":[0,{"d":tru}]}}"#, "1:24: /a~1b/c/1/d: expected `true`, but found `}`"),
+            (#"{"a":[{"\u0062":1,"b":2}]}"#, #"1:19: /a/0/b: the member name "b" is in this object twice"#),
             ("01", "1:2: a number must not start with a needless zero"),
             ("\"a\tb\"", "1:3: the control character U+0009 must be escaped inside a string"),
-            ("é", "1:1: `é` (U+00E9) stands where a value should"),
-            ("1 1", "1:3: `1` stands where the end of the text should"),
-            ("{\r\n\"a\" 1}", "2:5: /a: `1` stands where `:` should"),
-            ("\"\\q\"", "1:3: `q` stands where one of `\"\\/bfnrtu` should"),
+            ("é", "1:1: expected a value, but found `é` (U+00E9)"),
+            ("1 1", "1:3: expected the end of the text, but found `1`"),
+            ("{\r\n\"a\" 1}", "2:5: /a: expected `:`, but found `1`"),
+            ("\"\\q\"", "1:3: expected one of `\"\\/bfnrtu`, but found `q`"),
             ("\u{FEFF}{}", "1:1: the text must not start with a byte order mark"),
-            ("[\"é\",x]", "1:7: /1: `x` stands where a value should"),
+            ("[\"é\",x]", "1:7: /1: expected a value, but found `x`"),
         ])
-    func saysWhatStandsWhereAndWhatShould(_ text: String, _ message: String) {
+    func saysWhatIsWrongAndWhere(_ text: String, _ message: String) {
         let error = #expect(throws: JSONError.self) { try JSONText(parsing: text) }
         #expect(error?.description == message)
     }

@@ -163,42 +163,45 @@ import Testing
         #expect(faults == [])
     }
 
+    private static let jsonSchema =
+        #"this is JSON Schema, but a schema here is a JSON Type Definition (RFC 8927): write {"properties": {required members}, "optionalProperties": {the other members}}, each member with its schema"#
+
     @Test(
         "The message about an incorrect schema says what would be correct",
         arguments: [
-            ("[]", "an array stands where a schema, which is an object, should"),
+            ("[]", "a schema must be an object, not an array"),
             (#"{"foo": 1}"#, #""foo" is no keyword of a schema; what validation should not see belongs in "metadata""#),
             (
                 #"{"elements": {"definitions": {}}}"#,
-                #""definitions" stands in a subschema, but may stand in the root schema only"#
+                #""definitions" may be in the root schema only"#
             ),
-            (#"{"definitions": 1}"#, "1 stands where an object with a schema for each name should"),
-            (#"{"nullable": "foo"}"#, #""foo" stands where true or false should"#),
-            (#"{"metadata": []}"#, "an array stands where an object should"),
-            (#"{"ref": "a"}"#, #""a" stands where the name of a definition should; there are no definitions"#),
+            (#"{"definitions": 1}"#, "must be an object with a schema for each name, not 1"),
+            (#"{"nullable": "foo"}"#, #"must be true or false, not "foo""#),
+            (#"{"metadata": []}"#, "must be an object, not an array"),
+            (#"{"ref": "a"}"#, #""a" names no definition; there are no definitions"#),
             (
                 #"{"definitions": {"b": {}}, "ref": "a"}"#,
-                #""a" stands where the name of a definition should; there is only "b""#
+                #""a" names no definition; there is only "b""#
             ),
             (
                 #"{"definitions": {"b": {}, "c": {}}, "ref": "a"}"#,
-                #""a" stands where the name of a definition should; there are "b", "c""#
+                #""a" names no definition; there are "b", "c""#
             ),
-            (#"{"ref": 1}"#, "1 stands where a string should"),
+            (#"{"ref": 1}"#, "must be a string, not 1"),
             (
                 #"{"type": "int64"}"#,
                 #""int64" is no type; the types are "boolean", "float32", "float64", "int8", "uint8", "int16", "uint16", "int32", "uint32", "string", "timestamp""#
             ),
-            (#"{"enum": []}"#, "an empty array stands where an array of one or more strings should"),
-            (#"{"enum": "a"}"#, #""a" stands where an array of one or more strings should"#),
-            (#"{"enum": ["a", "a"]}"#, #""a" stands twice, but each string of an "enum" should stand once"#),
+            (#"{"enum": []}"#, "must be an array of one or more strings, not an empty array"),
+            (#"{"enum": "a"}"#, #"must be an array of one or more strings, not "a""#),
+            (#"{"enum": ["a", "a"]}"#, #"the "enum" has "a" twice"#),
             (
                 #"{"additionalProperties": true}"#,
                 #""additionalProperties" needs "properties" or "optionalProperties" beside it"#
             ),
             (
                 #"{"properties": {"a": {}}, "optionalProperties": {"a": {}}}"#,
-                #""a" stands in "properties" too, but should be either required or optional"#
+                #""a" is in "properties" too, but a member is either required or optional"#
             ),
             (#"{"discriminator": "a"}"#, #""discriminator" needs "mapping" beside it"#),
             (#"{"mapping": {}}"#, #""mapping" needs "discriminator" beside it"#),
@@ -216,8 +219,11 @@ import Testing
             ),
             (
                 #"{"type": "string", "enum": ["a"]}"#,
-                #""type", "enum" stand in one schema, which should have the keywords of one form only"#
+                #""type", "enum" exclude each other: a schema has the keywords of one form only"#
             ),
+            (#"{"type": "number"}"#, #""number" is no type; write {"type": "float64"}"#),
+            (#"{"type": "object", "properties": {"a": {"type": "string"}}}"#, jsonSchema),
+            (#"{"properties": {"a": {}}, "required": ["a"]}"#, jsonSchema), (#"{"$schema": "x"}"#, jsonSchema),
         ])
     func theMessageSaysWhatWouldBeRight(json: String, message: String) throws {
         #expect(try JTDSchema.compile(JSONValue(parsing: json)).faults.map(\.message) == [message])

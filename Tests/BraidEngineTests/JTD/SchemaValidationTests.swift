@@ -64,30 +64,30 @@ import Testing
     }
 
     static let details = [
-        (#"{"type": "uint8"}"#, "256", "256 stands where a whole number from 0 to 255 should"),
-        (#"{"type": "string", "nullable": true}"#, "[]", "an array stands where a string or null should"),
+        (#"{"type": "uint8"}"#, "256", "must be a whole number from 0 to 255, not 256"),
+        (#"{"type": "string", "nullable": true}"#, "[]", "must be a string or null, not an array"),
         (
             #"{"type": "timestamp"}"#, #""a\"b""#,
-            #""a\"b" stands where a timestamp such as "1985-04-12T23:20:50.52Z" should"#
+            #"must be a timestamp such as "1985-04-12T23:20:50.52Z", not "a\"b""#
         ),
-        (#"{"type": "boolean"}"#, "null", "null stands where true or false should"),
-        (#"{"type": "float64"}"#, "true", "true stands where a number should"),
-        (#"{"enum": ["a"]}"#, #""b""#, #""b" stands where "a" should"#),
-        (#"{"enum": ["a", "b"]}"#, "{}", #"an object stands where one of "a", "b" should"#),
+        (#"{"type": "boolean"}"#, "null", "must be true or false, not null"),
+        (#"{"type": "float64"}"#, "true", "must be a number, not true"),
+        (#"{"enum": ["a"]}"#, #""b""#, #"must be "a", not "b""#),
+        (#"{"enum": ["a", "b"]}"#, "{}", #"must be one of "a", "b", not an object"#),
         (
             #"{"enum": ["0","1","2","3","4","5","6","7","8","9"]}"#, "0",
-            #"0 stands where one of "0", "1", "2", "3", "4", "5", "6", "7" and 2 more should"#
+            #"must be one of "0", "1", "2", "3", "4", "5", "6", "7" and 2 more, not 0"#
         ),
-        (#"{"elements": {}}"#, "1", "1 stands where an array should"),
-        (#"{"values": {}}"#, "1", "1 stands where an object should"),
+        (#"{"elements": {}}"#, "1", "must be an array, not 1"),
+        (#"{"values": {}}"#, "1", "must be an object, not 1"),
         (
             #"{"properties": {"a": {"type": "int8"}}}"#, "{}",
-            #"the member "a" is missing; a whole number from -128 to 127 should stand there"#
+            #"the member "a" is missing; it can be a whole number from -128 to 127"#
         ),
-        (#"{"properties": {"a": {}}}"#, "{}", #"the member "a" is missing; any value should stand there"#),
+        (#"{"properties": {"a": {}}}"#, "{}", #"the member "a" is missing; it can be any value"#),
         (
             #"{"definitions": {"d": {"elements": {}}}, "properties": {"a": {"ref": "d", "nullable": true}}}"#, "{}",
-            #"the member "a" is missing; an array or null should stand there"#
+            #"the member "a" is missing; it can be an array or null"#
         ),
         (#"{"properties": {}}"#, #"{"a": 1}"#, #"the member "a" is not defined; there should be none"#),
         (#"{"optionalProperties": {"b": {}}}"#, #"{"a": 1}"#, #"the member "a" is not defined; there may be only "b""#),
@@ -97,19 +97,19 @@ import Testing
         ),
         (
             #"{"discriminator": "t", "mapping": {"a": {"properties": {}}}}"#, "1",
-            #"1 stands where an object with the tag "t" should"#
+            #"must be an object with the tag "t", not 1"#
         ),
         (
             #"{"discriminator": "t", "mapping": {"a": {"properties": {}}}}"#, "{}",
-            #"the tag "t" is missing; it should be "a""#
+            #"the tag "t" is missing; it must be "a""#
         ),
         (
             #"{"discriminator": "t", "mapping": {"a": {"properties": {}}, "b": {"properties": {}}}}"#, #"{"t": 1}"#,
-            #"1 stands where the tag should; it should be one of "a", "b""#
+            #"the tag is 1, but must be one of "a", "b""#
         ),
         (
             #"{"discriminator": "t", "mapping": {"a": {"properties": {}}}}"#, #"{"t": "x"}"#,
-            #""x" stands where the tag should; it should be "a""#
+            #"the tag is "x", but must be "a""#
         ),
         (
             #"{"discriminator": "t", "mapping": {}}"#, "{}",
@@ -117,12 +117,12 @@ import Testing
         ),
         (
             #"{"type": "int8"}"#, "\"" + String(repeating: "é", count: 100) + "\"",
-            "\"" + String(repeating: "é", count: 60) + "…\" stands where a whole number from -128 to 127 should"
+            "must be a whole number from -128 to 127, not \"" + String(repeating: "é", count: 60) + "…\""
         ),
     ]
 
     @Test("The `detail` of a mismatch says what the value is and what was expected", arguments: details)
-    func theDetailSaysWhatStandsThereAndWhatShould(schema: String, value: String, detail: String) throws {
+    func theDetailSaysWhatIsThereAndWhatMustBe(schema: String, value: String, detail: String) throws {
         #expect(try JTDSchema.make(schema).mismatches(of: JSONValue(parsing: value)).map(\.detail) == [detail])
     }
 
