@@ -147,6 +147,7 @@ package struct ProblemError: Error, Sendable {
         case let error as SessionError: self.init(error)
         case let refusal as Refusal: self.init(refusal)
         case let error as JSONError: self.init(error)
+        case let failure as HTTPFailure: self.init(failure)
         case let error as StoreError:
             switch error {
             case .sessionExists:
@@ -240,11 +241,11 @@ extension JSONWriter {
         for fault in faults {
             beginObject()
             self.name("pointer")
-            value(fault.pointer.description)
+            value(fault.pointer.shortened.description)
             self.name("code")
             value(fault.code.rawValue)
             self.name("detail")
-            value(fault.detail)
+            value(shortened(fault.detail))
             endObject()
         }
         endArray()
