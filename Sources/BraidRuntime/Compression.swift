@@ -153,8 +153,7 @@ public struct PerCoding<Value: Sendable>: ~Copyable, Sendable {
         }
     }
 
-    /// Returns whether the value for a coding has already been made. This method does not wait: while another thread
-    /// makes or reads the value, the result can be `false`.
+    /// Returns whether the value for a coding has already been made, without waiting.
     public func has(_ coding: ContentCoding) -> Bool {
         switch coding {
         case .gzip: gzip.isMade
@@ -165,16 +164,19 @@ public struct PerCoding<Value: Sendable>: ~Copyable, Sendable {
 
 private struct OnFirstUse<Value: Sendable>: ~Copyable, Sendable {
     private let known = Mutex<Value?>(nil)
+    private let made = Atomic(false)
 
     func value(_ make: () -> Value) -> Value {
         known.withLock { known in
-            let value = known ?? make()
+            if let known { return known }
+            let value = make()
             known = value
+            made.store(true, ordering: .releasing)
             return value
         }
     }
 
-    var isMade: Bool { known.withLockIfAvailable { $0 != nil } ?? false }
+    var isMade: Bool { made.load(ordering: .acquiring) }
 }
 
 /// Bytes that several answers share, together with their compressed forms. Each compressed form is made only once, on

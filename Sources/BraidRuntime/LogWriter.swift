@@ -45,11 +45,14 @@ public final class LogWriter: @unchecked Sendable {
     /// - Parameters:
     ///   - limit: the most bytes of lines that wait to be written.
     ///   - note: returns the line that reports the given number of dropped lines.
-    public init(to descriptor: CInt, limit: Int = 4 << 20, note: @escaping @Sendable (_ dropped: Int) -> [UInt8]) {
+    public init(
+        to descriptor: CInt, limit: Int = 4 << 20, note: @escaping @Sendable (_ dropped: Int) -> [UInt8]
+    ) throws(ThreadFailure) {
         self.descriptor = descriptor
         self.limit = limit
         self.note = note
-        startThread(named: "braid-log") { [self] in run() }
+        let failure = startThread(named: "braid-log") { [self] in run() }
+        guard failure == 0 else { throw ThreadFailure(number: failure) }
     }
 
     /// The number of lines that have been dropped since the writer was created.

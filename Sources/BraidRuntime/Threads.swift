@@ -1,5 +1,6 @@
 import CEpoll
 import Glibc
+import Synchronization
 
 /// The size of the stack of a started thread, in bytes. The engine follows nested JSON and nested expressions by
 /// recursion, up to its limits of depth. Without a fixed size, the limit of the process (`ulimit -s`) decides. Without
@@ -40,6 +41,44 @@ public func startThread(named name: String, _ body: @escaping @Sendable () -> Vo
         }, start.toOpaque())
     if failure == 0 { pthread_detach(thread) } else { start.release() }
     return failure
+}
+
+/// The error of a thread that the system has not started.
+public struct ThreadFailure: Error, CustomStringConvertible {
+    /// The error number of pthread_create(3).
+    let number: Int32
+
+    public var description: String {
+        "The system does not start the threads that the server needs: \(String(cString: strerror(number))). Raise its limit of processes (ulimit -u), or the limit of its service or container."
+    }
+}
+
+/// Starts `count` threads that do nothing, all at once, and waits for their end. Throws if the system refuses one.
+public func checkThreads(_ count: Int) throws(ThreadFailure) {
+    final class Trial: Sendable {
+        let condition = Condition()
+        let isOver = Atomic(false)
+        let running = Atomic(0)
+    }
+    let trial = Trial()
+    var failure: Int32 = 0
+    for _ in 0..<count where failure == 0 {
+        trial.running.add(1, ordering: .relaxed)
+        failure = startThread(named: "braid-trial") {
+            trial.condition.withLock {
+                while !trial.isOver.load(ordering: .relaxed) { trial.condition.wait() }
+                trial.running.subtract(1, ordering: .relaxed)
+                trial.condition.broadcast()
+            }
+        }
+    }
+    trial.condition.withLock {
+        if failure != 0 { trial.running.subtract(1, ordering: .relaxed) }
+        trial.isOver.store(true, ordering: .relaxed)
+        trial.condition.broadcast()
+        while trial.running.load(ordering: .relaxed) > 0 { trial.condition.wait() }
+    }
+    guard failure == 0 else { throw ThreadFailure(number: failure) }
 }
 
 /// A mutex with a condition variable, for threads that wait for each other. Swift tasks must not wait for this

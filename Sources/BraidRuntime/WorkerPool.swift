@@ -51,14 +51,17 @@ public final class WorkerPool: TaskExecutor, @unchecked Sendable {
     private var isWatching = false
     private var demotions = 0
 
+    /// The error number of the first thread that the system did not start with the pool, otherwise 0.
+    private(set) var failure: Int32 = 0
+
     /// Creates a pool and starts its threads, which run until the process ends unless they are demoted.
     init(_ configuration: Configuration) {
         self.configuration = configuration
         pthread_mutex_init(lock, nil)
         pthread_cond_init(hasJob, nil)
         pthread_cond_init(isContended, nil)
-        for _ in 0..<configuration.threads { start { $0.work() } }
-        if configuration.demotionTime != nil { start { $0.watch() } }
+        for _ in 0..<configuration.threads where failure == 0 { failure = start { $0.work() } }
+        if configuration.demotionTime != nil, failure == 0 { failure = start { $0.watch() } }
     }
 
     public func enqueue(_ job: consuming ExecutorJob) {
@@ -85,11 +88,9 @@ public final class WorkerPool: TaskExecutor, @unchecked Sendable {
 
     // MARK: Threads
 
-    /// Starts a thread of the pool. Returns `false` if the system cannot create the thread. The pool's other threads
-    /// then do all the work.
-    @discardableResult
-    private func start(_ body: @escaping @Sendable (WorkerPool) -> Void) -> Bool {
-        startThread(named: configuration.name) { [self] in body(self) } == 0
+    /// Starts a thread of the pool. Returns 0 or an error number.
+    private func start(_ body: @escaping @Sendable (WorkerPool) -> Void) -> Int32 {
+        startThread(named: configuration.name) { [self] in body(self) }
     }
 
     private func work() {
@@ -148,7 +149,7 @@ public final class WorkerPool: TaskExecutor, @unchecked Sendable {
             for worker in workers where !worker.isDemoted && workers.count < configuration.threads + Self.mostDemoted {
                 guard let start = worker.taskStart, now - start > limit else { continue }
                 // A demoted thread ends after its task. Without a replacement, the pool could have no thread left.
-                guard self.start({ $0.work() }) else { continue }
+                guard self.start({ $0.work() }) == 0 else { continue }
                 worker.isDemoted = true
                 demotions += 1
                 cepoll_set_niceness(worker.thread, Self.lowPriority)

@@ -83,7 +83,7 @@ package final class App: HTTPHandler {
 
     package func isProbe(_ head: HTTPRequestHead) -> Bool {
         guard case .route(let route) = router.match(method: head.method, path: head.path) else { return false }
-        return route.lane == .operations
+        return route.isProbe
     }
 
     package func disposition(of head: HTTPRequestHead) -> HTTPBodyDisposition {
@@ -235,7 +235,7 @@ package final class App: HTTPHandler {
             if case .known(let requester) = claim {
                 exchange.requester = requester
                 exchange.account.client = requester.token?.id
-                if !isPretty(head), let atOnce = route.atOnce,
+                if !isPretty(exchange), let atOnce = route.atOnce,
                     let response = try atOnce(context(request, route, requester, id: exchange.id))
                 {
                     return reply(response, exchange)
@@ -251,12 +251,22 @@ package final class App: HTTPHandler {
         }
     }
 
-    /// Replies with a complete response. If the body must be compressed, compresses the body on a worker pool.
+    /// Replies with a complete response. If the body must be compressed, a worker pool does so, unless the server
+    /// already answers as many requests as it may: then the body stays plain.
     private func reply(_ response: HTTPResponse, _ exchange: HandledRequest) -> HTTPReply {
         guard let coding = response.coding(for: exchange.head), response.needsCompression(in: coding) else {
             return .ready(finish(response, exchange))
         }
-        return .task(on: workers[isLarge(response) ? .long : .short]) { [self] in finish(response, exchange) }
+        var exchange = exchange
+        do {
+            exchange.lease = try lease(for: exchange.route, exchange)
+        } catch {
+            return .ready(finish(response, exchange, isOnLoop: true))
+        }
+        return .task(on: workers[isLarge(response) ? .long : .short]) { [self, exchange] in
+            defer { exchange.lease?.end() }
+            return finish(response, exchange)
+        }
     }
 
     /// Returns whether indenting or compressing a body takes too long for the short worker pool.
@@ -300,7 +310,7 @@ package final class App: HTTPHandler {
                 limit: limits.bodyBytes, memory: limits.bodies, for: exchange.account)
             defer { bodyLease?.end() }
             // Indenting needs several times the answer's memory, so each large session indents one answer at a time.
-            if isPretty(exchange.head), !route.endsAtStop, let session = largeSession(exchange.account) {
+            if isPretty(exchange), !route.endsAtStop, let session = largeSession(exchange.account) {
                 return try await withTaskExecutorPreference(workers.long) { [context] in
                     try await session.largeReads.withLock { finish(try await response(of: route, context), exchange) }
                 }
@@ -314,7 +324,7 @@ package final class App: HTTPHandler {
     /// Finishes a response. A large body is indented and compressed on the long worker pool.
     private func finishInLane(_ response: HTTPResponse, _ exchange: HandledRequest) async -> HTTPResponse {
         guard isLarge(response),
-            isPretty(exchange.head)
+            isPretty(exchange)
                 || response.coding(for: exchange.head).map({ response.needsCompression(in: $0) }) ?? false
         else { return finish(response, exchange) }
         return await withTaskExecutorPreference(workers.long) { finish(response, exchange) }
@@ -353,12 +363,12 @@ package final class App: HTTPHandler {
     /// Returns a lease that counts a request among the current requests, whose number `--max-requests` limits. Returns
     /// `nil` if the request does not count.
     ///
-    /// Readiness and metrics need no lease, because operators need them most when the server is full. A long poll needs
-    /// no lease, because it counts as a subscriber.
+    /// A probe needs no lease, because operators need it most when the server is full. A long poll needs no lease,
+    /// because it counts as a subscriber.
     /// - Throws: `unavailable` if the server accepts no more requests, and `quotaExceeded` if the session or the token
     ///   has used its share of the requests.
-    private func lease(for route: Route, _ exchange: HandledRequest) throws -> Quota.Lease? {
-        guard exchange.head.path.first == "v1", !route.isLongPoll(exchange.head) else { return nil }
+    private func lease(for route: Route?, _ exchange: HandledRequest) throws -> Quota.Lease? {
+        if let route, route.isProbe || route.isLongPoll(exchange.head) { return nil }
         return try requests.required("requests under way", option: "max-requests", for: exchange.account)
     }
 
@@ -478,7 +488,7 @@ package final class App: HTTPHandler {
         // A route with an alternative answers in two media types, so caches must store the answers separately for each
         // `Accept` field (RFC 9110, 12.5.5).
         if exchange.route?.alternative != nil { response.headers.append(("Vary", "Accept")) }
-        if isPretty(head), let bytes = response.body.bytes, !bytes.isEmpty, bytes.count <= limits.prettyBytes,
+        if isPretty(exchange), let bytes = response.body.bytes, !bytes.isEmpty, bytes.count <= limits.prettyBytes,
             let text = try? JSONText(parsing: bytes, depthLimit: 1000),
             var pretty = text.pretty(limit: limits.prettyBytes)
         {
@@ -521,8 +531,9 @@ package final class App: HTTPHandler {
         if response.lease == nil { lease?.end() }
     }
 
-    private func isPretty(_ head: HTTPRequestHead) -> Bool {
-        head.query.contains { $0.name == "pretty" && $0.value != "false" && $0.value != "0" }
+    private func isPretty(_ exchange: HandledRequest) -> Bool {
+        exchange.route?.obeysPretty != true
+            && exchange.head.query.contains { $0.name == "pretty" && $0.value != "false" && $0.value != "0" }
     }
 
     /// The size in bytes above which indenting or compressing an answer takes too long for the short worker pool.

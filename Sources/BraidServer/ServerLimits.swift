@@ -11,7 +11,7 @@ package struct ServerLimits: Sendable {
     package var jsonDepth = 128
     /// The most bytes of an indented answer. The server does not indent an answer that would become longer.
     var prettyBytes = 16 << 20
-    /// The most requests to `/v1` that the server answers at the same time. Open event streams, waiting long polls and
+    /// The most requests that the server answers at the same time. Probes, open event streams, waiting long polls and
     /// `observe` requests do not count.
     package var requests = 2_048
     /// The quota of memory for request bodies, which the HTTP server shares. A decompressed body counts in addition to

@@ -12,7 +12,9 @@ enum Program {
         Export.self, Import.self, Health.self,
     ]
 
-    static func main() async {
+    // On the main thread, because Swift's other threads do not exist yet: without them, a program that awaits anything
+    // hangs.
+    @MainActor static func main() async {
         // Opens stdin, stdout and stderr if they are closed. Otherwise the database or a connection could get the file
         // descriptor of stderr, and would then receive log lines.
         for descriptor in 0...2 as ClosedRange<CInt> where fcntl(descriptor, F_GETFD) == -1 {
@@ -40,6 +42,7 @@ enum Program {
             exit(64)
         }
         do {
+            if command == Serve.self { try checkThreads(Workers.threadsAtStart) }
             try await execute(arguments, of: command)
         } catch is ReportedFailure {
             exit(1)

@@ -42,7 +42,8 @@ struct Serve: ServerCommand {
         Signals.ignoreOthers()
         Memory.prepare()
         if let path = options.logFile { try LogFile(path: path).open() }
-        var log = LogLines(format: options.logFormat)
+        try Workers.shared.check()
+        var log = try LogLines(format: options.logFormat)
         log.logLevel = options.logLevel
         defer { log.flush() }
         let address =

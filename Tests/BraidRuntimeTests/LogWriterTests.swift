@@ -33,15 +33,15 @@ private final class TestPipe {
 }
 
 @Suite struct LogWriterTests {
-    private func writer(to descriptor: CInt, limit: Int = 1 << 20) -> LogWriter {
-        LogWriter(to: descriptor, limit: limit) { Array("dropped \($0)\n".utf8) }
+    private func writer(to descriptor: CInt, limit: Int = 1 << 20) throws -> LogWriter {
+        try LogWriter(to: descriptor, limit: limit) { Array("dropped \($0)\n".utf8) }
     }
 
     private func line(_ number: Int) -> [UInt8] { Array("line \(number)\n".utf8) }
 
     @Test("Lines are written in order, including lines that are longer than a memory page")
-    func order() {
-        let pipe = TestPipe(), writer = writer(to: pipe.writer)
+    func order() throws {
+        let pipe = TestPipe(), writer = try writer(to: pipe.writer)
         let long = String(repeating: "x", count: 9_000)
         let lines = (0..<2_000).map { $0.isMultiple(of: 500) ? "\($0) \(long)" : "\($0)" }
         for line in lines { writer.write(Array("\(line)\n".utf8)) }
@@ -70,10 +70,10 @@ private final class TestPipe {
     @Test(
         "While the pipe is full, lines are dropped and counted, and a note appears exactly where they are missing",
         arguments: [false, true])
-    func fullPipe(isNonBlocking: Bool) {
+    func fullPipe(isNonBlocking: Bool) throws {
         let pipe = TestPipe()
         if isNonBlocking { _ = fcntl(pipe.writer, F_SETFL, O_NONBLOCK) }
-        let writer = writer(to: pipe.writer, limit: 50_000), count = 100_000
+        let writer = try writer(to: pipe.writer, limit: 50_000), count = 100_000
         for number in 0..<count { writer.write(line(number)) }
         // `flush` returns after its time limit, although the lines cannot be written.
         writer.flush(within: .milliseconds(1))
@@ -92,10 +92,10 @@ private final class TestPipe {
     }
 
     @Test("Lines that cannot be written are counted, and the note about them is written as soon as writing works again")
-    func failure() {
+    func failure() throws {
         let pipe = TestPipe(), descriptor = open("/dev/full", O_WRONLY)
         defer { close(descriptor) }
-        let writer = writer(to: descriptor)
+        let writer = try writer(to: descriptor)
         for number in 0..<10 { writer.write(line(number)) }
         writer.flush(within: .seconds(60))
         #expect(writer.dropped == 10)

@@ -1,4 +1,5 @@
 import Glibc
+import TestSupport
 import Testing
 
 @testable import BraidRuntime
@@ -14,6 +15,23 @@ import Testing
         #expect((size ?? 0) >= 8 << 20)
     }
 }
+
+#if os(Linux)
+extension ThreadTests {
+    @Test("Threads that the system can start pass the check, and a process without threads fails it")
+    func check() async throws {
+        try checkThreads(40)
+        await #expect(processExitsWith: .exitCode(3)) {
+            refuseThreads()
+            do { try checkThreads(1) } catch { exit(3) }
+        }
+        await #expect(processExitsWith: .exitCode(3)) {
+            refuseThreads()
+            do { try Workers(processors: 1).check() } catch { exit(3) }
+        }
+    }
+}
+#endif
 
 /// Returns the size of the calling thread's stack in bytes, or `nil` if it is unknown.
 private func stackSizeOfThisThread() -> Int? {

@@ -33,7 +33,8 @@ import Testing
         ("/v1/sessions/s/updates?since=0&form=sequential", "application/json"),
         ("/v1/sessions/s/updates?since=99", "application/json"),
         ("/v1/sessions/s/journal", "application/json"), ("/v1/sessions/s/journal", "application/x-ndjson"),
-        ("/openapi.json", "application/json"), ("/", "text/html"), ("/braid.js", "text/javascript"),
+        ("/openapi.json", "application/json"), ("/openapi.json?pretty", "application/json"), ("/", "text/html"),
+        ("/braid.js", "text/javascript"),
     ]
 
     @Test("Every answer of more than 1 KB is smaller in each compression, with the same content", arguments: codings)

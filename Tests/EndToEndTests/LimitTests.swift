@@ -351,6 +351,65 @@ import Testing
         while try server.client().get("/v1/tables").status == 503 { usleep(10_000) }
     }
 
+    @Test("A refusal is short, however long the texts of its request are")
+    func longTexts() throws {
+        let server = try ServerProcess(), client = try server.client()
+        try client.request("PUT", "/v1/tables/t", Self.table())
+        try client.request("POST", "/v1/sessions", #"{"table":"t","id":"s","models":{"a":\#(Self.models(2))}}"#)
+        let long = String(repeating: "x", count: 100_000)
+        let paths = try #require(try client.get("/openapi.json").object["paths"] as? [String: [String: Any]])
+        var requests = paths.flatMap { path, operations in
+            ["PUT", "POST", "PATCH"].filter { operations[$0.lowercased()] != nil }.flatMap { method in
+                [#"{"LONG":1}"#, #"{"LONG":{"LONG":[]}}"#, #"[{"LONG":1}]"#, #""LONG""#].map { (method, path, $0) }
+            }
+        }
+        requests += [
+            ("POST", "/v1/sessions", #"{"table":"LONG"}"#), ("POST", "/v1/sessions", #"{"from":{"session":"LONG"}}"#),
+            ("POST", "/v1/sessions", #"{"table":"t","models":{"LONG":[]}}"#),
+            ("PUT", "/v1/tables/t", #"{"table":"LONG"}"#),
+            ("PUT", "/v1/tables/t", Self.table(#""viewModel":{"$eval":"LONG"},"onTap":"LONG""#)),
+            ("PUT", "/v1/tables/t", Self.table(sections: #""sections":["LONG"],"#)),
+            ("POST", "/v1/render", #"{"template":{"$eval":"LONG"}}"#),
+            ("POST", "/v1/render", #"{"template":{"LONG":{"$eval":"1/0"}}}"#),
+            ("POST", "/v1/render", #"{"template":{"$eval":"o.LONG"},"context":{"o":{}}}"#),
+            ("POST", "/v1/render", #"{"template":{"$if":"LONG("}}"#),
+            ("PUT", "/v1/sessions/s/displayed-sections", #"{"sections":["LONG"]}"#),
+        ]
+        for (name, body) in [
+            ("edits", #"{"delete":{"section":"LONG","row":0}}"#), ("edits", #"{"delete":{"id":"LONG"}}"#),
+            ("moves", #"{"from":{"id":"LONG"},"to":{"section":"LONG","row":0}}"#), ("taps", #"{"at":{"id":"LONG"}}"#),
+            ("events", #"{"at":{"id":"0"},"event":{"LONG":{}}}"#), ("patchModels", #"{"LONG":[]}"#),
+            ("patchModels", #"{"a":[{"LONG":"LONG"}]}"#),
+        ] {
+            requests.append(("POST", "/v1/sessions/s/transactions", #"{"commands":[{"\#(name)":\#(body)}]}"#))
+        }
+        requests.append(("POST", "/v1/sessions/s/transactions", #"{"commands":[{"LONG":{}}]}"#))
+        for (method, path, body) in requests {
+            let path = path.replacing("{id}", with: "s").replacing("{table}", with: "t").replacing(/{[^}]*}/, with: "a")
+            let answer = try server.client().request(method, path, body.replacing("LONG", with: long))
+            #expect(answer.status < 500, "\(method) \(path) \(body)")
+            #expect(answer.status < 300 || answer.body.count < 30_000, "\(method) \(path) \(body)")
+        }
+    }
+
+    @Test("A flood of readiness checks does not keep memory for each of them")
+    func readinessFlood() throws {
+        let server = try ServerProcess(), count = 2_500
+        let clients = try (0..<8).map { _ in try server.client() }
+        let flood = String(repeating: "GET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n", count: count / 10)
+        func run(_ times: Int) throws {
+            for _ in 0..<times {
+                for client in clients { try client.send(flood) }
+                for client in clients { for _ in 0..<count / 10 { #expect(try client.receive().status == 200) } }
+            }
+        }
+        try run(1)
+        let before = try Self.peakMemory(of: server)
+        try run(10)
+        let after = try Self.peakMemory(of: server)
+        #expect(after < before + 8 << 20, "\(8 * count) checks: \((after - before) >> 10) KiB")
+    }
+
     @Test("By default, the other limits fit the limit of connections, which fits the process's limit of open files")
     func fittingDefaults() throws {
         func values(_ options: [String], launcher: [String] = []) throws -> [String: Int] {
@@ -681,6 +740,21 @@ import Testing
         let facts = try String(contentsOfFile: "/proc/\(server.processIdentifier)/status", encoding: .utf8)
         let line = try #require(facts.split(separator: "\n").first { $0.hasPrefix("VmHWM:") })
         return 1024 * (try #require(Int(line.filter(\.isNumber))))
+    }
+
+    @Test("If the system does not start the server's threads, the error of the start says so", arguments: [1, 4, 8])
+    func tooFewThreads(count: Int) throws {
+        // The system does not limit the threads of the superuser. Another user may be unable to reach the binary.
+        let read = ["--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search"]
+        let other = geteuid() == 0 ? ["setpriv", "--reuid=65534", "--clear-groups"] + read : []
+        let launcher = ["/usr/bin/timeout", "60"] + other + ["prlimit", "--nproc=\(count)"]
+        do {
+            _ = try ServerProcess(launcher: launcher)
+            Issue.record("the server has started")
+        } catch let failure as ServerProcess.StartFailure {
+            #expect(failure.status == 1)
+            #expect(failure.errors.hasPrefix("Error: The system does not start the threads"), "\(failure)")
+        }
     }
 
     @Test("The server does not start with a limit outside of the option's range")

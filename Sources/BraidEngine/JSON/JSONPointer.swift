@@ -38,6 +38,19 @@ public struct JSONPointer: Sendable {
     /// Returns this pointer followed by another pointer, which starts where this pointer ends.
     public func appending(_ pointer: JSONPointer) -> JSONPointer { JSONPointer(tokens: tokens + pointer.tokens) }
 
+    /// The most bytes of a pointer in a message, without its escapes.
+    package static let longest = 8_192
+
+    /// The pointer itself, or the pointer to the innermost value around it that fits into ``longest``.
+    package var shortened: JSONPointer {
+        var left = Self.longest
+        let fitting = tokens.prefix { token in
+            left -= token.utf8.count + 1
+            return left >= 0
+        }
+        return fitting.count == tokens.count ? self : JSONPointer(tokens: Array(fitting))
+    }
+
     /// Returns the array index that a pointer's token spells, or `nil` if the token spells none (RFC 6901, section 4:
     /// no sign, no leading zeros).
     static func index(_ token: String) -> Int? {

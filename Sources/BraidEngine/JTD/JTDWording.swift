@@ -26,8 +26,8 @@ func listed(_ names: [String], none: String, one: String, many: String) -> Strin
 }
 
 /// Returns a sentence for a message without its middle if the sentence has more than 2,000 Unicode scalars. Such a
-/// sentence contains a long name of the document.
-func shortened(_ sentence: String) -> String {
+/// sentence contains a long text of the client.
+package func shortened(_ sentence: String) -> String {
     let limit = 1_000
     let scalars = sentence.unicodeScalars
     guard let start = scalars.index(scalars.startIndex, offsetBy: limit, limitedBy: scalars.endIndex),

@@ -28,9 +28,9 @@ package struct LogLines: Sendable {
 
     private let writer: LogWriter
 
-    package init(format: Format) {
+    package init(format: Format) throws(ThreadFailure) {
         self.format = format
-        writer = LogWriter(to: STDERR_FILENO) { count in
+        writer = try LogWriter(to: STDERR_FILENO) { count in
             var line = LogLine(format, .warning, "\(count) log lines were dropped")
             line.add("dropped", count)
             return line.finished()

@@ -13,64 +13,84 @@ final class StoreHealth: Sendable {
     private let sizes: SharedOperation<StoreSize>
 
     init(_ store: any SessionStore) {
-        checks = SharedOperation { try await store.check() }
-        sizes = SharedOperation { try await store.size() }
+        checks = SharedOperation(within: Self.longestWait) { try await store.check() }
+        sizes = SharedOperation(within: Self.longestWait) { try await store.size() }
     }
 
     /// Returns whether the store accepts writes. Throws the reason if the store cannot be read, or if it cannot be
     /// written for another reason than a full disk.
-    func condition() async throws -> StoreCondition { try await checks.value(within: Self.longestWait) }
+    func condition() async throws -> StoreCondition { try await checks.value() }
 
-    func size() async throws -> StoreSize { try await sizes.value(within: Self.longestWait) }
+    func size() async throws -> StoreSize { try await sizes.value() }
 }
 
-/// An operation that runs at most once at a time. Callers that arrive while the operation runs wait for its result, so
-/// a store that hangs is not asked again and again.
+/// An operation that runs at most once at a time: who asks while it runs shares its result. While it takes longer than
+/// its time, everyone gets `unavailable`, and a store that hangs is not asked again.
 private final class SharedOperation<Value: Sendable>: Sendable {
-    private typealias Waiter = CheckedContinuation<Value, any Error>
-
     private struct State {
-        var waiters: [Int: Waiter] = [:]
-        var nextID = 0
-        var isRunning = false
+        var waiters: [CheckedContinuation<Value, any Error>] = []
+        /// When the operation began, if it runs.
+        var start: ContinuousClock.Instant?
+        var hasTimer = false
+
+        mutating func takeWaiters() -> [CheckedContinuation<Value, any Error>] {
+            defer { waiters = [] }
+            return waiters
+        }
     }
 
     private let state = Mutex(State())
+    private let time: Duration
     private let operation: @Sendable () async throws -> Value
 
-    init(_ operation: @escaping @Sendable () async throws -> Value) { self.operation = operation }
+    init(within time: Duration, _ operation: @escaping @Sendable () async throws -> Value) {
+        self.time = time
+        self.operation = operation
+    }
 
-    /// Returns the operation's result. Throws `unavailable` if the operation takes longer than `time`. The operation
-    /// then continues to run.
-    func value(within time: Duration) async throws -> Value {
+    func value() async throws -> Value {
         try await withCheckedThrowingContinuation { waiter in
-            let (id, isFirst) = state.withLock { state in
+            let (isLate, isFirst, needsTimer) = state.withLock { state in
+                if let start = state.start, start + time <= .now { return (true, false, false) }
                 defer {
-                    state.nextID += 1
-                    state.isRunning = true
+                    state.waiters.append(waiter)
+                    state.start = state.start ?? .now
+                    state.hasTimer = true
                 }
-                state.waiters[state.nextID] = waiter
-                return (state.nextID, !state.isRunning)
+                return (false, state.start == nil, !state.hasTimer)
             }
-            let executor = Workers.shared.operations
-            Task(executorPreference: executor) { [self] in
-                try? await Task.sleep(for: time)
-                state.withLock { $0.waiters.removeValue(forKey: id) }?
-                    .resume(throwing: StoreError.unavailable("the database did not answer within \(time)"))
-            }
-            guard isFirst else { return }
-            Task(executorPreference: executor) { [self] in
-                let result: Result<Value, any Error>
-                do { result = .success(try await operation()) } catch { result = .failure(error) }
-                let waiters = state.withLock { state in
-                    defer {
-                        state.waiters = [:]
-                        state.isRunning = false
-                    }
-                    return state.waiters.values.map { $0 }
-                }
-                for waiter in waiters { waiter.resume(with: result) }
-            }
+            if isLate { return waiter.resume(throwing: late) }
+            if isFirst { Task(executorPreference: Workers.shared.operations) { await self.run() } }
+            if needsTimer { Task(executorPreference: Workers.shared.operations) { await self.watch() } }
         }
     }
+
+    private func run() async {
+        let result: Result<Value, any Error>
+        do { result = .success(try await operation()) } catch { result = .failure(error) }
+        let waiters = state.withLock { state in
+            state.start = nil
+            return state.takeWaiters()
+        }
+        for waiter in waiters { waiter.resume(with: result) }
+    }
+
+    /// Ends the waits for an operation that takes too long. This timer sleeps on while other runs follow: with a timer
+    /// for each run, a flood of requests would keep thousands, as Swift keeps even a cancelled timer until it is due.
+    private func watch() async {
+        var due: ContinuousClock.Instant? = .now
+        while let next = due {
+            try? await Task.sleep(until: next)
+            let waiters: [CheckedContinuation<Value, any Error>]
+            (due, waiters) = state.withLock { state in
+                let due = state.waiters.isEmpty ? nil : state.start.map { $0 + time }
+                if let due, due > .now { return (due, []) }
+                state.hasTimer = false
+                return (nil, state.takeWaiters())
+            }
+            for waiter in waiters { waiter.resume(throwing: late) }
+        }
+    }
+
+    private var late: StoreError { .unavailable("the database did not answer within \(time)") }
 }

@@ -22,12 +22,14 @@ struct Asset: Sendable {
         etag = "\"\(String(UInt(bitPattern: hash.value), radix: 16))\""
     }
 
-    /// The OpenAPI document `docs/openapi.json`, without white space. The document is parsed and compacted on first
-    /// use.
-    static let openAPI: Asset = {
-        let text = Array(UnsafeBufferPointer(start: cassets_openapi.bytes, count: cassets_openapi.count))
-        return Asset("/openapi.json", "application/json", (try? JSONText(parsing: text))?.bytes ?? text)
-    }()
+    /// The OpenAPI document `docs/openapi.json`, without white space and, for `?pretty`, indented.
+    static let openAPI = Asset("/openapi.json", "application/json", openAPIText.bytes)
+    static let indentedOpenAPI = Asset("/openapi.json", "application/json", openAPIText.pretty() + [.lineFeed])
+
+    private static let openAPIText =
+        (try? JSONText(
+            parsing: Array(UnsafeBufferPointer(start: cassets_openapi.bytes, count: cassets_openapi.count))))
+        ?? .emptyObject
 
     /// The files of the folder `Web`, which are compiled into the binary.
     static let web = UnsafeBufferPointer(start: cassets_web, count: cassets_web_count).map { file in
@@ -74,11 +76,15 @@ func assetRoutes() -> [Route] {
         // `utm_source`.
         Route.inMemory(
             "GET", asset.path, for: .everyone, ignoresUnknownQuery: asset.mediaType == "text/html",
-            produces: asset.mediaType
+            produces: asset.mediaType, obeysPretty: true
         ) { asset.answer(to: $0.head) }
     } + [
-        Route.inMemory("GET", "/openapi.json", for: .everyone) { Asset.openAPI.answer(to: $0.head) },
-        Route.inMemory("GET", "\(modules){file}", for: .everyone, produces: "text/javascript") { context in
+        Route.inMemory("GET", "/openapi.json", for: .everyone, obeysPretty: true) { context in
+            (try context.flag("pretty") ? Asset.indentedOpenAPI : .openAPI).answer(to: context.head)
+        },
+        Route.inMemory(
+            "GET", "\(modules){file}", for: .everyone, produces: "text/javascript", obeysPretty: true
+        ) { context in
             guard let module = byPath[modules + context.parameter("file")] else {
                 throw ProblemError(.noSuchResource, "The inspector has no module of this name.")
             }

@@ -137,7 +137,7 @@ struct CommandForm: Sendable {
             case .ignored(let reason):
                 writer.value("ignored")
                 writer.name("reason")
-                writer.value(reason)
+                writer.value(shortened(reason))
             }
             if notifies {
                 writer.name("notification")

@@ -9,9 +9,7 @@ import BraidStore
 func metricsRoute(
     _ metrics: Metrics, sessions: Sessions, health: StoreHealth, requests: Quota, limits: ServerLimits, log: LogLines?
 ) -> Route {
-    Route(
-        "GET", "/metrics", for: .everyone, isProbe: true, produces: PrometheusText.mediaType, lane: .operations
-    ) { _ in
+    let text = SharedText {
         var text = PrometheusText()
         async let condition = try? health.condition()
         async let size = try? health.size()
@@ -29,9 +27,14 @@ func metricsRoute(
             "braid_log_lines_dropped_total", .counter,
             "Log lines dropped because stderr was full or could not be written.", log?.dropped ?? 0)
         text.write(ProcessStatistics(), start: metrics.start)
-        return HTTPResponse(
+        return Array(text.text.utf8)
+    }
+    return Route(
+        "GET", "/metrics", for: .everyone, isProbe: true, produces: PrometheusText.mediaType, lane: .metrics
+    ) { _ in
+        HTTPResponse(
             status: 200, headers: [("Content-Type", PrometheusText.contentType), ("Cache-Control", "no-store")],
-            body: .bytes(Array(text.text.utf8)))
+            body: .shared(await text.bytes()))
     }
 }
 
@@ -66,7 +69,7 @@ extension PrometheusText {
     fileprivate mutating func write(requests: Quota, bodies: Quota, answers: Quota) {
         single(
             "braid_http_requests_in_progress", .gauge,
-            "Requests to /v1 that are being answered, without observe, streams and long polls.", requests.taken)
+            "Requests that are being answered, without probes, observe, streams and long polls.", requests.taken)
         single(
             "braid_http_requests_in_progress_max", .gauge, "Requests that may be answered at the same time.",
             requests.limit)

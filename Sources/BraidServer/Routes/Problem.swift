@@ -77,7 +77,7 @@ enum Problem: String, CaseIterable, Sendable {
         writer.name("status")
         writer.value(status)
         writer.name("detail")
-        writer.value(detail)
+        writer.value(shortened(detail))
     }
 
     private var facts: (status: Int, title: String) {

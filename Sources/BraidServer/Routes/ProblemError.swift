@@ -156,6 +156,7 @@ package struct ProblemError: Error, Sendable {
         case let error as SessionError: self.init(error)
         case let refusal as Refusal: self.init(refusal)
         case let error as JSONError: self.init(error)
+        case let failure as HTTPFailure: self.init(failure)
         case let error as StoreError:
             switch error {
             case .sessionExists:
@@ -261,11 +262,11 @@ extension JSONWriter {
         for fault in faults {
             beginObject()
             self.name("pointer")
-            value(fault.pointer.description)
+            value(fault.pointer.shortened.description)
             self.name("code")
             value(fault.code.rawValue)
             self.name("detail")
-            value(fault.detail)
+            value(shortened(fault.detail))
             if let place = fault.place {
                 self.name("section")
                 value(place.section.text)
@@ -275,7 +276,7 @@ extension JSONWriter {
                 }
                 if let id = place.id {
                     self.name("id")
-                    value(id.text)
+                    value(shortened(id.text))
                 }
             }
             endObject()

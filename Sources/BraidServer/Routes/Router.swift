@@ -102,6 +102,8 @@ final class Route: Sendable {
     let produces: String
     /// A second media type in which the route can answer, in addition to `produces`.
     let alternative: String?
+    /// Whether the handler itself indents for `pretty`, or has nothing to indent, so that the server need not.
+    let obeysPretty: Bool
     /// The counters of the route's answers, for the metrics.
     let counters: RouteCounters
     /// The worker pool on which the route's handler starts, unless the request's body is large.
@@ -127,8 +129,8 @@ final class Route: Sendable {
         ignoresUnknownQuery: Bool = false, takesBody: Bool = false, obeysIfMatch: Bool = false,
         obeysIfNoneMatch: Bool = false, takesKey: Bool = false, endsAtStop: Bool = false,
         isProbe: Bool = false, produces: String = "application/json",
-        alternative: String? = nil, lane: Workers.Lane = .short, streamedBody: StreamedBody? = nil,
-        atOnce: ImmediateHandler? = nil,
+        alternative: String? = nil, obeysPretty: Bool = false, lane: Workers.Lane = .short,
+        streamedBody: StreamedBody? = nil, atOnce: ImmediateHandler? = nil,
         _ handle: @escaping Handler
     ) {
         self.method = method
@@ -148,6 +150,7 @@ final class Route: Sendable {
         self.takesKey = takesKey
         self.produces = produces
         self.alternative = alternative
+        self.obeysPretty = obeysPretty
         self.handle = handle
         self.atOnce = atOnce
         self.streamedBody = streamedBody
@@ -159,12 +162,12 @@ final class Route: Sendable {
     /// memory.
     static func inMemory(
         _ method: String, _ pattern: String, for admission: Admission, ignoresUnknownQuery: Bool = false,
-        isProbe: Bool = false, produces: String = "application/json",
+        isProbe: Bool = false, produces: String = "application/json", obeysPretty: Bool = false,
         _ handle: @escaping @Sendable (RequestContext) throws -> HTTPResponse
     ) -> Route {
         Route(
             method, pattern, for: admission, ignoresUnknownQuery: ignoresUnknownQuery, isProbe: isProbe,
-            produces: produces, atOnce: handle, handle)
+            produces: produces, obeysPretty: obeysPretty, atOnce: handle, handle)
     }
 
     /// Creates a route that reads the request's body while it arrives.

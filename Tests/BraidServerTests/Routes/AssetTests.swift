@@ -1,4 +1,6 @@
 import BraidEngine
+import BraidHTTP
+import BraidStore
 import Foundation
 import Testing
 
@@ -23,10 +25,33 @@ import Testing
         #expect(Asset.web.count == names.count)
     }
 
-    @Test("/openapi.json has the content of docs/openapi.json without white space")
+    @Test("An embedded file is compressed once in each coding and form, then answered at once, also with `pretty`")
+    func eachFormIsMadeOnce() async throws {
+        let app = try App(store: SQLiteStore(path: ":memory:"), controllers: ControllerTokens(["t"]))
+        for path in Asset.web.map(\.path) + ["/openapi.json"] {
+            for target in [path, "\(path)?pretty"] {
+                for coding in ["gzip", "zstd", "identity"] {
+                    for (number, method) in ["HEAD", "HEAD", "GET"].enumerated() {
+                        let head = parsedHead(method, target, [("Host", "localhost"), ("Accept-Encoding", coding)])
+                        switch app.handle(HTTPRequest(head: head)) {
+                        case .ready(let response): #expect(response.status == 200, "\(target)")
+                        case .task(_, _, let work):
+                            #expect(number == 0 && coding != "identity", "\(method) \(target) \(coding)")
+                            #expect(await work().status == 200, "\(target)")
+                        }
+                    }
+                }
+            }
+        }
+        #expect(Asset.openAPI.etag != Asset.indentedOpenAPI.etag)
+    }
+
+    @Test("/openapi.json has the content of docs/openapi.json without white space, and is indented with `pretty`")
     func theDocumentIsTheFile() throws {
         let file = try Data(contentsOf: Self.root.appendingPathComponent("docs/openapi.json"))
         #expect(try Asset.openAPI.bytes.plain == JSONText(JSONText(parsing: Array(file)).value()).bytes)
+        #expect(try JSONText(parsing: Asset.indentedOpenAPI.bytes.plain).bytes == Asset.openAPI.bytes.plain)
+        #expect(Asset.indentedOpenAPI.bytes.plain.starts(with: Array("{\n  \"".utf8)))
         #expect(Asset.openAPI.path == "/openapi.json" && Asset.openAPI.mediaType == "application/json")
     }
 

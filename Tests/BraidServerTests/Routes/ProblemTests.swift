@@ -64,6 +64,20 @@ import Testing
         }
     }
 
+    @Test("A problem document leaves out the middle of long texts, and the end of long pointers")
+    func longTexts() throws {
+        let long = String(repeating: "ä", count: 1_000_000)
+        let fault = Refusal.Fault(
+            pointer: JSONPointer(tokens: ["commands", "0", long, "x"]), code: .unknownName, detail: "no \(long)!")
+        let error = ProblemError(Refusal(.badRequest, "The \(long).", faults: [fault]))
+        let document = try JSONText(parsing: error.response(path: "/v1/x", requestID: "r").body.bytes ?? [])
+        let start = String(repeating: "ä", count: 996), end = String(repeating: "ä", count: 999)
+        #expect(document["detail"]?.stringValue == "The \(start)…\(end).")
+        let told = try #require(document["errors"]?.elements()?.first)
+        #expect(told["pointer"]?.stringValue == "/commands/0")
+        #expect(told["detail"]?.stringValue?.unicodeScalars.count == 2_001)
+    }
+
     @Test("The detail of a problem names the first fault, and says if there are more faults")
     func detailNamesTheFirstFault() {
         let first = Refusal.Fault(
