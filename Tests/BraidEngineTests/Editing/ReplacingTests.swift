@@ -175,7 +175,7 @@ import Testing
             var orders: [([SectionID], TableEditor)] = []
             for index in 0...ordinals.count {
                 var editor = TableEditor(table), ids = table.sections.map(\.id)
-                editor.insertSection("new", before: index < ids.count ? ids[index] : nil)
+                try editor.insertSection("new", before: index < ids.count ? ids[index] : nil)
                 ids.insert("new", at: index)
                 orders.append((ids, editor))
             }
