@@ -46,7 +46,8 @@ package enum StoredNumber: Sendable {
     /// The largest integer that every JSON reader reads exactly.
     private static let largest = 1 << 53
     private static let times =
-        Instant(millisecondsSince1970: .min).millisecondsSince1970...Instant(millisecondsSince1970: .max)
+        Instant(millisecondsSince1970: .min)
+        .millisecondsSince1970...Instant(millisecondsSince1970: .max)
         .millisecondsSince1970
 
     /// Returns a stored value. Throws `corrupt`, which says `name`, if the value is not in the range.

@@ -26,7 +26,9 @@ import Testing
             let words = line.split(separator: " ")
             if let place = words.firstIndex(of: "TABLE"), words[0] == "CREATE" { table = String(words[place + 1]) }
             // The numbers of `last_commit` are only compared.
-            if table != "last_commit", line.hasPrefix("    "), words.count > 1, ["INTEGER", "BIGINT"].contains(words[1].trimmingSuffix(",")) {
+            if table != "last_commit", line.hasPrefix("    "), words.count > 1,
+                ["INTEGER", "BIGINT"].contains(words[1].trimmingSuffix(","))
+            {
                 columns.append((table, String(words[0])))
             }
         }

@@ -8,7 +8,8 @@ import Testing
     private static let ids =
         [
             String(repeating: "é", count: 200), String(repeating: "\u{1F600}", count: 100),
-            String(repeating: "x", count: 400), String(repeating: "9", count: 400), "a/b", "a b", "%", "%2E", "%zz", "...",
+            String(repeating: "x", count: 400), String(repeating: "9", count: 400), "a/b", "a b", "%", "%2E", "%zz",
+            "...",
             ".a", "a.", "ä", "e\u{301}", "?", "#", "+", "\n", "\u{1}", "&=;", "\\", "\"", "0",
         ]
     private static let refused =
@@ -93,7 +94,9 @@ import Testing
         ]
         func described(_ step: String) -> String { table.replacingOccurrences(of: "STEP", with: step) }
         #expect(try client.request("PUT", "/v1/tables/t", described(steps[0])).status == 201)
-        #expect(try client.request("POST", "/v1/sessions", #"{"id":"s","table":"t","models":{"derived":[]}}"#).status == 201)
+        #expect(
+            try client.request("POST", "/v1/sessions", #"{"id":"s","table":"t","models":{"derived":[]}}"#).status == 201
+        )
         let before = try client.get("/v1/sessions/s/snapshot").text
         for id in Self.refused {
             let text = try Self.json(id)

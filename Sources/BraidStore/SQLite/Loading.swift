@@ -106,7 +106,9 @@ extension SQLiteConnection {
 
     func unusedSessions() throws -> [UnusedSession] {
         var sessions: [UnusedSession] = []
-        try query("SELECT \(UnusedSession.columns) FROM session s WHERE s.used IS NOT NULL AND \(UnusedSession.isSound)") {
+        try query(
+            "SELECT \(UnusedSession.columns) FROM session s WHERE s.used IS NOT NULL AND \(UnusedSession.isSound)"
+        ) {
             sessions.append(try UnusedSession($0))
         }
         return sessions
