@@ -33,10 +33,11 @@ struct Fixtures {
         where try await app.store.table(description.name)?.description != description.text {
             _ = try await Self.register(description, of: path, in: app)
         }
+        var opened: [(path: String, id: String)] = []
         for (path, id, body) in files.sessions where try await app.store.sessionSummary(id) == nil {
             do {
                 _ = try await app.sessions.open(SessionOpening(body), text: body)
-                app.log.fixtureAct("session opened", [("session", id)], file: path)
+                opened.append((path, id))
             } catch StoreError.sessionExists {
                 // Ignore this error: another server on the same database has just loaded the same fixture.
             } catch let refusal as Refusal where refusal.code == .templateFailed {
@@ -46,7 +47,12 @@ struct Fixtures {
                 faults += JSONFile(path).faults(of: error)
             }
         }
-        guard faults.isEmpty else { throw FaultyFile(faults) }
+        guard faults.isEmpty else {
+            // The server does not start, so it leaves no session behind and logs none.
+            for (_, id) in opened { try? await app.sessions.end(id) }
+            throw FaultyFile(faults)
+        }
+        for (path, id) in opened { app.log.fixtureAct("session opened", [("session", id)], file: path) }
     }
 
     static let tableSuffix = ".table.json"

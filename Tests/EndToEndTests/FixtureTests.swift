@@ -79,6 +79,16 @@ import Testing
                 && run.errors.contains("for the row \"bad\" of the section \"table\""), "\(run.errors)")
     }
 
+    @Test("If one fixture session prevents the start, no other is opened or logged as opened")
+    func failedStart() throws {
+        _ = try write("a/a.session.json", #"{"id":"a","rows":[]}"#)
+        _ = try write("a/b.session.json", #"{"id":"b","table":"none"}"#)
+        let database = directory.path("braid.sqlite")
+        let run = try CommandRun(["--port", "0", "--database", database, "--fixtures", directory.path("a")])
+        #expect(run.status == 1 && !run.errors.contains("session opened"), "\(run.errors)")
+        #expect(try ServerProcess(database: database).keptClient().get("/v1/sessions").text == #"{"sessions":[]}"#)
+    }
+
     @Test("A fixture session that cannot be opened prevents the start")
     func unopenableSessions() throws {
         let fixtures = directory.path("a")
