@@ -364,9 +364,18 @@ extension RowHistory {
             return (.updateSection(content, at: try presentSection(section)), nil)
         case .removeSection(let section): return (.removeSection(at: try presentSection(section)), nil)
         case .addSection(let content, let section?): return (.addSection(content, at: try presentSection(section)), nil)
-        case .addSection, .updateAllSections, .removeAllSections, .insertRow, .putRow, .patchRow, .deleteRow,
-            .registerCell:
-            return (call, nil)
+        case .insertRow(let model, let place, let section):
+            return (.insertRow(model, at: place, in: try presentSection(section)), nil)
+        case .insertRows(let models, let place, let section):
+            return (.insertRows(models, at: place, in: try presentSection(section)), nil)
+        case .putRow(let model, let id, let section):
+            return (.putRow(model, id: id, in: try presentSection(section)), nil)
+        case .putRows(let models, let place, let section, let moves):
+            return (.putRows(models, at: place, in: try presentSection(section), moves: moves), nil)
+        case .patchRow(let patch, let id, let section):
+            return (.patchRow(patch, id: id, in: try presentSection(section)), nil)
+        case .deleteRow(let id, let section): return (.deleteRow(id: id, in: try presentSection(section)), nil)
+        case .addSection, .updateAllSections, .removeAllSections, .registerCell: return (call, nil)
         }
     }
 

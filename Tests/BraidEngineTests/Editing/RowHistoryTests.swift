@@ -70,7 +70,7 @@ import Testing
                 let isAmbiguous = revisions[base...].contains { revision in
                     revision.snapshot.sections.count { $0.rows.contains { $0.id == row.id } } > 1
                 }
-                if let at, let id = row.id, !isAmbiguous,
+                if at != nil, let id = row.id, !isAmbiguous,
                     !present.snapshot.sections.contains(where: { $0.id == section.id })
                 {
                     // An id with a section names no row once the section has vanished.
@@ -314,8 +314,8 @@ import Testing
                 .update
         let history = try RowHistory([(update.json, update.hidden(in: before))], now: session.snapshot)
         for call: DataSourceCommand in [
-            .removeSection(at: 1), .removeRow(at: RowReference(path(1, 0))),
-            .updateSectionData(header: "H", footer: nil, at: 1),
+            .removeSection(at: .displayed(1)), .removeRow(at: RowReference(path(1, 0))),
+            .updateSectionData(header: "H", footer: nil, at: .displayed(1)),
         ] {
             #expect(try session.perform(history.rebased(.dataSource(call, notify: true)).command).isIgnored)
         }
