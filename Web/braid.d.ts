@@ -461,6 +461,8 @@ export interface Answer {
    * to a call of the data source.
    */
   notification?: { dataSource: true } | { section: number } | { rows: IndexPath[] } | null;
+  /** What `insertRows` or `putRows` did with its models. `section` received the inserted and the moved rows. */
+  rows?: { section: string; inserted: number; replaced: number; moved: number; unchanged: number };
   update: Update;
 }
 
@@ -512,24 +514,32 @@ interface Commands<Result> {
   setTable(table: { version: number; discard?: string[] } | { table: object; discard?: string[] }, options?: CommandOptions): Result;
   addRow(at: RowReference, model: JSONValue, options?: DataSourceOptions): Result;
   updateRow(at: IndexPath, model: JSONValue, options?: DataSourceOptions): Result;
-  updateRowsOfSection(section: number, models: JSONValue[], options?: DataSourceOptions): Result;
+  /** `section` is a section's id or its index, also in the following calls. */
+  updateRowsOfSection(section: string | number, models: JSONValue[], options?: DataSourceOptions): Result;
   updateRows(rows: { at: RowReference; model: JSONValue }[], options?: DataSourceOptions): Result;
   removeRow(at: IndexPath, options?: DataSourceOptions): Result;
   /** Adds a section before the section with the index `at`. If `at` is null, the server appends the section. */
   addSection(section: object, at: number | null, options?: DataSourceOptions): Result;
-  updateSectionData(section: number, data: { header?: string | object | null; footer?: string | object | null }, options?: DataSourceOptions): Result;
-  updateSection(section: number, content: object, options?: DataSourceOptions): Result;
+  updateSectionData(section: string | number, data: { header?: string | object | null; footer?: string | object | null }, options?: DataSourceOptions): Result;
+  updateSection(section: string | number, content: object, options?: DataSourceOptions): Result;
   updateAllSections(sections: object[], options?: DataSourceOptions): Result;
-  removeSection(section: number, options?: DataSourceOptions): Result;
+  removeSection(section: string | number, options?: DataSourceOptions): Result;
   removeAllSections(options?: DataSourceOptions): Result;
-  /** Inserts a row into the section with the id `section`. `at` is a place among the section's stored rows. */
-  insertRow(section: string, at: RowPlacement, model: JSONValue, options?: DataSourceOptions): Result;
-  /** Replaces the row with this id in the section with the id `section`, or appends the row. The model must contain the id. */
-  putRow(section: string, id: string | number, model: JSONValue, options?: DataSourceOptions): Result;
-  /** Merges a patch (RFC 7396) into the model of the row with this id. `section` is the section's id. */
-  patchRow(section: string, id: string | number, patch: JSONValue, options?: DataSourceOptions): Result;
-  /** Deletes the row with this id. `section` is the section's id. */
-  deleteRow(section: string, id: string | number, options?: DataSourceOptions): Result;
+  /** Inserts a row into a section. `at` is a place among the section's stored rows. */
+  insertRow(section: string | number, at: RowPlacement, model: JSONValue, options?: DataSourceOptions): Result;
+  /** Inserts several rows, as `insertRow` does. */
+  insertRows(section: string | number, at: RowPlacement, models: JSONValue[], options?: DataSourceOptions): Result;
+  /**
+   * Replaces the rows that have the models' ids, in whichever section each of them is, and inserts the other models into
+   * `section`, at the end or at `at`. With `move`, rows of other sections move there.
+   */
+  putRows(section: string | number, models: JSONValue[], how?: { at?: RowPlacement; move?: boolean }, options?: DataSourceOptions): Result;
+  /** Replaces the row with this id in a section, or appends the row. The model must contain the id. */
+  putRow(section: string | number, id: string | number, model: JSONValue, options?: DataSourceOptions): Result;
+  /** Merges a patch (RFC 7396) into the model of the row with this id. */
+  patchRow(section: string | number, id: string | number, patch: JSONValue, options?: DataSourceOptions): Result;
+  /** Deletes the row with this id. */
+  deleteRow(section: string | number, id: string | number, options?: DataSourceOptions): Result;
   registerCell(modelType: string, cell: string, options?: CommandOptions): Result;
 }
 

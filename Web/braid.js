@@ -345,7 +345,7 @@ const COMMANDS = {
    * description. `discard` lists the ids of sections that may lose models or titles.
    */
   setTable: (table) => ["PUT", "table", table],
-  // Calls of the data source that name rows and sections by their indexes.
+  // Calls of the data source that name rows by their indexes.
   addRow: (at, model) => ["POST", "rows", { at, model }],
   updateRow: ([section, row], model) => ["PUT", path`rows/${section}/${row}`, { model }],
   updateRowsOfSection: (section, models) => ["PUT", path`sections/${section}/rows`, { rows: models }],
@@ -357,8 +357,10 @@ const COMMANDS = {
   updateAllSections: (sections) => ["PUT", "sections", { sections }],
   removeSection: (section) => ["DELETE", path`sections/${section}`],
   removeAllSections: () => ["DELETE", "sections"],
-  // Calls of the data source that name rows and sections by their ids.
+  // Calls of the data source that name rows by their ids.
   insertRow: (section, at, model) => ["POST", path`sections/${section}/rows`, { at, model }],
+  insertRows: (section, at, models) => ["POST", path`sections/${section}/rows`, { at, models }],
+  putRows: (section, models, how) => ["PUT", "rows", { ...how, section, models }],
   putRow: (section, id, model) => ["PUT", path`sections/${section}/rows/${id}`, model],
   patchRow: (section, id, patch) => ["PATCH", path`sections/${section}/rows/${id}`, patch],
   deleteRow: (section, id) => ["DELETE", path`sections/${section}/rows/${id}`],

@@ -24,7 +24,8 @@ public enum RowReference: Sendable, Hashable {
     }
 }
 
-/// The place where ``SessionCommand/insertRow(_:at:inSection:notify:)`` inserts a row, among the section's stored rows.
+/// The place where calls such as ``SessionCommand/insertRow(_:at:inSection:notify:)`` insert rows, among the section's
+/// stored rows.
 public enum RowPlacement: Sendable, Hashable {
     /// The place before the section's first row, or after its last row.
     case start, end
@@ -274,6 +275,27 @@ extension SessionCommand {
             "POST", "sections", section, "rows", notify: notify, body: ["at": place.json, "model": model])
     }
 
+    /// Inserts several rows, in order, as ``insertRow(_:at:inSection:notify:)`` does.
+    public static func insertRows(
+        _ models: [JSON], at place: RowPlacement = .end, inSection section: String, notify: Bool = true
+    ) -> SessionCommand {
+        dataSource(
+            "POST", "sections", section, "rows", notify: notify, body: ["at": place.json, "models": .array(models)])
+    }
+
+    /// Replaces the rows that have the models' ids, in whichever section each of them is, and inserts the other models
+    /// at a place of the section. If `moving` is true, rows of other sections move to that place.
+    public static func putRows(
+        _ models: [JSON], at place: RowPlacement = .end, inSection section: String, moving: Bool = false,
+        notify: Bool = true
+    ) -> SessionCommand {
+        dataSource(
+            "PUT", "rows", notify: notify,
+            body: [
+                "section": .string(section), "models": .array(models), "at": place.json, "move": .bool(moving),
+            ])
+    }
+
     /// Replaces the row with an id. If the section has no such row, the server appends a row to the section. The model
     /// must contain the id. If the table has dynamic sections, and none with this id, the server creates the section.
     public static func putRow(_ model: JSON, id: String, inSection section: String, notify: Bool = true)
@@ -315,10 +337,21 @@ public struct Answer: Decodable, Sendable, Hashable {
     /// docs/http-api/data-source.md. `nil` if the delegate would have received none, and for commands that are not
     /// calls of the data source.
     public var notification: JSON?
+    /// What ``SessionCommand/insertRows(_:at:inSection:notify:)`` or
+    /// ``SessionCommand/putRows(_:at:inSection:moving:notify:)`` did with its models. `nil` for other commands.
+    public var rows: RowTally?
     /// The update that the command led to. Its list of stages is empty if no displayed row or section changed.
     public var update: Update
 
     /// The effect of a command. An `applied` command created a revision, an `unchanged` one changed nothing, and the
     /// server `ignored` a command for a reason that the answer names.
     public enum Outcome: String, Codable, Sendable { case applied, unchanged, ignored }
+
+    /// What a call did with its models. Each model counts once.
+    public struct RowTally: Codable, Sendable, Hashable {
+        /// The section that received the inserted and the moved rows.
+        public var section: String
+        /// The numbers of rows.
+        public var inserted, replaced, moved, unchanged: Int
+    }
 }

@@ -315,12 +315,12 @@ extension StoredSectionSummary {
 }
 
 extension JSONText {
-    package func stored(_ kind: StoredNumber) throws -> Int {
+    fileprivate func stored(_ kind: StoredNumber) throws -> Int {
         guard let int = intValue else { throw StoreError.corrupt("a stored number is not one") }
         return try kind.checked(int, "a stored number")
     }
 
-    package func stored(_ name: String, _ kind: StoredNumber) throws -> Int {
+    fileprivate func stored(_ name: String, _ kind: StoredNumber) throws -> Int {
         guard let value = self[name] else { throw StoreError.corrupt("a stored text has no \"\(name)\"") }
         return try value.stored(kind)
     }

@@ -208,7 +208,7 @@ import Testing
         for (method, path, body, status) in [
             ("PUT", "rows/-1/0", #"{"model":1}"#, 400), ("PUT", "rows/0/x", #"{"model":1}"#, 400),
             ("GET", "rows/0/1.0", nil, 400), ("GET", "rows/+1/0", nil, 400),
-            ("GET", "sections/x/data", nil, 400), ("DELETE", "sections/-1", nil, 400),
+            ("GET", "sections/x/data", nil, 404), ("DELETE", "sections/-1", nil, 400),
             ("POST", "rows", #"{"at":[0,-1],"model":1}"#, 400),
             ("POST", "rows", #"{"at":[0],"model":1}"#, 400), ("POST", "rows", #"{"at":[0,0.5],"model":1}"#, 400),
             ("POST", "rows", #"{"model":1}"#, 400),

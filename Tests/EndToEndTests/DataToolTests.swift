@@ -141,7 +141,7 @@ import Testing
         for (number, name) in [database, link].enumerated() {
             let copy = copy + "\(number)"
             #expect(try CommandRun(["backup", name, copy]).status == 0)
-            #expect(try CommandRun(["verify", copy]).output == "1 sessions checked, 0 faults\n")
+            #expect(try CommandRun(["verify", copy]).output == "1 session checked, 0 faults\n")
         }
         #expect(server.stop() == 0)
         #expect(try CommandRun(["backup", other, copy]).status == 0, "the server has stopped")

@@ -78,6 +78,12 @@ test("The client's calls of the data source change rows and sections as expected
   await list.removeSection(0);
   await list.updateAllSections([{ rows: [{ id: "h" }] }]);
   assert.deepEqual(await models(), ["h"]);
+  const [{ id }] = (await list.snapshot()).sections;
+  const put = await list.putRows(id, [{ id: "h", n: 1 }, { id: "i" }], { at: "start" });
+  assert.deepEqual(put.rows, { section: id, inserted: 1, replaced: 1, moved: 0, unchanged: 0 });
+  assert.equal((await list.insertRows(id, { after: "i" }, [{ id: "j" }, { id: "k" }], { notify: true })).rows.inserted, 2);
+  await list.putRows(id, [{ id: "l" }]);
+  assert.deepEqual(await models(), ["ijkhl"]);
   assert.equal((await list.removeRow([9, 9])).outcome, "ignored");
   await list.removeAllSections();
   assert.deepEqual(await models(), []);

@@ -26,6 +26,16 @@ RETRIED = {408, 429, 502, 503, 504}
 FIRST_DELAY, LONGEST_DELAY = 0.5, 30.0  # seconds
 
 
+class RowTally(TypedDict):
+    """What `insert_rows` or `put_rows` did with its models. `section` received the inserted and the moved rows."""
+
+    section: str
+    inserted: int
+    replaced: int
+    moved: int
+    unchanged: int
+
+
 class Answer(TypedDict):
     """The server's answer to a command."""
 
@@ -34,6 +44,7 @@ class Answer(TypedDict):
     reason: NotRequired[str]
     at: NotRequired[IndexPath]
     notification: NotRequired[Any]
+    rows: NotRequired[RowTally]
     update: Update
 
 
@@ -384,6 +395,16 @@ class Session:
 
     def insert_row(self, section: str, at: Any, model: Any, **options: Any) -> Answer:
         return self.command("POST", f"sections/{quoted(section)}/rows", {"at": at, "model": model}, **options)
+
+    def insert_rows(self, section: str, at: Any, models: list[Any], **options: Any) -> Answer:
+        return self.command("POST", f"sections/{quoted(section)}/rows", {"at": at, "models": models}, **options)
+
+    def put_rows(
+        self, section: str, models: list[Any], *, at: Any = "end", move: bool = False, **options: Any
+    ) -> Answer:
+        """Replaces the rows that have the models' ids, in whichever section each is, and inserts the other models."""
+        body = {"section": section, "models": models, "at": at, "move": move}
+        return self.command("PUT", "rows", body, **options)
 
     def put_row(self, section: str, id: str | int, model: Any, **options: Any) -> Answer:
         """Replaces the row with this id. If the section has no such row, the server appends the row to the section."""

@@ -55,6 +55,18 @@ def test_a_command_without_a_key_is_repeated_only_if_it_was_not_carried_out(clie
     assert len(server.received) == count and "idempotency-key" not in server.received[0].headers
 
 
+def test_many_rows_are_sent_with_one_request(client):
+    with ScriptedServer(DONE, DONE) as server:
+        party = client(server).session("party")
+        party.put_rows("invited", [{"name": "Ada"}], move=True)
+        party.insert_rows("in/vited", 0, [{"name": "Ben"}])
+    put, insert = server.received
+    assert (put.method, put.path) == ("PUT", "/v1/sessions/party/rows")
+    assert put.body == {"section": "invited", "models": [{"name": "Ada"}], "at": "end", "move": True}
+    assert (insert.method, insert.path) == ("POST", "/v1/sessions/party/sections/in%2Fvited/rows")
+    assert insert.body == {"at": 0, "models": [{"name": "Ben"}]}
+
+
 def test_a_refusal_is_thrown_at_once(client, waits):
     with ScriptedServer(json_answer({"type": "/problems/row-gone", "detail": "It is gone.", "errors": [{"pointer": "/at", "code": "x", "detail": "y"}]}, "409 No")) as server:
         with pytest.raises(Problem, match="409 row-gone: It is gone.") as refusal:

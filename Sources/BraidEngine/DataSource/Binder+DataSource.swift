@@ -55,10 +55,10 @@ extension Snapshot {
     /// Returns a section's header and footer, in the form in which commands set them. Corresponds to
     /// DataSourceController's `data(for:)`.
     ///
-    /// - Parameter index: the section's index in this snapshot.
+    /// - Parameter section: a displayed section.
     /// - Throws: ``Refusal`` with `sectionNotFound`.
-    public func sectionData(for index: Int) throws(Refusal) -> (header: JSONText, footer: JSONText) {
-        let section = try section(.displayed(index))
+    public func sectionData(for section: SectionReference) throws(Refusal) -> (header: JSONText, footer: JSONText) {
+        let section = try self.section(section)
         return (Self.title(section.header), Self.title(section.footer))
     }
 

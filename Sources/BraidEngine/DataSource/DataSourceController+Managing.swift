@@ -16,7 +16,9 @@ extension DataSourceController: RowManager {
     /// Replaces all rows of a section; see ``RowManager/update(rows:atSection:notify:)``.
     public func update(rows: [Any], atSection section: Int, notify: Bool) {
         let new = rows.map { number(for: $0) }
-        perform(.updateRowsOfSection(new, at: section), notify: notify, replacing: numbers(in: [section]), with: new)
+        perform(
+            .updateRowsOfSection(new, at: .displayed(section)), notify: notify, replacing: numbers(in: [section]),
+            with: new)
     }
 
     /// Replaces the rows at several index paths; see ``RowManager/update(rows:notify:)``.
@@ -48,7 +50,7 @@ extension DataSourceController: SectionManager {
     public func update(sectionData: any SectionDataModelType, at index: Int, notify: Bool) {
         let titles = content(of: Section(sectionData: sectionData, rows: []))
         perform(
-            .updateSectionData(header: titles.header, footer: titles.footer, at: index), notify: notify,
+            .updateSectionData(header: titles.header, footer: titles.footer, at: .displayed(index)), notify: notify,
             data: [index: sectionData])
     }
 
@@ -56,8 +58,8 @@ extension DataSourceController: SectionManager {
     public func update(section: Section, at index: Int, notify: Bool) {
         let content = content(of: section)
         perform(
-            .updateSection(content, at: index), notify: notify, replacing: numbers(in: [index]), with: content.rows,
-            data: [index: section.sectionData])
+            .updateSection(content, at: .displayed(index)), notify: notify, replacing: numbers(in: [index]),
+            with: content.rows, data: [index: section.sectionData])
     }
 
     /// Replaces all sections; see ``SectionManager/update(allSections:notify:)``.
@@ -71,7 +73,7 @@ extension DataSourceController: SectionManager {
 
     /// Removes a section; see ``SectionManager/remove(sectionAt:notify:)``.
     public func remove(sectionAt index: Int, notify: Bool) {
-        perform(.removeSection(at: index), notify: notify, replacing: numbers(in: [index]))
+        perform(.removeSection(at: .displayed(index)), notify: notify, replacing: numbers(in: [index]))
     }
 
     /// Removes all sections; see ``SectionManager/removeAllSections(notify:)``.

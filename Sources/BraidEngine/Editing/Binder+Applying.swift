@@ -32,8 +32,12 @@ public struct Outcome: Sendable {
     /// The notification for the delegate of a data source. `nil` if the command does not notify the delegate.
     public var notification: DataSourceNotification?
     /// The row that the call ``DataSourceCommand/insertRow(_:at:in:)`` or ``DataSourceCommand/putRow(_:id:in:)`` has
-    /// inserted. `nil` if the call replaced a row, for other commands, and for transactions.
+    /// inserted. Without an id, the rows of ``DataSourceCommand/insertRows(_:at:in:)``. `nil` if the call replaced a
+    /// row, for other commands, and for transactions.
     public var inserted: (section: SectionID, id: RowID?)?
+    /// What the call ``DataSourceCommand/insertRows(_:at:in:)`` or ``DataSourceCommand/putRows(_:at:in:moves:)`` did.
+    /// `nil` for other commands, and for transactions.
+    public var tally: RowTally?
     /// The table description to which the table is bound after the command. `nil` if the command did not change the
     /// description.
     public var rebinding: Rebinding?
@@ -201,7 +205,7 @@ extension Snapshot {
     /// Returns the displayed section that a reference names.
     ///
     /// - Throws: ``Refusal`` with `sectionNotFound` if the section is not displayed.
-    func section(_ reference: SectionReference) throws(Refusal) -> Section {
+    package func section(_ reference: SectionReference) throws(Refusal) -> Section {
         switch reference {
         case .displayed(let index):
             guard index >= 0, index < sections.count else {

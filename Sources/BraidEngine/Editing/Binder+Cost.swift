@@ -33,7 +33,7 @@ extension DataSourceCommand {
     /// The number of rows in the list of rows that the data source call contains. 0 for a call without such a list.
     fileprivate var bringsRows: Int {
         switch self {
-        case .updateRowsOfSection(let rows, _): rows.count
+        case .updateRowsOfSection(let rows, _), .insertRows(let rows, _, _), .putRows(let rows, _, _, _): rows.count
         case .updateRows(let rows): rows.count
         case .addSection(let section, _), .updateSection(let section, _): section.rows.count
         case .updateAllSections(let sections): sections.reduce(0) { $0 + $1.rows.count }
@@ -49,8 +49,8 @@ extension DataSourceCommand {
         case .updateRowsOfSection, .updateSection, .updateAllSections, .removeSection, .removeAllSections,
             .registerCell:
             true
-        case .addRow, .updateRow, .updateRows, .removeRow, .insertRow, .putRow, .patchRow, .deleteRow, .addSection,
-            .updateSectionData:
+        case .addRow, .updateRow, .updateRows, .removeRow, .insertRow, .insertRows, .putRow, .putRows, .patchRow,
+            .deleteRow, .addSection, .updateSectionData:
             false
         }
     }

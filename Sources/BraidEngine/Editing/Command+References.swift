@@ -47,14 +47,17 @@ extension Command {
 extension DataSourceCommand {
     fileprivate func rewriting(_ original: JSONText) -> JSONText {
         guard let name = original["dataSource"]?.members()?.first?.name else { return original }
-        let at = ["dataSource", name, "at"]
+        let at = ["dataSource", name, "at"], inSection = ["dataSource", name, "section"]
         switch self {
         case .addRow(_, let row), .updateRow(_, let row), .removeRow(let row):
             return original.replacing(at, by: row.dataSourceJSON)
         case .updateRowsOfSection(_, let section), .updateSectionData(_, _, let section),
-            .updateSection(_, let section),
-            .removeSection(let section), .addSection(_, let section?):
-            return original.replacing(at, by: .number(section))
+            .updateSection(_, let section), .removeSection(let section):
+            return original.replacing(at, by: section.json)
+        case .addSection(_, let section?): return original.replacing(at, by: .number(section))
+        case .insertRow(_, _, let section), .insertRows(_, _, let section), .putRow(_, _, let section),
+            .putRows(_, _, let section, _), .patchRow(_, _, let section), .deleteRow(_, let section):
+            return original.replacing(inSection, by: section.json)
         case .updateRows(let rows):
             var writer = JSONWriter()
             writer.beginArray()
@@ -68,9 +71,7 @@ extension DataSourceCommand {
             }
             writer.endArray()
             return original.replacing(["dataSource", name, "rows"], by: writer.text)
-        case .addSection, .updateAllSections, .removeAllSections, .insertRow, .putRow, .patchRow, .deleteRow,
-            .registerCell:
-            return original
+        case .addSection, .updateAllSections, .removeAllSections, .registerCell: return original
         }
     }
 }
@@ -85,27 +86,20 @@ extension RowReference {
     }
 
     fileprivate var json: JSONText {
-        var writer = JSONWriter()
-        func write(_ section: SectionReference) {
-            writer.name("section")
-            switch section {
-            case .id(let id): writer.value(id.text)
-            case .displayed(let index): writer.value(index)
-            }
-        }
-        writer.beginObject()
         switch self {
-        case .at(let section, let row):
-            write(section)
-            writer.name("row")
-            writer.value(row)
+        case .at(let section, let row): JSONText(object: [("section", section.json), ("row", .number(row))])
         case .id(let id, let section):
-            writer.name("id")
-            writer.value(id.text)
-            if let section { write(section) }
+            JSONText(object: [("id", .string(id.text))] + (section.map { [("section", $0.json)] } ?? []))
         }
-        writer.endObject()
-        return writer.text
+    }
+}
+
+extension SectionReference {
+    package var json: JSONText {
+        switch self {
+        case .id(let id): .string(id.text)
+        case .displayed(let index): .number(index)
+        }
     }
 }
 

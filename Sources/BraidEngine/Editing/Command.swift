@@ -175,7 +175,7 @@ extension BodyReader {
         try RowReference(try required(name), at: place(of: name))
     }
 
-    fileprivate func sectionReference(_ name: String) throws(Refusal) -> SectionReference {
+    func sectionReference(_ name: String) throws(Refusal) -> SectionReference {
         try SectionReference(try required(name), at: place(of: name))
     }
 }

@@ -85,7 +85,10 @@ extension CommandInProgress {
         case .removeSection(let section): try removeSection(at: section)
         case .removeAllSections: try removeAllSections()
         case .insertRow(let model, let place, let section): try insertRow(model, at: place, in: section)
+        case .insertRows(let models, let place, let section): try insertRows(models, at: place, in: section)
         case .putRow(let model, let id, let section): try putRow(model, id: id, in: section)
+        case .putRows(let models, let place, let section, let moves):
+            try putRows(models, at: place, in: section, moves: moves)
         case .patchRow(let patch, let id, let section): try patchRow(patch, id: id, in: section)
         case .deleteRow(let id, let section): try deleteRow(id: id, in: section)
         case .registerCell(let cell, let type): try registerCell(cell, for: type)
@@ -123,12 +126,13 @@ extension CommandInProgress {
         return .rows([path])
     }
 
-    private mutating func updateRows(_ models: [JSONText], ofSection index: Int) throws(Refusal) -> DataSourceEffect {
-        guard shown.sections.indices.contains(index) else { return noSection(index) }
-        let id = shown.sections[index].id
+    private mutating func updateRows(_ models: [JSONText], ofSection section: SectionReference) throws(Refusal)
+        -> DataSourceEffect
+    {
+        guard let id = existing(section) else { return noSection(section) }
         _ = try requireStored(id)
         try editor.setModels(try binder.identified(models, in: id, at: JSONPointer.root.appending("rows")), in: id)
-        return .rowsOfSection(index)
+        return displayedPlace(of: id).map { .rowsOfSection($0) } ?? .table
     }
 
     private mutating func updateRows(_ rows: [(at: RowReference, model: JSONText)]) throws -> DataSourceEffect {
@@ -137,7 +141,7 @@ extension CommandInProgress {
             case .at(.displayed(let section), _), .id(_, .displayed(let section)?):
                 // A Swift program may pass a negative section index. The call skips a reference with such an index, as
                 // it skips a reference to a missing row.
-                if section >= shown.sections.count { return noSection(section) }
+                if section >= shown.sections.count { return noSection(.displayed(section)) }
             case .at(.id(let section), _), .id(_, .id(let section)?):
                 if displayedPlace(of: section) == nil { return noRow(reference) }
             case .id(_, nil): break
@@ -149,8 +153,11 @@ extension CommandInProgress {
         var named: Set<RowPath> = []
         for (number, (reference, model)) in rows.enumerated() {
             try meter.checkTime(at: number)
-            guard let path = try path(of: reference), let (section, index) = try storedPlace(of: path) else { continue }
             let pointer = JSONPointer.root.appending("rows").appending(number)
+            guard let path = try path(of: reference), let (section, index) = try storedPlace(of: path) else {
+                if isStrict { throw missing(reference, at: pointer.appending("at")) }
+                continue
+            }
             guard named.insert(path).inserted else {
                 throw Refusal.bad(
                     pointer.appending("at"), .duplicate, "another element of `rows` names this row already")
@@ -183,35 +190,63 @@ extension CommandInProgress {
 
 // Helper functions that several data source calls use.
 extension CommandInProgress {
-    func noSection(_ index: Int) -> DataSourceEffect {
-        .ignored(
+    /// Returns the effect of a call that is ignored because its reference names no section.
+    func noSection(_ section: SectionReference) -> DataSourceEffect { .ignored(missing(section)) }
+
+    private func missing(_ section: SectionReference) -> Refusal {
+        switch section {
+        case .displayed(let index):
             Refusal(
                 .sectionNotFound,
                 "The table displays \(counted(shown.sections.count, "section")), counted from 0: there is no section \(index)."
-            ))
-    }
-
-    /// Returns the effect of a call that is ignored because its reference names no displayed row.
-    private func noRow(_ reference: RowReference) -> DataSourceEffect {
-        switch reference {
-        case .at(let section, let row):
-            guard let place = displayedPlace(of: section) else { return noSection(section) }
-            return .ignored(
-                Refusal(
-                    .rowNotFound,
-                    "Section \(place) has \(counted(shown.sections[place].rows.count, "row")), counted from 0: there is no row \(row)."
-                ))
-        case .id(_, let section?) where displayedPlace(of: section) == nil: return noSection(section)
-        case .id(let id, let section):
-            let place = section.flatMap { displayedPlace(of: $0) }.map { "section \"\(shown.sections[$0].id)\"" }
-            return .ignored(Refusal(.rowNotFound, "The \(place ?? "table") displays no row with the id \"\(id)\"."))
+            )
+        case .id(let id) where editor.table.position(of: id) == nil:
+            .noSection(id, among: editor.table.sections.lazy.map(\.id))
+        case .id(let id): .notDisplayed(id, among: shown.sections.lazy.map(\.id))
         }
     }
 
-    private func noSection(_ section: SectionReference) -> DataSourceEffect {
+    /// Returns the effect of a call that is ignored because its reference names no displayed row.
+    private func noRow(_ reference: RowReference) -> DataSourceEffect { .ignored(missing(reference)) }
+
+    private func missing(_ reference: RowReference, at pointer: JSONPointer) -> Refusal {
+        var refusal = missing(reference)
+        refusal.faults = [.init(pointer: pointer, code: .refused, detail: refusal.detail)]
+        return refusal
+    }
+
+    private func missing(_ reference: RowReference) -> Refusal {
+        switch reference {
+        case .at(let section, let row):
+            guard let place = displayedPlace(of: section) else { return missing(section) }
+            return Refusal(
+                .rowNotFound,
+                "Section \(place) has \(counted(shown.sections[place].rows.count, "row")), counted from 0: there is no row \(row)."
+            )
+        case .id(_, let section?) where displayedPlace(of: section) == nil: return missing(section)
+        case .id(let id, let section):
+            let place = section.flatMap { displayedPlace(of: $0) }.map { "section \"\(shown.sections[$0].id)\"" }
+            return Refusal(.rowNotFound, "The \(place ?? "table") displays no row with the id \"\(id)\".")
+        }
+    }
+
+    /// Returns the id of the stored section that a call names, or `nil` if there is none.
+    func existing(_ section: SectionReference) -> SectionID? {
         switch section {
-        case .displayed(let index): noSection(index)
-        case .id(let id): .ignored(.notDisplayed(id, among: shown.sections.lazy.map(\.id)))
+        case .displayed(let index): shown.sections.indices.contains(index) ? shown.sections[index].id : nil
+        case .id(let id): editor.table.position(of: id) == nil ? nil : id
+        }
+    }
+
+    /// Returns the id of the section that a call for rows by ids names, whether or not there is such a section.
+    ///
+    /// - Throws: ``Refusal`` with `sectionNotFound` if no displayed section has the index.
+    func id(of section: SectionReference) throws(Refusal) -> SectionID {
+        switch section {
+        case .id(let id): return id
+        case .displayed:
+            guard let id = existing(section) else { throw missing(section) }
+            return id
         }
     }
 

@@ -8,11 +8,11 @@ extension CommandInProgress {
     }
 
     mutating func updateSection(
-        at index: Int, _ change: (inout CommandInProgress, SectionID) throws(Refusal) -> Void
+        at section: SectionReference, _ change: (inout CommandInProgress, SectionID) throws(Refusal) -> Void
     ) throws(Refusal) -> DataSourceEffect {
-        guard shown.sections.indices.contains(index) else { return noSection(index) }
-        try change(&self, shown.sections[index].id)
-        return .section(index)
+        guard let id = existing(section) else { return noSection(section) }
+        try change(&self, id)
+        return displayedPlace(of: id).map { .section($0) } ?? .table
     }
 
     mutating func updateAllSections(_ sections: [SectionContent]) throws(Refusal) -> DataSourceEffect {
@@ -50,10 +50,10 @@ extension CommandInProgress {
         return .table
     }
 
-    mutating func removeSection(at index: Int) throws(Refusal) -> DataSourceEffect {
-        guard shown.sections.indices.contains(index) else { return noSection(index) }
+    mutating func removeSection(at section: SectionReference) throws(Refusal) -> DataSourceEffect {
+        guard let id = existing(section) else { return noSection(section) }
         guard binder.declaredSections == nil else { throw sectionsAreDeclared }
-        try removeSections([shown.sections[index].id])
+        try removeSections([id])
         return .table
     }
 

@@ -39,8 +39,11 @@ struct CommandInProgress {
     var isRebinding = false
     /// The notification that the command sends to a data source's delegate.
     var notification: DataSourceNotification?
-    /// The row that a call of `insertRow` or `putRow` has inserted, if the call is not part of a transaction.
+    /// The row that a call of `insertRow` or `putRow` has inserted, or, without an id, the rows of `insertRows`, if the
+    /// call is not part of a transaction.
     var inserted: (section: SectionID, id: RowID?)?
+    /// What a call of `insertRows` or `putRows` did, if the call is not part of a transaction.
+    var tally: RowTally?
 
     /// Starts the execution of a command. `shown` is the published snapshot, which shows `table` unless a change is
     /// unpublished.
@@ -215,13 +218,15 @@ struct CommandInProgress {
                 return Outcome(
                     kind: .applied, table: editor.table, snapshot: after, unpublished: nil, change: change,
                     undo: editor.undo, update: update,
-                    controllerEvents: controllerEvents, notification: notification, inserted: inserted)
+                    controllerEvents: controllerEvents, notification: notification, inserted: inserted,
+                    tally: tally)
             }
         }
         let update = BatchUpdate(from: before.revision, to: before.revision, totalRowCount: before.totalRowCount)
         return Outcome(
             kind: ignored.map { .ignored(reason: $0) } ?? .unchanged, table: beforeTable, snapshot: before,
-            unpublished: unpublished, change: change, undo: TableChange(), update: update, notification: notification)
+            unpublished: unpublished, change: change, undo: TableChange(), update: update, notification: notification,
+            tally: tally)
     }
 }
 

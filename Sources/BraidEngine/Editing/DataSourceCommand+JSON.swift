@@ -10,15 +10,14 @@ extension DataSourceCommand {
         case addRow, updateRow, updateRowsOfSection, updateRows, removeRow
         /// A call of DataSourceController's section manager, which changes sections.
         case addSection, updateSectionData, updateSection, updateAllSections, removeSection, removeAllSections
-        /// A call that names its section by the section's id, and existing rows by their ids.
-        case insertRow, putRow, patchRow, deleteRow
+        /// A call that names existing rows by their ids.
+        case insertRow, putRow, putRows, patchRow, deleteRow
         /// The registration of a cell for a model type.
         case registerCell
 
         /// The HTTP resource of the call: its method, and its path below the session's path. The variable segments of
-        /// the path are arguments of the call: `{section}` is `at`, both indexes of `{section}/{row}` are `at` as an
-        /// index path, and `{modelType}` is `modelType`. If the call names rows by ids (``namesRowByID``), `{section}`
-        /// is `section` and `{rowId}` is `rowId`.
+        /// the path are arguments of the call: both indexes of `{section}/{row}` are `at` as an index path, and a single
+        /// `{section}` is `section` or, if the call has no such argument, `at`.
         public var resource: (method: CommandKind.Method, path: String) {
             switch self {
             case .addRow: (.post, "rows")
@@ -34,14 +33,18 @@ extension DataSourceCommand {
             case .removeAllSections: (.delete, "sections")
             case .insertRow: (.post, "sections/{section}/rows")
             case .putRow: (.put, "sections/{section}/rows/{rowId}")
+            case .putRows: (.put, "rows")
             case .patchRow: (.patch, "sections/{section}/rows/{rowId}")
             case .deleteRow: (.delete, "sections/{section}/rows/{rowId}")
             case .registerCell: (.put, "cells-for-model-types/{modelType}")
             }
         }
 
-        /// Whether the call names its section by the section's id, and existing rows by their ids.
-        public var namesRowByID: Bool { members.contains("rowId") || self == .insertRow }
+        /// The argument that names the section in a path with a single `{section}`.
+        public var sectionArgument: String { self != .addSection && members.contains("section") ? "section" : "at" }
+
+        /// Whether the body may be lines, each of which is an element of `models`.
+        public var acceptsLines: Bool { self == .insertRow }
 
         /// The argument whose value is the whole body of a request to the call's resource. `nil` if the body is an
         /// object with the arguments.
@@ -68,8 +71,9 @@ extension DataSourceCommand {
             case .updateSection: ["at", "header", "footer", "rows", "notify"]
             case .updateAllSections: ["sections", "notify"]
             case .removeAllSections: ["notify"]
-            case .insertRow: ["section", "at", "model", "notify"]
+            case .insertRow: ["section", "at", "model", "models", "notify"]
             case .putRow: ["section", "rowId", "model", "notify"]
+            case .putRows: ["section", "models", "at", "move", "notify"]
             case .patchRow: ["section", "rowId", "patch", "notify"]
             case .deleteRow: ["section", "rowId", "notify"]
             case .registerCell: ["modelType", "cell"]
@@ -92,12 +96,7 @@ extension Command {
         dataSource call: DataSourceCommand.Call, arguments: JSONText, at pointer: JSONPointer = .root
     ) throws(Refusal) {
         let object = try BodyReader(arguments, at: pointer, members: call.members)
-        let notify: Bool
-        switch object["notify"]?.boolValue {
-        case nil where object["notify"] != nil: throw object.fault("notify", .wrongType, "must be true or false")
-        case let value: notify = value ?? true
-        }
-        self = .dataSource(try DataSourceCommand(call, object, at: pointer), notify: notify)
+        self = .dataSource(try DataSourceCommand(call, object, at: pointer), notify: try object.flag("notify") ?? true)
     }
 
     /// Creates the command for a data source call from the form `{call: arguments}`.
@@ -149,7 +148,8 @@ extension DataSourceCommand {
         switch call {
         case .addRow: self = .addRow(try object.required("model"), at: try object.rowReference("at"))
         case .updateRow: self = .updateRow(try object.required("model"), at: try object.rowReference("at"))
-        case .updateRowsOfSection: self = .updateRowsOfSection(try object.array("rows"), at: try object.index("at"))
+        case .updateRowsOfSection:
+            self = .updateRowsOfSection(try object.array("rows"), at: try object.sectionReference("at"))
         case .updateRows: self = .updateRows(try Self.rows(object, at: pointer.appending("rows")))
         case .removeRow: self = .removeRow(at: try object.rowReference("at"))
         case .addSection:
@@ -159,34 +159,39 @@ extension DataSourceCommand {
                 at: isAtEnd ? nil : try object.index("at"))
         case .updateSectionData:
             self = .updateSectionData(
-                header: try object.title("header"), footer: try object.title("footer"), at: try object.index("at"))
+                header: try object.title("header"), footer: try object.title("footer"),
+                at: try object.sectionReference("at"))
         case .updateSection:
             self = .updateSection(
                 SectionContent(
                     header: try object.title("header"), footer: try object.title("footer"),
                     rows: try object.array("rows")),
-                at: try object.index("at"))
+                at: try object.sectionReference("at"))
         case .updateAllSections:
             self = .updateAllSections(
                 try SectionContent.list(object.required("sections"), at: object.place(of: "sections")))
-        case .removeSection: self = .removeSection(at: try object.index("at"))
+        case .removeSection: self = .removeSection(at: try object.sectionReference("at"))
         case .removeAllSections: self = .removeAllSections
         case .insertRow:
-            self = .insertRow(
-                try object.required("model"),
-                at: try object["at"] == nil
-                    ? .end : RowPlacement(try object.required("at"), at: object.place(of: "at")),
-                in: SectionID(try object.string("section")))
+            let section = try object.sectionReference("section"), place = try object.placement("at")
+            switch (object["model"], object["models"]) {
+            case (let model?, nil): self = .insertRow(model, at: place, in: section)
+            case (nil, _?): self = .insertRows(try object.array("models"), at: place, in: section)
+            case (nil, nil): throw Refusal.bad(pointer, .missingMember, "must have `model` or `models`")
+            default: throw object.fault("models", .conflict, "must have either `model` or `models`")
+            }
         case .putRow:
             self = .putRow(
-                try object.required("model"), id: try object.rowID("rowId"), in: SectionID(try object.string("section"))
-            )
+                try object.required("model"), id: try object.rowID("rowId"), in: try object.sectionReference("section"))
+        case .putRows:
+            self = .putRows(
+                try object.array("models"), at: try object.placement("at"),
+                in: try object.sectionReference("section"), moves: try object.flag("move") ?? false)
         case .patchRow:
             self = .patchRow(
-                try object.required("patch"), id: try object.rowID("rowId"), in: SectionID(try object.string("section"))
-            )
+                try object.required("patch"), id: try object.rowID("rowId"), in: try object.sectionReference("section"))
         case .deleteRow:
-            self = .deleteRow(id: try object.rowID("rowId"), in: SectionID(try object.string("section")))
+            self = .deleteRow(id: try object.rowID("rowId"), in: try object.sectionReference("section"))
         case .registerCell: self = .registerCell(try object.string("cell"), modelType: try object.string("modelType"))
         }
     }
@@ -245,6 +250,16 @@ extension BodyReader {
     func string(_ name: String) throws(Refusal) -> String {
         guard let string = try required(name).stringValue else { throw fault(name, .wrongType, "must be a string") }
         return string
+    }
+
+    func flag(_ name: String) throws(Refusal) -> Bool? {
+        guard let value = self[name] else { return nil }
+        guard let flag = value.boolValue else { throw fault(name, .wrongType, "must be true or false") }
+        return flag
+    }
+
+    fileprivate func placement(_ name: String) throws(Refusal) -> RowPlacement {
+        try self[name].map { json throws(Refusal) in try RowPlacement(json, at: place(of: name)) } ?? .end
     }
 
     func rowID(_ name: String) throws(Refusal) -> RowID {

@@ -19,8 +19,8 @@ public struct SectionContent: Sendable {
     }
 }
 
-/// The place at which ``DataSourceCommand/insertRow(_:at:in:)`` inserts a row into a section. All stored rows count,
-/// displayed or not.
+/// The place at which calls such as ``DataSourceCommand/insertRow(_:at:in:)`` insert rows into a section. All stored
+/// rows count, displayed or not.
 public enum RowPlacement: Sendable, Equatable {
     /// Inserts the row before the section's first row.
     case start
@@ -37,8 +37,8 @@ public enum RowPlacement: Sendable, Equatable {
 
 /// A change of single rows or sections by the controller that owns a table's data.
 ///
-/// The cases are the methods of DataSourceController's RowManager and SectionManager, with their arguments, four calls
-/// that name rows by the section's id and the row's id, and the registration of a cell.
+/// The cases are the methods of DataSourceController's RowManager and SectionManager, with their arguments, the calls
+/// that name rows by ids, and the registration of a cell. A section that is named by its id need not be displayed.
 ///
 /// Row references name rows of the *stored* table, even while clients see an older, published table. Indexes count only
 /// sections that are displayed and rows that are not hidden. Unless the request is strict, no call except `addRow` is
@@ -63,11 +63,11 @@ public enum DataSourceCommand: Sendable {
     /// Replaces the model of a row. If the row does not exist or is hidden, the call is ignored, or refused if the
     /// request is strict.
     case updateRow(JSONText, at: RowReference)
-    /// Replaces all rows of a section. If no displayed section has the index, the call is ignored, or refused if the
-    /// request is strict.
-    case updateRowsOfSection([JSONText], at: Int)
+    /// Replaces all rows of a section. If there is no such section, the call is ignored, or refused if the request is
+    /// strict.
+    case updateRowsOfSection([JSONText], at: SectionReference)
     /// Replaces the models of several rows. If a reference names a section that is not displayed, the whole call is
-    /// ignored, or refused if the request is strict. Otherwise, each reference to a missing row is skipped.
+    /// ignored. A reference to a missing row is skipped. If the request is strict, both are refused.
     case updateRows([(at: RowReference, model: JSONText)])
     /// Removes a row. If the row does not exist or is hidden, the call is ignored, or refused if the request is strict.
     /// If the section then has no stored rows, the section is removed, unless it is declared.
@@ -75,34 +75,63 @@ public enum DataSourceCommand: Sendable {
     /// Inserts a section before the displayed section at an index. If the index is `nil` or out of bounds, appends the
     /// section.
     case addSection(SectionContent, at: Int?)
-    /// Sets a section's header and footer, but not its rows. If no displayed section has the index, the call is
+    /// Sets a section's header and footer, but not its rows. If there is no such section, the call is ignored, or
+    /// refused if the request is strict.
+    case updateSectionData(header: JSONText?, footer: JSONText?, at: SectionReference)
+    /// Replaces a section's header, footer and rows, but not the section's id. If there is no such section, the call is
     /// ignored, or refused if the request is strict.
-    case updateSectionData(header: JSONText?, footer: JSONText?, at: Int)
-    /// Replaces a section's header, footer and rows, but not the section's id. If no displayed section has the index,
-    /// the call is ignored, or refused if the request is strict.
-    case updateSection(SectionContent, at: Int)
+    case updateSection(SectionContent, at: SectionReference)
     /// Replaces all sections of the table, displayed or not. A given section without an id replaces the displayed
     /// section with the same index. If another given section has that displayed section's id, the section without an id
     /// is new. Declared sections that are not displayed stay as they are.
     case updateAllSections([SectionContent])
-    /// Removes a section with its rows. If no displayed section has the index, the call is ignored, or refused if the
-    /// request is strict.
-    case removeSection(at: Int)
+    /// Removes a section with its rows. If there is no such section, the call is ignored, or refused if the request is
+    /// strict.
+    case removeSection(at: SectionReference)
     /// Removes all sections of the table, displayed or not.
     case removeAllSections
-    /// Inserts a row at a place of the section with the given id, also if the section is not displayed. If the table
-    /// has dynamic sections, a missing section is created.
-    case insertRow(JSONText, at: RowPlacement, in: SectionID)
+    /// Inserts a row at a place of a section. If the table has dynamic sections, a section is created whose id does not
+    /// exist.
+    case insertRow(JSONText, at: RowPlacement, in: SectionReference)
+    /// Inserts several rows, in order, at a place of a section, as ``insertRow(_:at:in:)`` does.
+    case insertRows([JSONText], at: RowPlacement, in: SectionReference)
     /// Replaces the row with the given id. If the section has no row with this id, the new row is appended to the
     /// section. The model must contain the id. A missing section is created as by ``insertRow(_:at:in:)``.
-    case putRow(JSONText, id: RowID, in: SectionID)
+    case putRow(JSONText, id: RowID, in: SectionReference)
+    /// Replaces the rows that have the models' ids, in whichever section each of them is, and inserts the other models
+    /// at a place of the section, as ``insertRows(_:at:in:)`` does. If `moves` is true, rows of other sections move to
+    /// that place.
+    case putRows([JSONText], at: RowPlacement, in: SectionReference, moves: Bool)
     /// Merges a patch (RFC 7396) into the model of the row with the given id. The model's id must not change.
-    case patchRow(JSONText, id: RowID, in: SectionID)
+    case patchRow(JSONText, id: RowID, in: SectionReference)
     /// Deletes the row with the given id. The section remains, even if it has no rows left.
-    case deleteRow(id: RowID, in: SectionID)
+    case deleteRow(id: RowID, in: SectionReference)
     /// Registers which cell shows the models of a type, and renders the rows of that type again. Clients always see the
     /// change at once, and the delegate is not notified.
     case registerCell(String, modelType: String)
+}
+
+/// What ``DataSourceCommand/insertRows(_:at:in:)`` or ``DataSourceCommand/putRows(_:at:in:moves:)`` did with its models.
+/// Each model counts once.
+public struct RowTally: Sendable, Equatable {
+    /// The section that received the inserted and the moved rows.
+    public var section: SectionID
+    /// The new rows.
+    public var inserted = 0
+    /// The rows that got another model in their places.
+    public var replaced = 0
+    /// The rows that came from another section, whether or not their models changed.
+    public var moved = 0
+    /// The rows that had their models already.
+    public var unchanged = 0
+
+    /// The tally as JSON: `{"section": id, "inserted": n, "replaced": n, "moved": n, "unchanged": n}`.
+    public var json: JSONText {
+        JSONText(object: [
+            ("section", .string(section.text)), ("inserted", .number(inserted)), ("replaced", .number(replaced)),
+            ("moved", .number(moved)), ("unchanged", .number(unchanged)),
+        ])
+    }
 }
 
 /// The notification that a data source's delegate receives. The index paths in a notification refer to the table after

@@ -106,7 +106,7 @@ public struct RowHistory: Sendable {
         case .id(let id, let section):
             // A row's id identifies the row without the history.
             var found: [RowPath] = []
-            let only = try section.map { section throws(Refusal) in try rebased(section) }
+            let only = try section.map { section throws(Refusal) in try rebased(section: try index(of: section)) }
             for (index, section) in now.sections.enumerated() where only == nil || only == index {
                 if let row = section.rows.indexes(of: id).first { found.append(RowPath(section: index, row: row)) }
             }
@@ -145,11 +145,6 @@ public struct RowHistory: Sendable {
             }
             return index
         }
-    }
-
-    /// Returns the index that a section, named as at the earlier revision, now has among the displayed sections.
-    private func rebased(_ section: SectionReference) throws(Refusal) -> Int {
-        try rebased(section: try index(of: section))
     }
 
     private func rebased(section then: Int) throws(Refusal) -> Int {
@@ -378,9 +373,18 @@ extension RowHistory {
             return (.updateSection(content, at: try presentSection(section)), nil)
         case .removeSection(let section): return (.removeSection(at: try presentSection(section)), nil)
         case .addSection(let content, let section?): return (.addSection(content, at: try presentSection(section)), nil)
-        case .addSection, .updateAllSections, .removeAllSections, .insertRow, .putRow, .patchRow, .deleteRow,
-            .registerCell:
-            return (call, nil)
+        case .insertRow(let model, let place, let section):
+            return (.insertRow(model, at: place, in: try presentSection(section)), nil)
+        case .insertRows(let models, let place, let section):
+            return (.insertRows(models, at: place, in: try presentSection(section)), nil)
+        case .putRow(let model, let id, let section):
+            return (.putRow(model, id: id, in: try presentSection(section)), nil)
+        case .putRows(let models, let place, let section, let moves):
+            return (.putRows(models, at: place, in: try presentSection(section), moves: moves), nil)
+        case .patchRow(let patch, let id, let section):
+            return (.patchRow(patch, id: id, in: try presentSection(section)), nil)
+        case .deleteRow(let id, let section): return (.deleteRow(id: id, in: try presentSection(section)), nil)
+        case .addSection, .updateAllSections, .removeAllSections, .registerCell: return (call, nil)
         }
     }
 
@@ -388,34 +392,47 @@ extension RowHistory {
     /// as it is.
     private func rebased(storedRow reference: RowReference) throws(Refusal) -> RowReference {
         switch reference {
-        case .id(let id, in: .displayed(let section)?): .id(id, in: .displayed(try presentSection(section)))
-        case .id: reference
-        case .at(.displayed(let section), let row): RowReference(try rebased(RowPath(section: section, row: row)))
-        case .at(.id(let id), let row):
-            if let then = sectionsThen.firstIndex(of: id), now.sections.contains(where: { $0.id == id }) {
-                RowReference(try rebased(RowPath(section: then, row: row)))
-            } else {
-                // If the section was not displayed at the revision of the command's `base`, the index was out of bounds
-                // and must stay out of bounds. If the section is not displayed now, no row has the index.
-                .at(.id(id), row: max(row, now.sections.first { $0.id == id }?.rows.count ?? 0))
+        case .id(let id, let section?):
+            if let then = indexThen(of: section) { _ = try rebased(section: then) }
+            return .id(id, in: try presentSection(section))
+        case .id: return reference
+        case .at(let section, let row):
+            if let then = indexThen(of: section), (0..<countsThen[then]).contains(row) {
+                return RowReference(try rebased(reference))
             }
+            // The row was out of bounds at the revision of `base`, and stays so.
+            let present = try presentSection(section)
+            return .at(present, row: max(row, displayed(present)?.rows.count ?? 0))
         }
     }
 
-    private func rebased(_ path: RowPath) throws(Refusal) -> RowPath {
-        let section = try presentSection(path.section)
-        guard sectionsThen.indices.contains(path.section) else { return RowPath(section: section, row: path.row) }
-        guard (0..<countsThen[path.section]).contains(path.row) else {
-            return RowPath(section: section, row: max(path.row, now.sections[section].rows.count))
+    /// Returns the index that a section had among the displayed sections at the earlier revision. `nil` if it was not
+    /// displayed.
+    private func indexThen(of section: SectionReference) -> Int? {
+        switch section {
+        case .displayed(let index): sectionsThen.indices.contains(index) ? index : nil
+        case .id(let id): sectionsThen.firstIndex(of: id)
         }
-        return try rebased(RowReference(path))
+    }
+
+    /// Returns the section that is displayed now and that a rebased reference names.
+    private func displayed(_ section: SectionReference) -> Section? {
+        switch section {
+        case .displayed(let index): now.sections.indices.contains(index) ? now.sections[index] : nil
+        case .id(let id): now.sections.first { $0.id == id }
+        }
+    }
+
+    private func presentSection(_ section: SectionReference) throws(Refusal) -> SectionReference {
+        guard case .displayed(let index) = section else { return section }
+        return .displayed(try presentSection(index))
     }
 
     /// Returns the current index of a section, given the section's index at the earlier revision.
     ///
     /// An index that was out of bounds at the earlier revision is raised if necessary, so that it stays out of bounds.
     private func presentSection(_ index: Int) throws(Refusal) -> Int {
-        sectionsThen.indices.contains(index) ? try rebased(.displayed(index)) : max(index, now.sections.count)
+        sectionsThen.indices.contains(index) ? try rebased(section: index) : max(index, now.sections.count)
     }
 
     /// Returns the index path of the row that a rebased reference names, or `nil` if no such row is displayed.

@@ -52,7 +52,7 @@ extension CommandInProgress {
             kind: .applied, table: editor.table, snapshot: snapshot, unpublished: kept, change: change,
             undo: editor.undo,
             update: BatchUpdate(from: before.revision, to: snapshot.revision, totalRowCount: snapshot.totalRowCount),
-            inserted: inserted)
+            inserted: inserted, tally: tally)
     }
 }
 

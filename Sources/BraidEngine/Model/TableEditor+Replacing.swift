@@ -30,9 +30,11 @@ extension TableEditor {
     /// - Parameters:
     ///   - stretches: ascending, disjoint stretches.
     ///   - models: the models of all stretches, in order.
+    ///   - isRefill: whether the models are a whole list, as opposed to changes of individual rows.
     /// - Complexity: O(n log n) for n rows in the stretches, plus the cost of `PersistentList.replace`.
-    mutating func replace(_ stretches: [Stretch], with models: ArraySlice<Model>, in section: SectionID) throws(Refusal)
-    {
+    mutating func replace(
+        _ stretches: [Stretch], with models: ArraySlice<Model>, in section: SectionID, isRefill: Bool = true
+    ) throws(Refusal) {
         let position = try position(of: section)
         var stored = table.sections[position]
         let arrivals = try Arrivals(models, at: stretches, in: stored)
@@ -46,7 +48,7 @@ extension TableEditor {
                 for row in relabelled { keepOriginal(row, of: stored.facts.number) }
                 for index in indices { noteRank(at: index, in: position) }
             }
-            return try replace(stretches, with: models, in: section)
+            return try replace(stretches, with: models, in: section, isRefill: isRefill)
         }
         for row in arrivals.gone {
             keepOriginal(row, of: stored.facts.number)
@@ -95,7 +97,7 @@ extension TableEditor {
         try stored.replace(replacements)
         table.sections[position] = stored
         table.noteArrivals(arrived, in: section)
-        noteRefill(section, TouchedRows.Edits(pieces))
+        noteRows(section, TouchedRows.Edits(pieces), isRefill: isRefill)
     }
 
     /// Returns the stored row for a new model, with the rank of its new position, and whether the row's model is

@@ -69,9 +69,9 @@ struct TableEditor {
         note(section, edit)
     }
 
-    /// Notes that a list of models has replaced rows of a section.
-    mutating func noteRefill(_ section: SectionID, _ edits: TouchedRows.Edits) {
-        refilledSections.insert(section)
+    /// Notes edits of many rows of a section. A refill replaced rows by a whole list of models.
+    mutating func noteRows(_ section: SectionID, _ edits: TouchedRows.Edits, isRefill: Bool) {
+        if isRefill { refilledSections.insert(section) } else { editedSections.insert(section) }
         note(section) { $0.edit(in: section, edits) }
     }
 

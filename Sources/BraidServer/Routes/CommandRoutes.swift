@@ -35,8 +35,8 @@ extension RequestContext {
 }
 
 extension Session.Answer {
-    /// The status of an answer with a body: 201 if a data source call that names rows by id inserts a row, otherwise
-    /// 200.
+    /// The status of an answer with a body: 201 if a data source call that names rows by id inserts a row or several
+    /// rows, otherwise 200.
     var status: Int { inserted == nil ? 200 : 201 }
 
     /// The `Location` field with the path of the inserted row, if a data source call that names rows by id inserts a
@@ -142,6 +142,10 @@ struct CommandForm: Sendable {
             if notifies {
                 writer.name("notification")
                 writer.value(answer.notification?.json ?? .null)
+            }
+            if let tally = answer.tally {
+                writer.name("rows")
+                writer.value(tally.json)
             }
             if let at = answer.at {
                 writer.name("at")

@@ -7,7 +7,7 @@ import BraidSessions
 ///
 /// Every call of a data source becomes the command `{"dataSource": {call: arguments}}`. The arguments are the members
 /// of the body (or the whole body as one argument), the query's `notify` if the query has one, and the parameters of
-/// the path. Indices in the path become `at`. The other parameters become `section`, `rowId` or `modelType`.
+/// the path: `DataSourceCommand.Call.resource` says which.
 func dataSourceRoutes(_ sessions: Sessions) -> [Route] {
     DataSourceCommand.Call.allCases.map { call in
         var query = Sessions.commandQuery.union(["base", "strict"])
@@ -15,9 +15,10 @@ func dataSourceRoutes(_ sessions: Sessions) -> [Route] {
         let (method, path) = call.resource
         return Route(
             method.rawValue, "/v1/sessions/{id}/\(path)", for: .role(CommandKind.dataSource.role), query: query,
-            takesBody: true, obeysIfMatch: true, takesKey: true
+            takesBody: true, bodyTypes: call.acceptsLines ? ["application/json", RequestContext.linesType] : nil,
+            obeysIfMatch: true, takesKey: true
         ) { context in
-            let arguments = try context.arguments(of: call)
+            let arguments = try await context.arguments(of: call, sessions)
             let command = try Command(dataSource: call, arguments: arguments)
             let text = JSONText(object: [("dataSource", JSONText(object: [(call.rawValue, arguments)]))])
             return try await sessions.respond(to: context, .command(command, text: text), notifies: true)
@@ -40,7 +41,7 @@ func dataSourceRoutes(_ sessions: Sessions) -> [Route] {
         Route("GET", "/v1/sessions/{id}/sections/{section}/rows/{rowId}") { context in
             let session = try await sessions.current(context.parameter("id"))
             let (revision, model) = try session.storedModel(
-                of: RowID(context.parameter("rowId")), in: SectionID(context.parameter("section")))
+                of: RowID(context.parameter("rowId")), in: try context.section(of: session))
             let tag = session.position(at: revision).entityTag
             if let unchanged = context.head.notModified(tag) { return unchanged }
             let lease = try sessions.streams.lease(model.count, for: context.account)
@@ -49,9 +50,8 @@ func dataSourceRoutes(_ sessions: Sessions) -> [Route] {
             return response
         },
         Route("GET", "/v1/sessions/{id}/sections/{section}/data") { context in
-            let section = try context.index("section")
-            let id = context.parameter("id")
-            let data = try await sessions.current(id).storedSnapshot.sectionData(for: section)
+            let session = try await sessions.current(context.parameter("id"))
+            let data = try session.storedSnapshot.sectionData(for: try context.section(of: session))
             return .json {
                 $0.beginObject()
                 $0.name("header")
@@ -75,22 +75,50 @@ extension RequestContext {
         return Int(text) ?? .max
     }
 
+    /// Returns the section that the path's `{section}` names: by its id or, if no section has a number as its id, by its
+    /// index among the displayed sections. An id that does not exist never means an index while ids are numbers.
+    fileprivate func section(of session: Session) throws -> SectionReference {
+        let text = parameter("section"), digits = text.hasPrefix("-") ? text.dropFirst() : text[...]
+        guard !digits.isEmpty, digits.utf8.allSatisfy(\.isDigit), session.countsSections else {
+            return .id(SectionID(text))
+        }
+        return .displayed(try index("section"))
+    }
+
+    static let linesType = "application/x-ndjson"
+
+    /// Parses the request's body as lines, each of which is a JSON value. Blank lines are skipped.
+    private func lines() throws -> JSONText {
+        var values: [JSONText] = []
+        for (number, line) in request.body.split(separator: .lineFeed, omittingEmptySubsequences: false).enumerated()
+        where !line.allSatisfy({ $0 == .space || $0 == .tab || $0 == .carriageReturn }) {
+            do {
+                values.append(try JSONText(parsing: Array(line), depthLimit: limits.jsonDepth))
+            } catch {
+                throw JSONError(
+                    offset: line.startIndex + error.offset, line: number + 1, column: error.column,
+                    message: error.message)
+            }
+        }
+        return JSONText(parts: values)
+    }
+
     /// Returns the arguments of a data source call: those in the body, the path and the query. The body must not repeat
     /// an argument of the path or the query. A call without arguments needs no body.
-    fileprivate func arguments(of call: DataSourceCommand.Call) throws -> JSONText {
+    fileprivate func arguments(of call: DataSourceCommand.Call, _ sessions: Sessions) async throws -> JSONText {
         var added: [(name: String, value: JSONText)] = []
-        if call.namesRowByID {
-            added.append(("section", .string(parameter("section"))))
-            if route.pattern.contains("{rowId}") { added.append(("rowId", .string(parameter("rowId")))) }
-        } else if route.pattern.contains("{row}") {
+        if route.pattern.contains("{row}") {
             added.append(("at", JSONText(parts: [.number(try index("section")), .number(try index("row"))])))
         } else if route.pattern.contains("{section}") {
-            added.append(("at", .number(try index("section"))))
-        } else if route.pattern.contains("{modelType}") {
-            added.append(("modelType", .string(parameter("modelType"))))
+            let session = try await sessions.current(parameter("id"))
+            added.append((call.sectionArgument, try section(of: session).json))
+        }
+        for name in ["rowId", "modelType"] where route.pattern.contains("{\(name)}") {
+            added.append((name, .string(parameter(name))))
         }
         if query("notify") != nil { added.append(("notify", .bool(try flag("notify")))) }
         if let name = call.wholeBody { return JSONText(object: added + [(name, try json())]) }
+        if head.bodyType == Self.linesType { return JSONText(object: added + [("models", try lines())]) }
         let body = request.body.isEmpty ? .emptyObject : try json()
         guard let members = body.members() else {
             throw Refusal(

@@ -42,8 +42,7 @@ extension Route {
         // For a buffered body, a missing `Content-Type` means JSON. For a body of lines that is read while it arrives,
         // the request must name the type.
         if type == nil, streamedBody == nil { return }
-        let essence = type.map { $0.prefix { $0 != ";" }.lowercased().filter { $0 != " " && $0 != "\t" } }
-        if let essence, bodyTypes.contains(essence) { return }
+        if let essence = head.bodyType, bodyTypes.contains(essence) { return }
         // The field `Accept-Patch` or `Accept` of the answer lists the accepted types (RFC 5789, 2.2; RFC 9110,
         // 15.5.16).
         throw ProblemError(
@@ -54,6 +53,11 @@ extension Route {
 }
 
 extension HTTPRequestHead {
+    /// The media type in `Content-Type`, in lower case and without parameters.
+    var bodyType: String? {
+        headers["content-type"].map { $0.prefix { $0 != ";" }.lowercased().filter { $0 != " " && $0 != "\t" } }
+    }
+
     /// Throws `notAcceptable` if the client accepts no coding of the answer, not even the plain body.
     func checkAcceptEncoding() throws {
         guard let field = headers["accept-encoding"], field.utf8.contains(UInt8(ascii: ";")) else { return }

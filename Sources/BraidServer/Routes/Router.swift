@@ -126,8 +126,8 @@ final class Route: Sendable {
 
     init(
         _ method: String, _ pattern: String, for admission: Admission = .role(.controller), query: Set<String> = [],
-        ignoresUnknownQuery: Bool = false, takesBody: Bool = false, obeysIfMatch: Bool = false,
-        obeysIfNoneMatch: Bool = false, takesKey: Bool = false, endsAtStop: Bool = false,
+        ignoresUnknownQuery: Bool = false, takesBody: Bool = false, bodyTypes: [String]? = nil,
+        obeysIfMatch: Bool = false, obeysIfNoneMatch: Bool = false, takesKey: Bool = false, endsAtStop: Bool = false,
         isProbe: Bool = false, produces: String = "application/json",
         alternative: String? = nil, obeysPretty: Bool = false, lane: Workers.Lane = .short,
         streamedBody: StreamedBody? = nil, atOnce: ImmediateHandler? = nil,
@@ -154,8 +154,9 @@ final class Route: Sendable {
         self.handle = handle
         self.atOnce = atOnce
         self.streamedBody = streamedBody
-        bodyTypes =
-            streamedBody.map { [$0.contentType] } ?? (method == "PATCH" ? Self.patchTypes : ["application/json"])
+        self.bodyTypes =
+            bodyTypes ?? streamedBody.map { [$0.contentType] }
+            ?? (method == "PATCH" ? Self.patchTypes : ["application/json"])
     }
 
     /// Creates a route that can answer on the event loop's thread, without a task, because its handler only reads

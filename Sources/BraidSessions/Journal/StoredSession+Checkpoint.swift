@@ -65,6 +65,10 @@ extension StoredSession {
     /// Reads a stored session from a checkpoint. Throws a `JournalFault` or a `StoreError` if the text is not a
     /// checkpoint.
     package init(checkpoint: JSONText) throws {
+        func number(_ json: JSONText, _ name: String, _ kind: StoredNumber) throws -> Int {
+            guard let value = json[name]?.intValue else { throw JournalFault("the checkpoint has no `\(name)`") }
+            return try kind.checked(value, name)
+        }
         func sections(_ json: JSONText) throws -> [(facts: StoredSectionSummary, rows: [StoredRow])] {
             guard let sections = json["sections"]?.elements() else {
                 throw JournalFault("the checkpoint has no `sections`")
@@ -77,19 +81,19 @@ extension StoredSession {
             }
         }
         guard let state = checkpoint["state"] else { throw JournalFault("the checkpoint has no `state`") }
-        let at = try checkpoint.stored("at", .time)
+        let at = try number(checkpoint, "at", .time)
         self.init(
             facts: SessionSummary(
                 id: "", number: 0, table: nil, tableVersion: nil, epoch: "",
-                revision: try checkpoint.stored("revision", .revision), created: at, updated: at, totalRowCount: 0),
+                revision: try number(checkpoint, "revision", .revision), created: at, updated: at, totalRowCount: 0),
             description: nil, state: state, displayedSections: checkpoint["displayedSections"],
             cells: checkpoint["cells"],
-            nextKey: try checkpoint.stored("nextKey", .nextKey),
-            nextSection: try checkpoint.stored("nextSection", .nextKey),
+            nextKey: try number(checkpoint, "nextKey", .nextKey),
+            nextSection: try number(checkpoint, "nextSection", .nextKey),
             sections: try sections(checkpoint),
             published: try checkpoint["published"].map {
                 PublishedTable(
-                    updated: try $0.stored("at", .time), displayedSections: $0["displayedSections"],
+                    updated: try number($0, "at", .time), displayedSections: $0["displayedSections"],
                     sections: try sections($0))
             })
     }

@@ -75,13 +75,25 @@ extension Session {
     /// be displayed. The model includes changes that are not published yet.
     ///
     /// - Throws: `Refusal` with `sectionNotFound` or `rowNotFound`.
-    package func storedModel(of id: RowID, in section: SectionID) throws -> (revision: Int, model: JSONText) {
-        let current = current
+    package func storedModel(of id: RowID, in section: SectionReference) throws -> (revision: Int, model: JSONText) {
+        let current = current, snapshot = current.unpublished?.snapshot ?? current.snapshot
+        let section = if case .id(let id) = section { id } else { try snapshot.section(section).id }
         guard let stored = current.model[section] else {
             throw Refusal.noSection(section, among: current.model.sections.lazy.map(\.id))
         }
         guard let index = stored.index(of: id) else { throw Refusal.noRow(id, in: section) }
         return (current.snapshot.revision, stored.rows[index].model)
+    }
+
+    /// Whether a whole number in a path names a section by its index: the session has sections, and none of them has a
+    /// whole number as its id.
+    package var countsSections: Bool {
+        let sections = current.model.sections
+        return !sections.isEmpty
+            && !sections.indices.contains { position in
+                let id = sections[position].id.text.utf8
+                return !id.isEmpty && id.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+            }
     }
 
     /// The snapshot of the session's stored table, with the changes that are not published yet.

@@ -184,6 +184,8 @@ package final class Session: Sendable {
         /// The row that the command inserts, if the command is a data source call that names the row by ids. Otherwise
         /// `nil`.
         package var inserted: (section: SectionID, id: RowID?)?
+        /// What a data source call for many models did with them.
+        package var tally: RowTally?
     }
 
     /// Reads records of the session's journal after a revision from the store: at most `limit` records, and about
@@ -316,7 +318,8 @@ package final class Session: Sendable {
             kind: outcome.kind, revision: outcome.snapshot.revision,
             committed: options.dryRun ? before.snapshot.revision : outcome.snapshot.revision, update: outcome.update,
             updateText: updateText,
-            snapshot: outcome.snapshot, at: place, notification: outcome.notification, inserted: outcome.inserted)
+            snapshot: outcome.snapshot, at: place, notification: outcome.notification, inserted: outcome.inserted,
+            tally: outcome.tally)
         return Trial(
             answer: answer, outcome: outcome, controllerEvents: controllerEvents, before: before, text: text, at: at)
     }

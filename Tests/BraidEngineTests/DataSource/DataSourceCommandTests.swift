@@ -82,7 +82,7 @@ import Testing
     func sectionsGetNumbersThatNeverComeTwice() throws {
         var session = try Played(sections: DataSourceCase.sections())
         #expect(session.ids == ["s1", "s2", "s3"])
-        try session.perform(.dataSource(.removeSection(at: 2), notify: true))
+        try session.perform(.dataSource(.removeSection(at: .displayed(2)), notify: true))
         try session.perform(.dataSource(.addSection(SectionContent(), at: 1), notify: true))
         #expect(session.ids == ["s1", "s4", "s2"])
         try session.perform(.dataSource(.addSection(SectionContent(id: "s5"), at: nil), notify: true))
@@ -171,7 +171,7 @@ import Testing
         var session = try Played(sections: [SectionContent(rows: ["{\"id\":1}", "\"x\""])])
         let before = session.table
         let outcome = try session.perform(
-            .dataSource(.updateRowsOfSection(["\"y\"", "{\"id\":1}", "\"z\""], at: 0), notify: true))
+            .dataSource(.updateRowsOfSection(["\"y\"", "{\"id\":1}", "\"z\""], at: .displayed(0)), notify: true))
         #expect(session.snapshot.brief == "-[y 1 z]")
         try RandomCommandTests.check(outcome, after: before)
     }
@@ -184,7 +184,8 @@ import Testing
         )
         for (call, ids) in [
             (.addSection(SectionContent(id: "b"), at: 0), ["b", "a"]),
-            (.addSection(SectionContent(id: "n"), at: nil), ["b", "a", "n"]), (.removeSection(at: 0), ["a", "n"]),
+            (.addSection(SectionContent(id: "n"), at: nil), ["b", "a", "n"]),
+            (.removeSection(at: .displayed(0)), ["a", "n"]),
         ] as [(DataSourceCommand, [SectionID])] {
             try session.perform(.dataSource(call, notify: true))
             #expect(session.ids == ids)
@@ -201,7 +202,7 @@ import Testing
              "header":"H","footer":{"view":"V","viewModel":1},"dimensions":{"headerHeight":1,"footerHeight":2,"estimatedFooterHeight":3}}]}
             """)
         #expect(try session.snapshot.modelObject(at: path(0, 0)).text == #"{"id":"1"}"#)
-        let data = try session.snapshot.sectionData(for: 0)
+        let data = try session.snapshot.sectionData(for: .displayed(0))
         #expect(data.header.text == #""H""# && data.footer.text == #"{"view":"V","viewModel":1}"#)
     }
 

@@ -323,22 +323,25 @@ extension DataSourceController {
         switch call {
         case .addRow(let model, let row): add(row: text(model), at: row.path, notify: notify)
         case .updateRow(let model, let row): update(row: text(model), at: row.path, notify: notify)
-        case .updateRowsOfSection(let models, let section):
+        case .updateRowsOfSection(let models, .displayed(let section)):
             update(rows: models.map(text), atSection: section, notify: notify)
         case .updateRows(let rows):
             update(rows: Dictionary(uniqueKeysWithValues: rows.map { ($0.at.path, text($0.model)) }), notify: notify)
         case .removeRow(let row): remove(rowAt: row.path, notify: notify)
         case .addSection(let section, let index): add(section: Section(section), at: index, notify: notify)
-        case .updateSectionData(let header, let footer, let index):
+        case .updateSectionData(let header, let footer, .displayed(let index)):
             update(
                 sectionData: SectionDataModel(header: header?.stringValue, footer: footer?.stringValue), at: index,
                 notify: notify)
-        case .updateSection(let section, let index): update(section: Section(section), at: index, notify: notify)
+        case .updateSection(let section, .displayed(let index)):
+            update(section: Section(section), at: index, notify: notify)
         case .updateAllSections(let sections): update(allSections: sections.map { Section($0) }, notify: notify)
-        case .removeSection(let index): remove(sectionAt: index, notify: notify)
+        case .removeSection(.displayed(let index)): remove(sectionAt: index, notify: notify)
         case .removeAllSections: removeAllSections(notify: notify)
-        // `DataSourceController` has no methods for calls that name rows by ids, and none for `registerCell`.
-        case .insertRow, .putRow, .patchRow, .deleteRow, .registerCell: break
+        // `DataSourceController` has no methods for calls with ids, and none for `registerCell`.
+        case .insertRow, .insertRows, .putRow, .putRows, .patchRow, .deleteRow, .registerCell, .updateRowsOfSection,
+            .updateSectionData, .updateSection, .removeSection:
+            break
         }
     }
 }

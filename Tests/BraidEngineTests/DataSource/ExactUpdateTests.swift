@@ -172,7 +172,9 @@ import Testing
     @Test("Replacing the models of rows without ids reloads their section")
     func refills() throws {
         var session = try Played(sections: [SectionContent(rows: ["1", "2", "3"])])
-        let update = try session.perform(.dataSource(.updateRowsOfSection(["1", "3", "3"], at: 0), notify: true)).update
+        let update = try session.perform(
+            .dataSource(.updateRowsOfSection(["1", "3", "3"], at: .displayed(0)), notify: true)
+        ).update
         #expect(update.stages.map(\.reloadSections.count) == [1])
     }
 }

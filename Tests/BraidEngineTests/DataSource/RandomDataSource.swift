@@ -12,7 +12,7 @@ enum RandomDataSource {
             switch number(24) {
             case 0...4: .addRow(model(&random), at: row())
             case 5...7: .updateRow(model(&random), at: row())
-            case 8...9: .updateRowsOfSection(models(&random), at: index(4, &random))
+            case 8...9: .updateRowsOfSection(models(&random), at: .displayed(index(4, &random)))
             case 10...12:
                 .updateRows(
                     (0..<number(4)).reduce(into: [RowPath: JSONText]()) { rows, _ in rows[path()] = model(&random) }
@@ -20,11 +20,12 @@ enum RandomDataSource {
             case 13...15: .removeRow(at: row())
             case 16...17:
                 .addSection(section(&random), at: [nil, index(4, &random)].randomElement(using: &random) ?? nil)
-            case 18: .updateSectionData(header: title(&random), footer: title(&random), at: index(4, &random))
-            case 19: .updateSection(section(&random), at: index(4, &random))
+            case 18:
+                .updateSectionData(header: title(&random), footer: title(&random), at: .displayed(index(4, &random)))
+            case 19: .updateSection(section(&random), at: .displayed(index(4, &random)))
             case 20: .updateAllSections(sections(&random))
-            case 21: .removeSection(at: index(4, &random))
-            case 22: number(4) == 0 ? .removeAllSections : .removeSection(at: index(4, &random))
+            case 21: .removeSection(at: .displayed(index(4, &random)))
+            case 22: number(4) == 0 ? .removeAllSections : .removeSection(at: .displayed(index(4, &random)))
             default: .registerCell("C", modelType: ["x", "object", "number"].randomElement(using: &random) ?? "")
             }
         return .dataSource(call, notify: notify)

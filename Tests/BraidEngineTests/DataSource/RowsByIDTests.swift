@@ -130,7 +130,7 @@ import Testing
             (#""insertRow":{"section":"a","at":{},"model":1}"#, "insertRow/at"),
             (#""insertRow":{"section":"a","at":{"before":"1","after":"2"},"model":1}"#, "insertRow/at"),
             (#""insertRow":{"section":"a","at":{"before":[]},"model":1}"#, "insertRow/at/before"),
-            (#""insertRow":{"section":0,"model":1}"#, "insertRow/section"),
+            (#""insertRow":{"section":null,"model":1}"#, "insertRow/section"),
             (#""putRow":{"section":"a","rowId":null,"model":1}"#, "putRow/rowId"),
             (#""putRow":{"section":"a","rowId":"1"}"#, "putRow"), (#""deleteRow":{"section":"a"}"#, "deleteRow"),
         ])

@@ -110,7 +110,7 @@ import Testing
         for change in [
             silently(.removeRow(at: .init(section: 0, row: 1))),
             silently(.updateRow(row("other"), at: .init(section: 0, row: 1))),
-            silently(.removeSection(at: 0)), silently(.removeAllSections),
+            silently(.removeSection(at: .displayed(0))), silently(.removeAllSections),
             silently(.updateAllSections([SectionContent(id: "b")])),
         ] {
             var session = try Self.session(identified: identified)
@@ -165,7 +165,7 @@ import Testing
         if !identified { return }
         // The client moves a row to its own place, but an unpublished change has reordered the neighbouring rows.
         session = try Self.session()
-        try session.perform(silently(.updateRowsOfSection(["b", "a", "c"].map { row($0) }, at: 0)))
+        try session.perform(silently(.updateRowsOfSection(["b", "a", "c"].map { row($0) }, at: .displayed(0))))
         try session.perform(.move(at(0, 0), to: .at(.displayed(0), row: 0)))
         #expect(rows(session.stored) == "a[a b c] b[x]")
     }
@@ -184,9 +184,10 @@ import Testing
                 let calls: [DataSourceCommand] = [
                     .addRow(row("n\(step)"), at: RowReference(path)), .removeRow(at: RowReference(path)),
                     .updateRow(row("u\(step)"), at: RowReference(path)),
-                    .updateRowsOfSection(["c", "x", "a"].shuffled(using: &random).map { row($0) }, at: path.section),
+                    .updateRowsOfSection(
+                        ["c", "x", "a"].shuffled(using: &random).map { row($0) }, at: .displayed(path.section)),
                     .addSection(SectionContent(rows: [row("s\(step)")]), at: path.section),
-                    .removeSection(at: path.section),
+                    .removeSection(at: .displayed(path.section)),
                 ]
                 try session.perform(silently(calls.randomElement(using: &random) ?? .removeAllSections))
             }
@@ -267,8 +268,8 @@ import Testing
         #expect(rows(session.snapshot) == "a[9 2] d[9 2] n[ ]")
         for call: DataSourceCommand in [
             .updateRow("1", at: .init(section: 1, row: 0)), .addRow("1", at: .init(section: 1, row: 0)),
-            .removeRow(at: .init(section: 2, row: 0)), .updateRowsOfSection([], at: 1),
-            .updateSection(SectionContent(), at: 1),
+            .removeRow(at: .init(section: 2, row: 0)), .updateRowsOfSection([], at: .displayed(1)),
+            .updateSection(SectionContent(), at: .displayed(1)),
         ] {
             #expect { try session.perform(.dataSource(call, notify: true)) } throws: {
                 ($0 as? Refusal)?.code == .editingNotAllowed
@@ -317,7 +318,7 @@ import Testing
         )
         for call: DataSourceCommand in [
             .addRow(row("2"), at: .init(section: 2, row: 0)), .addSection(SectionContent(), at: 0),
-            .removeSection(at: 0), .removeAllSections,
+            .removeSection(at: .displayed(0)), .removeAllSections,
             .updateAllSections([SectionContent()]),
             .updateAllSections([SectionContent(id: "b"), SectionContent(id: "a")]),
         ] {
@@ -325,7 +326,7 @@ import Testing
                 ($0 as? Refusal)?.code == .sectionsAreDeclared
             }
         }
-        #expect(try session.perform(.dataSource(.removeSection(at: 2), notify: true)).isIgnored)
+        #expect(try session.perform(.dataSource(.removeSection(at: .displayed(2)), notify: true)).isIgnored)
         try session.perform(.dataSource(.removeRow(at: .init(section: 0, row: 0)), notify: true))
         #expect(session.snapshot.brief == "A[] -[]", "left empty, and left there")
         try session.perform(
@@ -335,7 +336,7 @@ import Testing
                 ]), notify: true))
         #expect(rows(session.snapshot) == "a[1] b[2]")
         #expect(session.snapshot.sections[0].header.isNull, "null is none, whatever is bound")
-        try session.perform(.dataSource(.updateSectionData(header: nil, footer: nil, at: 0), notify: true))
+        try session.perform(.dataSource(.updateSectionData(header: nil, footer: nil, at: .displayed(0)), notify: true))
         #expect(
             session.snapshot.sections[0].header["title"]?.stringValue == "A", "without one of its own, what is bound")
     }
@@ -352,7 +353,8 @@ import Testing
             .dataSource(.updateRow(row("h2"), at: .init(section: 0, row: 0)), notify: true))
         #expect(outcome.notification == .rows([.init(section: 0, row: 0)]))
         #expect(session.table["a"]?.rows.map { $0.id?.text } == ["h", "h2", "3", "2"])
-        let emptied = try session.perform(.dataSource(.updateRowsOfSection([row("h")], at: 0), notify: true))
+        let emptied = try session.perform(
+            .dataSource(.updateRowsOfSection([row("h")], at: .displayed(0)), notify: true))
         #expect(
             emptied.notification == .dataSource, "the section is no longer displayed: more than its rows has changed")
         #expect(
@@ -384,7 +386,7 @@ import Testing
         try session.perform(.setDisplayedSections(["b", "a"]))
         try session.perform(.dataSource(.addSection(SectionContent(id: "m"), at: 1), notify: true))
         #expect(session.ids == ["b", "m", "a"])
-        try session.perform(silently(.removeSection(at: 0)))
+        try session.perform(silently(.removeSection(at: .displayed(0))))
         #expect(session.ids == ["b", "m", "a"])
         try session.perform(
             .dataSource(

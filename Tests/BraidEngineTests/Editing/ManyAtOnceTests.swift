@@ -157,7 +157,9 @@ import Testing
         try check(
             #"{"table":"t","sections":"dynamic","cells":{"C":{}},"bindings":[{"on":"allOtherSections","cell":"C","models":{"a":[],"b":[],"c":[]}}]}"#,
             { $0.sections = 1 },
-            shrinking: [.dataSource(.removeSection(at: 0), notify: true), .setState(#"{"other":1}"#, merging: true)],
+            shrinking: [
+                .dataSource(.removeSection(at: .displayed(0)), notify: true), .setState(#"{"other":1}"#, merging: true),
+            ],
             growing: .dataSource(.addSection(SectionContent(), at: nil), notify: true), .tooManySections)
     }
 

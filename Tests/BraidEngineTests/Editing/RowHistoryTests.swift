@@ -18,7 +18,7 @@ import Testing
     @Test("Every row of an earlier revision is found or reported as gone", arguments: 0..<8)
     func everyRowIsFoundOrGone(seed: Int) throws {
         var random = SeededGenerator(seed: UInt64(seed) &+ 77)
-        var found = 0, gone = 0
+        var found = 0, gone = 0, left = 0
         for _ in 0..<TestEffort.cases(40) {
             let (binder, table) = try RandomTable.make(&random)
             var revisions = [
@@ -37,10 +37,10 @@ import Testing
                         table: outcome.table, snapshot: outcome.snapshot, update: outcome.update.json,
                         hidden: outcome.update.hidden(in: last.snapshot)))
                 let base = Int.random(in: 0..<revisions.count, using: &random)
-                try Self.check(revisions, base: base, binder, &found, &gone)
+                try Self.check(revisions, base: base, binder, &found, &gone, &left)
             }
         }
-        #expect(found > TestEffort.cases(500) && gone > TestEffort.cases(50))
+        #expect(found > TestEffort.cases(500) && gone > TestEffort.cases(50) && left > 0)
     }
 
     @Test("A history whose updates do not lead to the table is refused")
@@ -58,9 +58,18 @@ import Testing
 
     static let now = "2026-01-01T00:00:00.000Z"
 
-    static func check(_ revisions: [Revision], base: Int, _ binder: Binder, _ found: inout Int, _ gone: inout Int)
-        throws
-    {
+    /// Checks that a data source call finds a row where a tap finds it, or is refused.
+    static func expect(_ history: RowHistory, callFor row: RowReference, at: RowPath?) {
+        #expect((try? history.rebased(.dataSource(.updateRow(.number(1), at: row), notify: true)).at) == at)
+        let call = try? history.rebased(.dataSource(.updateRows([(at: row, model: .number(1))]), notify: true)).command
+        guard case .dataSource(.updateRows(let rows), _) = call else { return #expect(at == nil) }
+        #expect(rows.map(\.at) == at.map { [RowReference($0)] })
+    }
+
+    static func check(
+        _ revisions: [Revision], base: Int, _ binder: Binder, _ found: inout Int, _ gone: inout Int,
+        _ left: inout Int
+    ) throws {
         let then = revisions[base], present = revisions[revisions.count - 1]
         let history = try RowHistory(revisions[(base + 1)...].map { ($0.update, $0.hidden) }, now: present.snapshot)
         for (sectionIndex, section) in then.snapshot.sections.enumerated() {
@@ -70,8 +79,20 @@ import Testing
                 let at = try? history.rebased(.tap(byIndex)).at
                 #expect((try? history.rebased(.tap(byName)).at) == at)
                 let place = keyed(row, rowIndex, section, then, present, binder)
+                for reference in [byName, byIndex] { expect(history, callFor: reference, at: at) }
                 let isAmbiguous = revisions[base...].contains { revision in
                     revision.snapshot.sections.count { $0.rows.contains { $0.id == row.id } } > 1
+                }
+                if at != nil, let id = row.id, !isAmbiguous,
+                    !present.snapshot.sections.contains(where: { $0.id == section.id })
+                {
+                    // An id with a section names no row once the section has vanished.
+                    for section in [SectionReference.id(section.id), .displayed(sectionIndex)] {
+                        let call = DataSourceCommand.updateRow(.number(1), at: .id(id, in: section))
+                        #expect(code(history, .tap(.id(id, in: section))) == .rowGone)
+                        #expect(code(history, .dataSource(call, notify: true)) == .rowGone)
+                    }
+                    left += 1
                 }
                 if let at { try checkTargets(history, byIndex, isAmbiguous ? nil : row.id, at: at, sectionIndex, then) }
                 if let at {
@@ -306,8 +327,8 @@ import Testing
                 .update
         let history = try RowHistory([(update.json, update.hidden(in: before))], now: session.snapshot)
         for call: DataSourceCommand in [
-            .removeSection(at: 1), .removeRow(at: RowReference(path(1, 0))),
-            .updateSectionData(header: "H", footer: nil, at: 1),
+            .removeSection(at: .displayed(1)), .removeRow(at: RowReference(path(1, 0))),
+            .updateSectionData(header: "H", footer: nil, at: .displayed(1)),
         ] {
             #expect(try session.perform(history.rebased(.dataSource(call, notify: true)).command).isIgnored)
         }

@@ -189,8 +189,8 @@ import Testing
                 SectionContent(
                     id: SectionID("s\(Int.random(in: 0..<95, using: &random))"), header: nil, footer: nil,
                     rows: models(&random)), at: section)
-        case 5: return .removeSection(at: section)
-        default: return .updateRowsOfSection(models(&random), at: section)
+        case 5: return .removeSection(at: .displayed(section))
+        default: return .updateRowsOfSection(models(&random), at: .displayed(section))
         }
     }
 

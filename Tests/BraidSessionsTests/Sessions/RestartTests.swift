@@ -148,7 +148,7 @@ import Testing
         let notify = #""notify":\#(number(4) == 0)"#
         let section = #"{"header":"H\#(number(3))","rows":[\#(model())]}"#
         let call =
-            switch number(12) {
+            switch number(14) {
             case 0...3: #"{"addRow":{"at":\#(path()),"model":\#(model()),\#(notify)}}"#
             case 4: #"{"updateRow":{"at":\#(path()),"model":\#(model()),\#(notify)}}"#
             case 5: #"{"removeRow":{"at":\#(path()),\#(notify)}}"#
@@ -157,6 +157,10 @@ import Testing
             case 8: #"{"updateSection":{"at":\#(number(3)),"rows":[\#(model()),"t"],\#(notify)}}"#
             case 9: #"{"removeSection":{"at":\#(number(3)),\#(notify)}}"#
             case 10: #"{"updateRowsOfSection":{"at":\#(number(3)),"rows":[\#(model()),{"id":"z"}],\#(notify)}}"#
+            case 11:
+                #"{"insertRow":{"section":\#(number(3)),"at":\#(number(2)),"models":[\#(model()),{"id":"y\#(step)"}],\#(notify)}}"#
+            case 12:
+                #"{"putRows":{"section":\#(number(3)),"models":[\#(model()),{"id":"z","n":\#(step)}],"move":\#(number(2) == 0),\#(notify)}}"#
             default:
                 number(3) == 0
                     ? #"{"registerCell":{"modelType":"object","cell":"\#(["C", "D"][number(2)])"}}"#
