@@ -20,7 +20,9 @@ public enum Memory {
         Task(executorPreference: Workers.shared.long) {
             try? await Task.sleep(for: .seconds(1))
             isTrimPlanned.store(false, ordering: .relaxed)
-            cepoll_trim_memory()
+            // The allocator holds the lock of an arena while it returns the arena's pages. A thread of low priority
+            // would hold it for seconds on a busy machine, and the threads that share the arena would wait for it.
+            startThread(named: "braid-trim") { cepoll_trim_memory() }
         }
     }
 }

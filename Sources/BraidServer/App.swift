@@ -327,7 +327,14 @@ package final class App: HTTPHandler {
             isPretty(exchange)
                 || response.coding(for: exchange.head).map({ response.needsCompression(in: $0) }) ?? false
         else { return finish(response, exchange) }
-        return await withTaskExecutorPreference(workers.long) { finish(response, exchange) }
+        do {
+            return try await sessions.streams.turns.withTurn(of: exchange.account.client) {
+                await withTaskExecutorPreference(workers.long) { finish(response, exchange) }
+            }
+        } catch {
+            // The client has disconnected.
+            return finish(response, exchange, isOnLoop: true)
+        }
     }
 
     /// Returns the response of the route's handler. An event stream or a long poll that was opened with a token for one

@@ -136,6 +136,52 @@ import Testing
         #expect(try replica.text == TableReplica.text(snapshot(client, "offset=2&limit=3")))
     }
 
+    @Test("A move to a window around a row leads to the row that a snapshot around it shows")
+    func aMoveLeadsToTheRow() throws {
+        let client = try ServerProcess().keptClient()
+        try ConcurrencyTests.open(client, rows: 4)
+        let old = try snapshot(client, "offset=0&limit=3"), wanted = "around=a2&before=1&after=1"
+        // The row a2 is gone for one revision, so nothing leads from the old row to the new one.
+        try client.request("POST", "/v1/sessions/x/edits", #"{"delete":{"id":"a2"}}"#)
+        try client.request("POST", "/v1/sessions/x/rows", #"{"at":[2,1],"model":{"id":"a2","taps":0}}"#)
+        let shown = try snapshot(client, wanted)
+        let query = "since=0&\(wanted)&from=\(escaped("offset=0&limit=3"))"
+        var replica = TableReplica(snapshot: old)
+        let list = try client.get("/v1/sessions/x/updates?\(query)").object
+        for update in list["updates"] as? [[String: Any]] ?? [] { try replica.apply(update) }
+        #expect(replica.text == TableReplica.text(shown) && replica.anchor?.section == "c")
+        let stream = try EventStreamClient(port: client.server.port, "/v1/sessions/x/updates?\(query)")
+        replica = TableReplica(snapshot: old)
+        for event in try stream.events(through: "caught-up").dropLast() {
+            if event.name == "snapshot" {
+                replica = TableReplica(snapshot: event.object)
+            } else {
+                try replica.apply(event.object)
+            }
+        }
+        #expect(replica.text == TableReplica.text(shown))
+        // A row that is gone for good is followed to its neighbour.
+        try client.request("POST", "/v1/sessions/x/edits", #"{"delete":{"id":"a2"}}"#)
+        #expect(try client.get("/v1/sessions/x/snapshot?\(wanted)").status == 404)
+        let neighbour = try client.get("/v1/sessions/x/updates?\(query)")
+        #expect(neighbour.status == 200 && neighbour.text.contains(#""id":"a3""#))
+    }
+
+    @Test("A window keeps its anchor when a row without an id makes the section one that is not diffable")
+    func anchorOfAReloadedSection() throws {
+        let client = try ServerProcess().keptClient()
+        try client.request("POST", "/v1/sessions", #"{"id":"x","rows":[{"id":"1"},{"id":"2"},{"id":"3"},{"id":"4"}]}"#)
+        let window = "around=3&before=1&after=0"
+        var replica = TableReplica(snapshot: try snapshot(client, window))
+        for model in [#"{"id":null}"#, #"{"id":"5"}"#] {
+            try client.request("POST", "/v1/sessions/x/rows", #"{"at":[0,0],"model":\#(model)}"#)
+            let list = try client.get("/v1/sessions/x/updates?since=\(replica.revision)&\(window)").object
+            for update in list["updates"] as? [[String: Any]] ?? [] { try replica.apply(update) }
+            #expect(replica.anchor?.id == "3")
+            #expect(try replica.text == TableReplica.text(snapshot(client, window)))
+        }
+    }
+
     @Test("A change outside of a window sends only changed row counts, and nothing if no count has changed")
     func changesOutside() throws {
         let client = try ServerProcess().keptClient()

@@ -79,6 +79,21 @@ func residentKilobytes(_ process: Int32) -> Int {
         .flatMap { Int($0) } ?? 0
 }
 
+/// Returns the resident memory of a process once it has settled: a server returns memory to the system for some seconds
+/// after a large request, which would count as negative memory of what comes next.
+func settledKilobytes(_ process: Int32) -> Int {
+    var samples: [Int] = []
+    // Two seconds without a change of more than half a megabyte, or at most a minute.
+    for _ in 0..<120 {
+        samples.append(residentKilobytes(process))
+        if let low = samples.suffix(5).min(), let high = samples.suffix(5).max(), samples.count >= 5, high - low < 512 {
+            break
+        }
+        usleep(500_000)
+    }
+    return samples[samples.count - 1]
+}
+
 /// Measures how followers slow down the server's commands, and how long events take to reach them.
 func streamBenchmark() throws {
     print(

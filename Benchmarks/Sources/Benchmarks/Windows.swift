@@ -107,7 +107,7 @@ private func windowServerBenchmark() throws {
         ("the same window", { (_: Int) in "offset=\(rows / 2)&limit=100" }),
     ] {
         let readers = try StreamReaders(port: server.port, mark: "\nevent: update")
-        let before = residentKilobytes(server.processIdentifier)
+        let before = settledKilobytes(server.processIdentifier)
         for viewer in 0..<viewers {
             try readers.open(
                 1,
@@ -115,12 +115,12 @@ private func windowServerBenchmark() throws {
                     "GET /v1/sessions/s/updates?\(query(viewer)) HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n"
                         .utf8), until: "event: caught-up")
         }
-        let memory = residentKilobytes(server.processIdentifier) - before
+        let memory = settledKilobytes(server.processIdentifier) - before
         let result = try FanOut(
             readers, commands: Size.count(100, small: 4), readers: viewers, pause: Size.seconds(0.05)
         ) { command($0) }
         print(
-            "  \(name): told after \(result.receiptText), answered after \(result.answerText) (p50 / p99); \(String(format: "%.1f", Double(memory) / Double(viewers))) KiB a viewer, \(String(format: "%.1f", Double(residentKilobytes(server.processIdentifier) - before) / Double(viewers))) after the load"
+            "  \(name): told after \(result.receiptText), answered after \(result.answerText) (p50 / p99); \(String(format: "%.1f", Double(memory) / Double(viewers))) KiB a viewer, \(String(format: "%.1f", Double(settledKilobytes(server.processIdentifier) - before) / Double(viewers))) after the load"
         )
         _ = readers.pump(milliseconds: 100)
     }

@@ -41,30 +41,7 @@ extension CommandInProgress {
     }
 
     /// Returns a section's index among the displayed sections, or `nil` if the section is not displayed.
-    ///
-    /// - Complexity: O(1) if all sections are displayed in stored order, O(log sections) if some sections are displayed
-    ///   in stored order. O(sections) if the order is another, or if the section is not displayed.
-    func displayedPlace(of id: SectionID) -> Int? {
-        let table = editor.table
-        if let position = table.position(of: id) {
-            if position < shown.sections.count, shown.sections[position].id == id { return position }
-            let place = shown.sections.firstPosition { table.position(of: $0.id) ?? .max >= position }
-            if place < shown.sections.count, shown.sections[place].id == id { return place }
-        }
-        return shown.sections.firstIndex { $0.id == id }
-    }
-
-    /// Returns the indexes, ascending, of the displayed sections that may display a row with the given id. Some of
-    /// these sections may display no such row.
-    fileprivate func displayedPlaces(ofSectionsThatMayShow id: RowID) -> [Int] {
-        let all = shown.sections.indices
-        guard all.count > TableModel.fewSections, !binder.derivesOtherSections else { return Array(all) }
-        let sections =
-            editor.table.positions(ofSectionsWith: id).map { editor.table.sections[$0].id } + binder.derivedSections
-        // Finding one section among the displayed sections can cost as much as examining a few hundred sections.
-        guard sections.count <= 16 else { return Array(all) }
-        return Set(sections.compactMap { displayedPlace(of: $0) }).sorted()
-    }
+    func displayedPlace(of id: SectionID) -> Int? { binder.displayedPlace(of: id, in: shown, of: editor.table) }
 
     /// Returns the displayed section that a reference names.
     ///
@@ -72,15 +49,6 @@ extension CommandInProgress {
     func displayed(_ reference: SectionReference) throws(Refusal) -> Section {
         if case .id(let id) = reference, let place = displayedPlace(of: id) { return shown.sections[place] }
         return try shown.section(reference)
-    }
-
-    /// Returns the index, among a section's displayed rows, of the first row with the given id. Returns `nil` if no
-    /// displayed row has the id.
-    ///
-    /// - Complexity: O(log rows) if every stored row is displayed, else O(rows).
-    fileprivate func displayedIndex(of id: RowID, in section: Section) -> Int? {
-        if isWhollyShown(section) { return editor.table[section.id]?.index(of: id) }
-        return section.rows.indexes(of: id).first
     }
 
     func isWhollyShown(_ section: Section) -> Bool {
@@ -155,16 +123,19 @@ final class RowSearch {
         // searches are cheaper until they have examined as many rows.
         if index == nil, looks <= 1_000 + 16 * shown.totalRowCount {
             if let section, let sectionPlace {
-                looks += command.isWhollyShown(section) ? 0 : section.rows.count
-                return command.displayedIndex(of: id, in: section).map { [RowPath(section: sectionPlace, row: $0)] }
-                    ?? []
+                let binder = command.binder, table = command.shownTable
+                looks += binder.examinesRows(for: id, in: section, of: table) ? section.rows.count : 0
+                return binder.displayedIndex(of: id, in: section, of: table).map {
+                    [RowPath(section: sectionPlace, row: $0)]
+                } ?? []
             }
             var places: [RowPath] = []
-            for place in command.displayedPlaces(ofSectionsThatMayShow: id) {
+            let binder = command.binder, table = command.shownTable
+            for place in binder.displayedPlaces(ofSectionsThatMayShow: id, in: shown, of: table) {
                 try command.meter.checkTime()
                 let section = shown.sections[place]
-                looks += command.isWhollyShown(section) ? 1 : 1 + section.rows.count
-                if let row = command.displayedIndex(of: id, in: section) {
+                looks += binder.examinesRows(for: id, in: section, of: table) ? 1 + section.rows.count : 1
+                if let row = binder.displayedIndex(of: id, in: section, of: table) {
                     places.append(RowPath(section: place, row: row))
                 }
             }

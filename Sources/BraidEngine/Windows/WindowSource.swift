@@ -6,13 +6,27 @@ public struct WindowSource: Sendable {
     /// For each displayed section, the number of displayed rows in the sections before it. The last element is the
     /// number of all displayed rows.
     let starts: [Int]
+    /// The stored table that the snapshot shows and its binder, which find rows by their ids.
+    private let stored: (table: TableModel, binder: Binder)?
 
-    /// Prepares a snapshot for cutting windows. O(sections).
-    public init(_ snapshot: Snapshot) {
+    /// Prepares a snapshot for cutting windows. Without the stored table, an anchor is found by examining each row.
+    /// O(sections).
+    public init(_ snapshot: Snapshot) { self.init(snapshot, stored: nil) }
+
+    /// Prepares the snapshot that `binder` has made of `table` for cutting windows. O(sections).
+    public init(_ snapshot: Snapshot, of table: TableModel, by binder: Binder) {
+        self.init(snapshot, stored: (table, binder))
+    }
+
+    private init(_ snapshot: Snapshot, stored: (table: TableModel, binder: Binder)?) {
         self.snapshot = snapshot
+        self.stored = stored
         var starts = [0]
         starts.reserveCapacity(snapshot.sections.count + 1)
-        for section in snapshot.sections { starts.append(starts[starts.count - 1] + section.rows.count) }
+        // Iterating over the sections would copy each section.
+        snapshot.sections.forEachBuffer(in: 0..<snapshot.sections.count) { _, sections in
+            for index in sections.indices { starts.append(starts[starts.count - 1] + sections[index].rows.count) }
+        }
         self.starts = starts
     }
 
@@ -24,7 +38,7 @@ public struct WindowSource: Sendable {
     ///   - offset: the index of the window's first row, in the section or in display order. A negative offset counts
     ///     from the end.
     ///   - limit: the most rows of the window.
-    /// - Complexity: O(rows and sections of the window + log rows), and O(sections) if `section` is given.
+    /// - Complexity: O(sections of the window + log rows), and O(sections) if `section` is given.
     public func cut(section: SectionID? = nil, offset: Int, limit: Int) -> WindowedSnapshot {
         cut(TableWindow(section: section, .rows(offset: offset, limit: limit)), anchorAt: nil)
     }
@@ -36,44 +50,80 @@ public struct WindowSource: Sendable {
     ///   - anchor: the row that the window surrounds.
     ///   - before: the most rows of the window before the anchor.
     ///   - after: the most rows of the window after the anchor.
-    ///   - index: returns the index of the anchor among the displayed rows of its section, if the caller knows it at no
-    ///     cost. `cut` checks the index, and searches the section if the index is wrong.
     /// - Returns: the window. `nil` if no displayed row is the anchor, or if the anchor is in another section than
     ///   `section`.
-    /// - Complexity: O(rows of the window + sections), and O(rows of the anchor's section) without a known index.
+    /// - Complexity: O(log² rows + sections). O(rows of the anchor's section) without the stored table, and in a
+    ///   section that ``examinedRows(for:in:)`` counts.
     public func cut(
-        section: SectionID? = nil, around anchor: TableWindow.Anchor, before: Int, after: Int,
-        index: (TableWindow.Anchor) -> Int? = { _ in nil }
+        section: SectionID? = nil, around anchor: TableWindow.Anchor, before: Int, after: Int
     ) -> WindowedSnapshot? {
-        cut(TableWindow(section: section, .around(anchor, before: before, after: after)), index)
+        guard section == nil || section == anchor.section, let path = path(of: anchor.id, in: anchor.section) else {
+            return nil
+        }
+        return cut(TableWindow(section: section, .around(anchor, before: before, after: after)), anchorAt: path)
     }
 
-    private func cut(_ window: TableWindow, _ index: (TableWindow.Anchor) -> Int?) -> WindowedSnapshot? {
-        guard case .around(let anchor?, _, _) = window.run else { return cut(window, anchorAt: nil) }
-        guard window.section == nil || window.section == anchor.section,
-            let section = snapshot.sections.firstIndex(where: { $0.id == anchor.section })
-        else { return nil }
-        let rows = snapshot.sections[section].rows
-        let known = index(anchor).flatMap { rows.indices.contains($0) && rows[$0].content.has(anchor.id) ? $0 : nil }
-        guard let row = known ?? rows.indexes(of: anchor.id).first else { return nil }
-        return cut(window, anchorAt: RowPath(section: section, row: row))
+    /// Cuts the same window again out of the same table.
+    public func cut(_ place: WindowPlace) -> WindowedSnapshot {
+        cut(place.window, anchorAt: place.anchorPath.flatMap { contains($0) ? $0 : nil })
     }
 
-    /// Returns the window `old`, which was cut at an earlier revision, at this revision. Use this method if the updates
-    /// between the two revisions are not known. A window with a fixed offset keeps its offset. A window with an anchor
-    /// keeps it if the anchor's section still displays a row with the anchor's id. Otherwise the row that is now at the
-    /// old anchor's index becomes the anchor, or the last row if the index is too high. If the chosen row has no id,
-    /// the first row becomes the anchor if it has an id.
-    public func cut(following old: WindowedSnapshot, index: (TableWindow.Anchor) -> Int? = { _ in nil })
-        -> WindowedSnapshot
-    {
-        if let known = cut(old.window, index) { return known }
-        return cut(old.window, anchorAt: path(near: old.anchorIndex ?? 0, old.window))
+    /// Returns a window, which was cut at an earlier revision, at this revision. Use this method if the updates between
+    /// the two revisions are not known. A window with a fixed offset keeps its offset. A window with an anchor keeps it
+    /// if its row is still displayed. Otherwise the row that is now at the old anchor's index becomes the anchor, or
+    /// the last row if the index is too high. If the chosen row has no id, the first row becomes the anchor if it has
+    /// an id.
+    public func cut(following old: WindowPlace) -> WindowedSnapshot {
+        cut(old.window, anchorAt: displayedAnchor(of: old.window) ?? path(near: old.anchorIndex ?? 0, old.window))
     }
 
-    /// Returns the ids of all sections that display a row with the row id `id`. O(rows).
+    /// Returns the index path of a window's anchor: in the anchor's section or, if the window is not limited to it, in
+    /// the only section that now displays a row with the anchor's id.
+    func displayedAnchor(of window: TableWindow) -> RowPath? {
+        guard case .around(let anchor?, _, _) = window.run else { return nil }
+        if let path = path(of: anchor.id, in: anchor.section) { return path }
+        guard window.section == nil else { return nil }
+        let sections = sections(with: anchor.id)
+        return sections.count == 1 ? path(of: anchor.id, in: sections[0]) : nil
+    }
+
+    /// Returns the ids of all sections that display a row with the row id `id`. O(sections · log² rows), and O(rows)
+    /// without the stored table.
     public func sections(with id: RowID) -> [SectionID] {
-        snapshot.sections.filter { !$0.rows.indexes(of: id).isEmpty }.map(\.id)
+        places(thatMayShow: id).filter { index(of: id, in: snapshot.sections[$0]) != nil }
+            .map { snapshot.sections[$0].id }
+    }
+
+    /// Returns the number of rows that must be examined one by one to find the row with an id, in one section or in all
+    /// sections. 0 where the index of the stored table finds the row.
+    package func examinedRows(for id: RowID, in section: SectionID?) -> Int {
+        let places = section.map { [place(of: $0)].compactMap(\.self) } ?? places(thatMayShow: id)
+        return places.reduce(0) { count, place in
+            let section = snapshot.sections[place]
+            let isExamined = stored.map { $0.binder.examinesRows(for: id, in: section, of: $0.table) } ?? true
+            return count + (isExamined ? section.rows.count : 0)
+        }
+    }
+
+    private func path(of id: RowID, in section: SectionID) -> RowPath? {
+        guard let place = place(of: section), let row = index(of: id, in: snapshot.sections[place]) else { return nil }
+        return RowPath(section: place, row: row)
+    }
+
+    private func place(of section: SectionID) -> Int? {
+        guard let (table, binder) = stored else { return snapshot.sections.firstIndex { $0.id == section } }
+        return binder.displayedPlace(of: section, in: snapshot, of: table)
+    }
+
+    private func places(thatMayShow id: RowID) -> [Int] {
+        guard let (table, binder) = stored else { return Array(snapshot.sections.indices) }
+        return binder.displayedPlaces(ofSectionsThatMayShow: id, in: snapshot, of: table)
+    }
+
+    private func index(of id: RowID, in section: Section) -> Int? {
+        guard let (table, binder) = stored else { return section.rows.indexes(of: id).first }
+        let index = binder.displayedIndex(of: id, in: section, of: table)
+        return index.flatMap { section.rows.indices.contains($0) ? $0 : nil }
     }
 
     /// Cuts a window out of the snapshot. `path` is the index path of the window's anchor. If the window needs an
@@ -128,7 +178,7 @@ public struct WindowSource: Sendable {
 
     private func index(of section: SectionID, near hint: Int?) -> Int? {
         if let hint, snapshot.sections.indices.contains(hint), snapshot.sections[hint].id == section { return hint }
-        return snapshot.sections.firstIndex { $0.id == section }
+        return place(of: section)
     }
 
     private func anchor(at path: RowPath) -> TableWindow.Anchor? {
@@ -183,11 +233,7 @@ extension PersistentList<Row> {
     /// Returns the rows of a range. Returns `known` itself if `known` consists of the same rows as the range.
     fileprivate func slice(_ range: Range<Int>, sharing known: PersistentList<Row>?) -> PersistentList<Row> {
         if let known, known.count == range.count, hasSameRows(range, as: known) { return known }
-        if range.count == count { return self }
-        var rows: [Row] = []
-        rows.reserveCapacity(range.count)
-        forEachBuffer(in: range) { rows.append(contentsOf: $1) }
-        return PersistentList(rows)
+        return slice(range)
     }
 
     private func hasSameRows(_ range: Range<Int>, as known: PersistentList<Row>) -> Bool {

@@ -16,10 +16,15 @@ public struct WindowUpdate: Sendable {
 
     /// Computes the update that leads from one window to another one.
     ///
+    /// - Parameter revision: the revision before the update, if the window showed at it what `old` shows.
     /// - Throws: ``Refusal`` for the faults of ``BatchUpdate/init(from:to:)``.
     /// - Complexity: O(rows of both windows).
-    public init(from old: WindowedSnapshot, to new: WindowedSnapshot) throws(Refusal) {
-        update = try BatchUpdate(from: old.snapshot, to: new.snapshot)
+    public init(
+        from old: WindowedSnapshot, to new: WindowedSnapshot, since revision: Int? = nil
+    ) throws(Refusal) {
+        var update = try BatchUpdate(from: old.snapshot, to: new.snapshot)
+        if let revision { update.from = revision }
+        self.update = update
         changesTotal = old.snapshot.totalRowCount != new.snapshot.totalRowCount
         place = old.offset == new.offset && old.anchor == new.anchor ? nil : new
         extents = Self.changedExtents(old.snapshot.sections, new.snapshot.sections)

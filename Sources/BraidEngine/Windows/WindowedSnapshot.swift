@@ -21,17 +21,17 @@ public struct WindowedSnapshot: Sendable {
 
     /// Returns the window at the next revision.
     ///
-    /// A window with a fixed offset keeps its offset. A window with an anchor stays with its anchor. If the anchor was
-    /// deleted, hidden or moved out of the window's section, the nearest remaining row with an id becomes the new
-    /// anchor. If two remaining rows are at the same distance, the later one becomes the anchor. If no such row remains
-    /// within 1,000 rows of the old anchor, the row that is now at the old anchor's index becomes the anchor. If that
-    /// index is too high, the last row becomes the anchor. If the chosen row has no id, the first row becomes the
-    /// anchor if it has an id.
+    /// A window with a fixed offset keeps its offset. A window with an anchor stays with its anchor, also if the update
+    /// replaces the row and a row with its id is still displayed. If the anchor was deleted, hidden or moved out of the
+    /// window's section, the nearest remaining row with an id becomes the new anchor. If two remaining rows are at the
+    /// same distance, the later one becomes the anchor. If no such row remains within 1,000 rows of the old anchor, the
+    /// row that is now at the old anchor's index becomes the anchor. If that index is too high, the last row becomes
+    /// the anchor. If the chosen row has no id, the first row becomes the anchor if it has an id.
     ///
     /// - Parameters:
     ///   - follower: the update that leads from this revision to the next one.
     ///   - source: the table at the next revision.
-    /// - Complexity: O(rows of the window + log operations of the update). If the anchor was deleted, hidden or moved
+    /// - Complexity: O(log rows + log operations of the update). If the anchor was deleted, hidden or moved
     ///   out of the window's section, the method looks for up to 2,000 other rows.
     public func following(_ follower: RowFollower, to source: WindowSource) -> WindowedSnapshot {
         source.cut(window, anchorAt: nextAnchor(follower, source), sharing: self)
@@ -52,7 +52,7 @@ public struct WindowedSnapshot: Sendable {
             else { return nil }
             return place
         }
-        if let place = place(of: anchorPath) { return place }
+        if let place = place(of: anchorPath) ?? source.displayedAnchor(of: window) { return place }
         let index = starts[anchorPath.section] + anchorPath.row
         let bounds =
             window.section == nil
@@ -71,8 +71,24 @@ public struct WindowedSnapshot: Sendable {
     static let searchedDistance = 1_000
 }
 
+/// Where a window is at one revision: enough to cut the window again out of that revision's table. It keeps no rows in
+/// memory.
+public struct WindowPlace: Sendable, Hashable {
+    /// The window, with the anchor that it has at the revision.
+    public let window: TableWindow
+    let anchorPath: RowPath?
+    let anchorIndex: Int?
+}
+
+extension WindowedSnapshot {
+    /// Where the window is at the revision of its snapshot.
+    public var place: WindowPlace {
+        WindowPlace(window: window, anchorPath: anchorPath, anchorIndex: anchorIndex)
+    }
+}
+
 extension WindowSource {
-    fileprivate func contains(_ path: RowPath) -> Bool {
+    func contains(_ path: RowPath) -> Bool {
         snapshot.sections.indices.contains(path.section)
             && snapshot.sections[path.section].rows.indices.contains(path.row)
     }

@@ -77,8 +77,7 @@ func sessionRoutes(_ sessions: Sessions) -> [Route] {
             "GET", "/v1/sessions/{id}/snapshot", for: .role(.viewer), query: WindowQuery.parameters.union(["at"]),
             atOnce: { context in
                 let request = try SnapshotRequest(context)
-                // The event loop's thread answers only with whole snapshots that are small or cached. A window needs a
-                // task, because the time to find its anchor depends on the size of the table.
+                // The event loop's thread answers only with whole snapshots that are small or cached.
                 guard request.window == nil, request.position == nil,
                     let session = sessions.currentInMemory(context.parameter("id")),
                     !session.isLarge
@@ -93,8 +92,8 @@ func sessionRoutes(_ sessions: Sessions) -> [Route] {
                     }
                 }
                 let session = try await sessions.current(context.parameter("id"))
-                let isLong = request.window == nil && session.isLarge
-                return try await withTaskExecutorPreference(isLong ? Workers.shared.long : nil) {
+                if let window = request.window { return try await session.response(to: request, window) }
+                return try await withTaskExecutorPreference(session.isLarge ? Workers.shared.long : nil) {
                     try session.response(to: request)
                 }
             }),
@@ -157,7 +156,7 @@ extension Session {
         let table = try await table(at: position), revision = table.snapshot.revision
         if let unchanged = request.context.head.notModified(self.position(at: revision).entityTag) { return unchanged }
         if let window = request.window {
-            return snapshotResponse(try encodedWindow(window, of: table, for: request.context.account))
+            return snapshotResponse(try await encodedWindow(window, of: table, for: request.context.account))
         }
         let isStreamed =
             Session.isStreamed(table.snapshot)
@@ -169,13 +168,16 @@ extension Session {
     fileprivate func response(to request: SnapshotRequest) throws -> HTTPResponse {
         try request.context.require(self)
         if let unchanged = request.context.head.notModified(position.entityTag) { return unchanged }
-        if let window = request.window {
-            return snapshotResponse(try encodedWindow(window, for: request.context.account))
-        }
         // The server does not indent a snapshot above `prettyBytes`, so it can stream the snapshot.
         let isStreamed =
             isTooLargeToCache && (!request.isPretty || isSnapshotLarger(than: request.context.limits.prettyBytes))
         return isStreamed ? streamedSnapshotResponse() : snapshotResponse()
+    }
+
+    fileprivate func response(to request: SnapshotRequest, _ window: WindowQuery) async throws -> HTTPResponse {
+        try request.context.require(self)
+        if let unchanged = request.context.head.notModified(position.entityTag) { return unchanged }
+        return snapshotResponse(try await encodedWindow(window, for: request.context.account))
     }
 
     func snapshotResponse(isCached: Bool = true) -> HTTPResponse {

@@ -41,7 +41,7 @@ func updateRoutes(_ sessions: Sessions) -> [Route] {
                 return try await sessions.withCurrent(id) { session in
                     try context.require(session)
                     return eventStreamResponse(
-                        try session.eventStream(
+                        try await session.eventStream(
                             after: last ?? since, form, window: window, from: last == nil ? old : nil, lease, account))
                 }
             }

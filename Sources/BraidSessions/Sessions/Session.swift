@@ -66,6 +66,11 @@ package final class Session: Sendable {
         var isStale = false
 
         var stored: StoredRevision { StoredRevision(number: snapshot.revision, time: updated) }
+
+        /// The table that clients see.
+        var table: SessionTable {
+            SessionTable(bound: bound, model: unpublished?.published ?? model, snapshot: snapshot)
+        }
     }
 
     init(
@@ -119,8 +124,8 @@ package final class Session: Sendable {
 
     /// The engine's time, in nanoseconds, above which the next command of the same kind runs on the long worker pool.
     private static let longTime = 2_000_000
-    /// The estimated cost, in rows, above which a command runs on the long worker pool.
-    private static let longCost = 1_000
+    /// The estimated cost, in rows, above which a command or a window runs on the long worker pool.
+    static let longCost = 1_000
 
     /// Notes that a request uses the session, so that the session is not dropped from memory as idle.
     func use() {
@@ -371,22 +376,22 @@ package final class Session: Sendable {
         let model =
             outcome.unpublished == nil && outcome.change.writtenRows.count > Self.largeRowCount
             ? outcome.table.sharingModels(with: outcome.snapshot) : outcome.table
-        let before = committed.withLock {
-            let before = $0.snapshot
+        let (before, after) = committed.withLock {
+            let before = $0
             $0.model = model
             $0.snapshot = outcome.snapshot
             $0.unpublished = outcome.unpublished
             $0.bound = $0.bound.rebound(by: outcome.rebinding)
             $0.updated = at
             $0.encoded = nil
-            return before
+            return (before, $0)
         }
         feed.publish(revision: outcome.snapshot.revision) { hasTables in
             Change(
                 epoch: epoch, revision: outcome.snapshot.revision, update: outcome.update, updateText: updateText,
                 controllerEvents: controllerEvents,
                 tables: hasTables
-                    ? ChangedTable(before: before, after: outcome.snapshot, update: outcome.update) : nil)
+                    ? ChangedTable(before: before.table, after: after.table, update: outcome.update) : nil)
         }
     }
 }

@@ -7,6 +7,9 @@ package struct SessionTable: Sendable {
     var bound: BoundTable
     var model: TableModel
     package var snapshot: Snapshot
+
+    /// The table, prepared for cutting windows. O(sections).
+    var windows: WindowSource { WindowSource(snapshot, of: model, by: bound.binder) }
 }
 
 extension Session {
@@ -23,9 +26,7 @@ extension Session {
         let current = current
         if current.isStale { throw StaleSession() }
         guard let revision, revision != current.snapshot.revision else {
-            return SessionTable(
-                bound: current.bound, model: current.unpublished?.published ?? current.model,
-                snapshot: current.snapshot)
+            return current.table
         }
         guard revision < current.snapshot.revision else {
             throw SessionError(

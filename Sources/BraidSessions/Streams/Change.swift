@@ -69,15 +69,17 @@ final class Change: Sendable {
 
     /// Returns the window after this change, and the events of this revision for the window's readers. Returns `nil` if
     /// the change was stored without the tables before and after it.
-    func events(of window: WindowedSnapshot, _ form: StreamForm) -> WindowStep? {
-        guard let new = tables?.following(window), let update = try? WindowUpdate(from: window, to: new) else {
-            return nil
-        }
-        let text = update.isEmpty ? nil : form.isSequential ? update.sequentialJSON : update.json
-        let bytes = Self.events(
-            epoch: epoch, revision: revision, update: text,
-            controllerEvents: form.hasControllerEvents ? controllerEvents : [])
-        return WindowStep(window: new, events: EventBytes(bytes))
+    ///
+    /// - Throws: `unavailable` or `quotaExceeded` if there is no memory for a large update.
+    func events(
+        of place: WindowPlace, _ form: StreamForm, _ limits: StreamLimits, for account: Quota.Account
+    ) throws(SessionError) -> WindowStep? {
+        guard let (before, after) = tables?.windows(at: place), let update = try? WindowUpdate(from: before, to: after)
+        else { return nil }
+        let events = try EventBytes.encoding(
+            update, form, epoch: epoch, controllerEvents: form.hasControllerEvents ? controllerEvents : [], limits,
+            for: account)
+        return WindowStep(place: after.place, events: events)
     }
 
     func updateText(sequential: Bool) -> JSONText {
@@ -114,15 +116,15 @@ final class Change: Sendable {
 
 /// A window after one revision, and the encoded events of this revision for the clients that follow the window.
 struct WindowStep: Sendable {
-    var window: WindowedSnapshot
-    var events: EventBytes
+    var place: WindowPlace
+    var events: (bytes: EventBytes, lease: Quota.Lease?)
 }
 
 /// The steps of windows (new window and events) that the feed's pump, or a subscriber that catches up, has computed in
 /// one round. In a round of the pump, all clients that follow the same window in the same form share a step.
 struct WindowSteps {
     private struct Key: Hashable {
-        var window: TableWindow
+        var place: WindowPlace
         var revision: Int
         var form: StreamForm
     }
@@ -131,10 +133,13 @@ struct WindowSteps {
 
     /// Returns the step that leads a window to the revision of a change. Returns `nil` if the change was stored without
     /// the tables before and after it.
-    mutating func step(of window: WindowedSnapshot, by change: Change, _ form: StreamForm) -> WindowStep? {
-        let key = Key(window: window.window, revision: change.revision, form: form)
+    mutating func step(
+        of place: WindowPlace, by change: Change, _ form: StreamForm, _ limits: StreamLimits,
+        for account: Quota.Account
+    ) throws(SessionError) -> WindowStep? {
+        let key = Key(place: place, revision: change.revision, form: form)
         if let known = steps[key] { return known }
-        guard let step = change.events(of: window, form) else { return nil }
+        guard let step = try change.events(of: place, form, limits, for: account) else { return nil }
         steps[key] = step
         return step
     }
@@ -150,7 +155,10 @@ final class EventBytes: Sendable {
         weak var lease: Quota.Lease?
     }
 
-    init(_ bytes: [UInt8]) { plain = BodyPiece(bytes) }
+    init(_ bytes: [UInt8], _ lease: Quota.Lease? = nil) {
+        plain = BodyPiece(bytes)
+        known.withLock { $0.lease = lease }
+    }
 
     var isEmpty: Bool { plain.bytes.isEmpty }
 
@@ -173,6 +181,22 @@ final class EventBytes: Sendable {
             weak.lease = lease
             return lease
         }
+    }
+}
+
+extension EventBytes {
+    /// Encodes the update of a window and the events before it. Leases memory for a large update before it encodes the
+    /// update. The lease lasts as long as the caller keeps it.
+    static func encoding(
+        _ update: WindowUpdate, _ form: StreamForm, epoch: String, controllerEvents: [JSONText] = [],
+        _ limits: StreamLimits, for account: Quota.Account
+    ) throws(SessionError) -> (bytes: EventBytes, lease: Quota.Lease?) {
+        // The update's JSON and its copy in the events are in memory at the same time.
+        let lease = try limits.lease(update.update.estimatedSize, copies: 2, for: account)
+        let text = update.isEmpty ? nil : form.isSequential ? update.sequentialJSON : update.json
+        let bytes = Change.events(
+            epoch: epoch, revision: update.update.to, update: text, controllerEvents: controllerEvents)
+        return (EventBytes(bytes, lease), lease)
     }
 }
 

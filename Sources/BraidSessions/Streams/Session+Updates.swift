@@ -45,11 +45,13 @@ extension Session {
     package func eventStream(
         after position: Position?, _ form: StreamForm, window: WindowQuery? = nil, from old: WindowQuery? = nil,
         _ lease: Quota.Lease, _ account: Quota.Account
-    ) throws -> ByteStream {
-        var revision = position.flatMap { self.revision(at: $0) }
-        if window != nil { feed.noteWindowReader() }
-        let start = try window.map { try windowStart($0, from: old, at: revision) }
-        if let start, start.update == nil { revision = nil }
+    ) async throws -> ByteStream {
+        var revision = position.flatMap { self.revision(at: $0) }, start: WindowStart?
+        if let window {
+            feed.noteWindowReader()
+            start = try await windowStart(window, from: old, at: revision, for: account)
+        }
+        if let start, start.needsSnapshot { revision = nil }
         let subscriber = Subscriber(
             self, after: revision, form: form, window: start, lease: lease, account: account)
         guard subscriber.start() else { throw StaleSession() }

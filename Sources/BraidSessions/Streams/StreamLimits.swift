@@ -26,6 +26,8 @@ package struct StreamLimits: Sendable {
     var largeBytes: Int
     /// The quota of memory for the large answers of all sessions, which include large events and long histories.
     package var buffers: Quota
+    /// Each token has one piece of long work for windows, or for the compression of a large answer, under way.
+    package let turns = Turns()
 
     package init(
         commentInterval: Duration = .seconds(15), retryTime: Duration = .seconds(2), queueBytes: Int = 256 * 1024,

@@ -25,22 +25,21 @@ final class Subscriber: Sendable {
         var position: Int?
         var isLive = false
         var owesCaughtUp = true
-        /// The stream's window at `position`. If `position` is `nil`, the latest window that the subscriber knows.
+        /// The place of the stream's window at `position`. If `position` is `nil`, the latest one that is known.
         /// `nil` if the stream follows the whole table.
         var window: FollowedWindow?
     }
 
-    /// A window behind a reference. Most streams follow no window, and a reference keeps the progress of these streams
-    /// small.
+    /// The place of a window behind a reference. Most streams follow no window, and a reference keeps the progress of
+    /// these streams small. A stream keeps no rows of its window: the feed keeps the tables.
     private final class FollowedWindow: Sendable {
-        let snapshot: WindowedSnapshot
-        /// The event that leads the reader from its earlier window to the window `snapshot`. `nil` after the event was
-        /// queued, or if the stream needs no such event.
-        let firstEvent: EventBytes?
+        let place: WindowPlace
+        /// The window of the reader, if the stream still has to lead from it to `place` at the same revision.
+        let old: WindowPlace?
 
-        init(_ snapshot: WindowedSnapshot, firstEvent: EventBytes? = nil) {
-            self.snapshot = snapshot
-            self.firstEvent = firstEvent
+        init(_ place: WindowPlace, from old: WindowPlace? = nil) {
+            self.place = place
+            self.old = old
         }
     }
 
@@ -65,10 +64,7 @@ final class Subscriber: Sendable {
         progress = Mutex(
             Progress(
                 position: position,
-                window: window.map { start in
-                    FollowedWindow(
-                        start.window, firstEvent: start.update.flatMap { Self.event($0, form, session.epoch) })
-                }))
+                window: window.map { FollowedWindow($0.place, from: $0.old) }))
     }
 
     /// Adds the subscriber to its session's feed. The subscriber writes its first event when an event loop sends the
@@ -89,11 +85,21 @@ final class Subscriber: Sendable {
     /// this method.
     func advance(through recent: RecentChanges, _ end: ChangeFeed.End?, _ steps: inout WindowSteps) {
         guard progress.withLock({ $0.isLive }) else { return }
-        let result = deliver(recent, end, &steps)
-        guard result != .accepted, result != .closed else { return }
-        session.feed.behind.add()
+        // The pump works for all streams of the session, so a large window is followed in a task of its own.
+        if windowCost <= Session.longCost {
+            let result = deliver(recent, end, &steps)
+            guard result != .accepted, result != .closed else { return }
+            session.feed.behind.add()
+        }
         progress.withLock { $0.isLive = false }
         startCatchingUp(readsHistory: false)
+    }
+
+    /// The largest number of rows that the stream's window can have now. 0 for the whole table.
+    private var windowCost: Int {
+        guard followsWindow, let window = progress.withLock({ $0.window?.place.window }) else { return 0 }
+        let most = window.mostRows(in: .max)
+        return most <= Session.longCost ? most : window.mostRows(in: session.current.snapshot.totalRowCount)
     }
 
     /// Queues a comment for the stream's reader, unless the subscriber is catching up.
@@ -126,30 +132,34 @@ final class Subscriber: Sendable {
             case .full: await stream.drained()
             case .closed: return
             }
-            let (recent, end) = session.feed.recent
-            var steps = WindowSteps()
-            if let known = deliver(recent, end, &steps) {
-                result = known
-                if result == .accepted { result = deliverCaughtUp() }
-                guard result == .accepted else { continue }
-                let position = progress.withLock { progress in
-                    progress.isLive = true
-                    return progress.position
-                }
-                return session.feed.resume(after: position ?? 0)
-            }
             do {
+                let delivered = try await session.withWindows(costing: windowCost, for: account) {
+                    let (recent, end) = session.feed.recent
+                    var steps = WindowSteps()
+                    return deliver(recent, end, &steps)
+                }
+                if let delivered {
+                    result = delivered
+                    if result == .accepted { result = deliverCaughtUp() }
+                    guard result == .accepted else { continue }
+                    let position = progress.withLock { progress in
+                        progress.isLive = true
+                        return progress.position
+                    }
+                    return session.feed.resume(after: position ?? 0)
+                }
                 // Updates of a window need the table, which the journal does not contain, so the reader gets a
                 // snapshot.
                 if readsHistory, !followsWindow, let told = try await deliverHistory() {
                     result = told
                 } else {
-                    result = deliverSnapshot()
+                    result = try await deliverSnapshot()
                 }
             } catch {
                 // The store failed, or there is no memory for the events. End the stream: its reader then reconnects
                 // with the reader's position.
-                return cutOff()
+                cutOff()
+                return
             }
         }
     }
@@ -160,10 +170,9 @@ final class Subscriber: Sendable {
         -> ByteStream.WriteResult?
     {
         if let position = progress.withLock({ $0.position }), let changes = recent.after(position) {
-            if let event = progress.withLock({ $0.window?.firstEvent }) {
-                let result = deliver(event, revision: position)
+            if let window = progress.withLock({ $0.window }), let old = window.old {
+                guard let result = deliverMove(from: old, to: window.place, at: position) else { return nil }
                 guard result == .accepted else { return result }
-                progress.withLock { $0.window = $0.window.map { FollowedWindow($0.snapshot) } }
             }
             for change in changes {
                 guard let result = deliver(change, &steps) else { return nil }
@@ -178,21 +187,30 @@ final class Subscriber: Sendable {
     /// Queues a change. Returns `nil` if the stream follows a window and the change was stored without the tables
     /// before and after it.
     private func deliver(_ change: Change, _ steps: inout WindowSteps) -> ByteStream.WriteResult? {
-        guard let window = progress.withLock({ $0.window?.snapshot }) else {
+        guard let place = progress.withLock({ $0.window?.place }) else {
             return deliver(change.events(form), revision: change.revision)
         }
-        guard let step = steps.step(of: window, by: change, form) else { return nil }
-        return deliver(step.events, revision: change.revision, window: step.window)
+        do throws(SessionError) {
+            let step = try steps.step(of: place, by: change, form, session.feed.limits, for: account)
+            return step.map { deliver($0.events.bytes, revision: change.revision, window: $0.place) }
+        } catch {
+            return cutOff()
+        }
     }
 
-    /// Returns the event that leads a stream's reader from one window to another window at the same revision. Returns
-    /// `nil` if the two windows show the same.
-    private static func event(_ update: WindowUpdate, _ form: StreamForm, _ epoch: String) -> EventBytes? {
-        guard !update.isEmpty else { return nil }
-        return EventBytes(
-            Change.events(
-                epoch: epoch, revision: update.update.to,
-                update: form.isSequential ? update.sequentialJSON : update.json, controllerEvents: []))
+    /// Queues the event that leads the reader from one window to another one at the same revision. Returns `nil` if the
+    /// table of this revision is no longer in memory.
+    private func deliverMove(from old: WindowPlace, to new: WindowPlace, at revision: Int) -> ByteStream.WriteResult? {
+        guard let source = session.table(at: revision)?.table.windows,
+            let update = try? WindowUpdate(from: source.cut(old), to: source.cut(new))
+        else { return nil }
+        do throws(SessionError) {
+            let events = try EventBytes.encoding(
+                update, form, epoch: session.epoch, session.feed.limits, for: account)
+            return deliver(events.bytes, events.lease, revision: revision, window: new)
+        } catch {
+            return cutOff()
+        }
     }
 
     /// Queues the next page of the session's journal. Returns `nil` if the journal does not reach back to the reader's
@@ -215,23 +233,23 @@ final class Subscriber: Sendable {
         return .accepted
     }
 
-    private func deliverSnapshot() -> ByteStream.WriteResult {
-        if let known = progress.withLock({ $0.window?.snapshot }) { return deliverWindow(after: known) }
+    private func deliverSnapshot() async throws -> ByteStream.WriteResult {
+        if let known = progress.withLock({ $0.window?.place }) { return try await deliverWindow(after: known) }
         guard let (revision, event) = session.feed.snapshotEvent(of: session, for: self) else { return .closed }
         return deliver(event, revision: revision)
     }
 
-    /// Queues an event with a snapshot of the window that the stream follows.
-    private func deliverWindow(after known: WindowedSnapshot) -> ByteStream.WriteResult {
-        let current = session.current
-        let window = WindowSource(current.snapshot).cut(following: known) {
-            current.model[$0.section]?.index(of: $0.id)
+    /// Queues an event with a snapshot of the window that the stream follows. Leases memory for a large window before
+    /// it encodes the window.
+    private func deliverWindow(after known: WindowPlace) async throws -> ByteStream.WriteResult {
+        let window = session.current.table.windows.cut(following: known), revision = window.snapshot.revision
+        return try await session.withWindows(costing: window.cost, for: account) {
+            let lease = try session.feed.limits.lease(window.snapshot.encodedSize, copies: 2, for: account)
+            var bytes: [UInt8] = []
+            ServerSentEvent.append(
+                "snapshot", id: "\(session.epoch).\(revision)", data: session.encoded(window), to: &bytes)
+            return deliver(EventBytes(bytes, lease), lease, revision: revision, window: window.place)
         }
-        let revision = current.snapshot.revision
-        var bytes: [UInt8] = []
-        ServerSentEvent.append(
-            "snapshot", id: "\(session.epoch).\(revision)", data: session.encoded(window), to: &bytes)
-        return deliver(EventBytes(bytes), revision: revision, window: window)
     }
 
     private func deliverCaughtUp() -> ByteStream.WriteResult {
@@ -246,18 +264,16 @@ final class Subscriber: Sendable {
 
     /// Queues encoded events for the stream's reader. If the quota has no memory for large events, closes the stream:
     /// the reader then reconnects with its position.
-    private func deliver(_ events: EventBytes, revision: Int, window: WindowedSnapshot? = nil) -> ByteStream.WriteResult
-    {
+    private func deliver(_ events: EventBytes, revision: Int, window: WindowPlace? = nil) -> ByteStream.WriteResult {
         do {
             return deliver(
                 events, try events.lease(session.feed.limits, for: account), revision: revision, window: window)
         } catch {
-            cutOff()
-            return .closed
+            return cutOff()
         }
     }
 
-    private func deliver(_ events: EventBytes, _ lease: Quota.Lease?, revision: Int, window: WindowedSnapshot? = nil)
+    private func deliver(_ events: EventBytes, _ lease: Quota.Lease?, revision: Int, window: WindowPlace? = nil)
         -> ByteStream.WriteResult
     {
         let result = events.isEmpty ? .accepted : stream.write(events.piece(in: stream.coding), lease)
@@ -270,9 +286,11 @@ final class Subscriber: Sendable {
         return result
     }
 
-    private func cutOff() {
+    @discardableResult
+    private func cutOff() -> ByteStream.WriteResult {
         session.feed.remove(self)
         stream.fail()
+        return .closed
     }
 
     private func deliver(_ end: ChangeFeed.End) -> ByteStream.WriteResult {

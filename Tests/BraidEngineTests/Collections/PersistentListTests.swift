@@ -47,6 +47,52 @@ import Testing
         #expect(Array(list) == [7])
     }
 
+    @Test("A slice contains what an array's slice contains, and copies at most its first and its last chunk")
+    func slices() {
+        func check(_ list: PersistentList<Int>, _ array: [Int], _ range: Range<Int>) {
+            let slice = list.slice(range)
+            #expect(slice.count == range.count && Array(slice) == Array(array[range]))
+            let copied = slice.chunks.filter { chunk in !list.chunks.contains { $0.hasSameStorage(as: chunk) } }
+            #expect(copied.count <= 2)
+        }
+        for count in [0, 1, 48, 49, 100, 145] {
+            let array = Array(0..<count), list = PersistentList(array)
+            for start in 0...count { for end in start...count { check(list, array, start..<end) } }
+        }
+        var random = SeededGenerator(seed: 7)
+        for count in [1_537, 5_000, 100_000] {
+            var array = Array(0..<count), list = PersistentList(array)
+            for step in 0..<60 {
+                let start = Int.random(in: 0...array.count, using: &random)
+                check(list, array, start..<Int.random(in: start...array.count, using: &random))
+                list.remove(at: step)
+                array.remove(at: step)
+            }
+        }
+    }
+
+    @Test("An edited slice contains what an edited array contains, and leaves the list as it was")
+    func editedSlices() {
+        var random = SeededGenerator(seed: 8)
+        let list = PersistentList(0..<20_000)
+        for _ in 0..<20 {
+            let start = Int.random(in: 0..<10_000, using: &random),
+                range = start..<start + 200 * start.leadingZeroBitCount
+            var slice = list.slice(range), array = Array(range)
+            for step in 0..<300 {
+                if step % 3 == 0 {
+                    let index = Int.random(in: 0...array.count, using: &random)
+                    slice.insert(-step, at: index)
+                    array.insert(-step, at: index)
+                } else if let index = array.indices.randomElement(using: &random) {
+                    #expect(slice.remove(at: index) == array.remove(at: index))
+                }
+            }
+            #expect(Array(slice) == array)
+        }
+        #expect(Array(list) == Array(0..<20_000))
+    }
+
     /// A new list fills its leaves with 48 elements and its inner nodes with 32 children. So the last node of a new list
     /// with 1,537 elements has one leaf, which has one element.
     @Test("Removing elements at either end or in the middle of a list has the same result as in an array")

@@ -75,6 +75,10 @@ import Testing
         }
         for id in few {
             #expect(table.positions(ofSectionsWith: id) == storing[id] ?? [], "\(id)")
+            let published = session.unpublished?.published ?? table
+            #expect(
+                WindowSource(session.snapshot, of: published, by: session.binder).sections(with: id)
+                    == WindowSource(session.snapshot).sections(with: id))
             let expected = try (showing[id] ?? []).map { work.shown.sections[$0] }.filter {
                 try work.isKnown(id, in: $0)
             }

@@ -64,14 +64,6 @@ import Testing
         #expect(table.cut(section: "A", around: anchor("C", "d"), before: 1, after: 1) == nil)
     }
 
-    @Test("A window finds its anchor even if the expected index of the anchor is wrong")
-    func wrongIndex() {
-        for index in [-1, 0, 1, 3, 99] {
-            let window = table.cut(around: anchor("C", "e"), before: 0, after: 0) { _ in index }
-            #expect(shown(window) == "C[1/4]: e @4")
-        }
-    }
-
     private func step(_ window: WindowedSnapshot?, _ old: Snapshot, _ new: Snapshot) throws -> WindowedSnapshot {
         let update = try BatchUpdate(from: old, to: new)
         return try #require(window).following(RowFollower(update), to: WindowSource(new))
@@ -120,6 +112,21 @@ import Testing
         #expect(try next("D~: -1 -2") == nil)
     }
 
+    @Test("A window keeps its anchor while the row is displayed, also if the update replaces the row")
+    func replacedAnchor() throws {
+        let window = table.cut(around: anchor("C", "e"), before: 1, after: 1)
+        func next(_ sections: String...) throws -> TableWindow.Anchor? {
+            try step(window, table.snapshot, Snapshot(revision: 1, sections: sections.map(Section.make))).anchor
+        }
+        #expect(try next("A: a b c", "C~: d f -1 e") == anchor("C", "e"), "the section is reloaded")
+        #expect(try next("A: a b c", "C: d f g", "E: x e") == anchor("E", "e"), "into an inserted section")
+        #expect(try next("A: a b c", "E: x e") == anchor("E", "e"), "from a deleted section")
+        #expect(try next("A: a b c", "E: e", "F: e") == anchor("A", "c"), "two sections have such a row")
+        let inside = table.cut(section: "C", around: anchor("C", "e"), before: 1, after: 1)
+        let new = Snapshot.make("A: a e", "C~: d -1", revision: 1)
+        #expect(try step(inside, table.snapshot, new).anchor == anchor("C", "d"), "the window shows C only")
+    }
+
     @Test("If the table was empty, the first row of the next table becomes the window's anchor")
     func anchorAfterAnEmptyTable() throws {
         let old = table.cut(around: anchor("C", "e"), before: 1, after: 1)
@@ -143,9 +150,10 @@ import Testing
     func unknownUpdates() throws {
         let old = try #require(table.cut(around: anchor("C", "e"), before: 1, after: 0))
         let moved = WindowSource(.make("A: a", "C: e d f g"))
-        #expect(moved.cut(following: old).anchor == anchor("C", "e"))
-        #expect(WindowSource(.make("A: a b c", "C: d f g")).cut(following: old).anchor == anchor("C", "f"))
-        #expect(WindowSource(.make("A: a")).cut(following: old).anchor == anchor("A", "a"))
+        #expect(moved.cut(following: old.place).anchor == anchor("C", "e"))
+        #expect(WindowSource(.make("A: e", "C: d")).cut(following: old.place).anchor == anchor("A", "e"))
+        #expect(WindowSource(.make("A: a b c", "C: d f g")).cut(following: old.place).anchor == anchor("C", "f"))
+        #expect(WindowSource(.make("A: a")).cut(following: old.place).anchor == anchor("A", "a"))
     }
 }
 
@@ -164,6 +172,7 @@ import Testing
             let update = try BatchUpdate(from: old, to: new)
             let window = random.window(of: old), source = WindowSource(new)
             checkCut(window, of: old)
+            #expect(WindowSource(old).cut(window.place).snapshot.json == window.snapshot.json)
             let next = window.following(RowFollower(update), to: source)
             checkCut(next, of: new)
             #expect(next.anchor == expectedAnchor(window, update, old, new))
@@ -246,6 +255,12 @@ import Testing
                 old.sections[$0.section].id == anchor.section && old.sections[$0.section].rows[$0.row].id == anchor.id
             })
         else { return after.first.flatMap(name) }
+        let same = after.filter { name($0)?.id == anchor.id }
+        if update.following(before[index]).flatMap(name) == nil,
+            let stays = same.first(where: { name($0) == anchor }) ?? (same.count == 1 ? same[0] : nil)
+        {
+            return name(stays)
+        }
         for distance in 0..<before.count {
             for candidate in [index + distance, index - distance] where before.indices.contains(candidate) {
                 if let found = update.following(before[candidate]).flatMap(name) { return found }
@@ -288,6 +303,69 @@ import Testing
         let bare = try BatchUpdate(from: table(old), to: table(new))
         #expect(try JSONText(parsing: plain(bare))["stages"] == JSONText(parsing: plain(update.update))["stages"])
         try check(bare, table(old), table(new))
+    }
+}
+
+/// Tests the lookup of rows through the index of the stored table.
+@Suite struct WindowLookupTests {
+    private static let ids = (0..<12).map { RowID("r\($0)") }
+
+    /// A table with each kind of section: all stored rows, some of them with and without ids, rows that are made from
+    /// the state, and rows without models.
+    private static func table() throws -> Played {
+        func models(_ start: Int) -> String {
+            (start..<start + 6).map { #"{"id":"r\#($0)","n":\#($0)}"# }.joined(separator: ",")
+        }
+        return try Played(
+            """
+            {"table":"t","sections":["all","some","nameless","made","counted"],"cells":{"C":{}},
+             "modelTypes":{"N":{"id":null}},"state":{"off":[],"made":[{"id":"r1"},{"id":"r7"}]},
+             "bindings":[{"on":{"sections":["all"]},"cell":"C","models":{"all":[\(models(0))]}},
+              {"on":{"sections":["some"]},"cell":"C","models":{"some":[\(models(2))]},"shown":"!(model.n in state.off)"},
+              {"on":{"sections":["nameless"]},"cell":"C","modelType":"N","models":{"nameless":[\(models(4))]},
+               "shown":"!(model.n in state.off)"},
+              {"on":{"sections":["made"]},"cell":"C","modelsFrom":{"$eval":"state.made"}},
+              {"on":{"sections":["counted"]},"cell":"C","numberOfCells":3}]}
+            """)
+    }
+
+    @Test("The index finds the same rows as a search", arguments: 0..<4)
+    func theSameRows(seed: Int) throws {
+        var random = SeededGenerator(seed: UInt64(seed))
+        var session = try Self.table(), found = 0
+        for _ in 0..<60 {
+            let off = (0..<12).filter { _ in Bool.random(using: &random) }
+            let made = Self.ids.filter { _ in Int.random(in: 0..<4, using: &random) == 0 }
+            try session.perform(
+                .setState(
+                    JSONText(
+                        parsing:
+                            #"{"off":[\#(off.map(String.init).joined(separator: ","))],"made":[\#(made.map { #"{"id":"\#($0)"}"# }.joined(separator: ","))]}"#
+                    ), merging: true))
+            let indexed = WindowSource(session.snapshot, of: session.table, by: session.binder)
+            let searched = WindowSource(session.snapshot)
+            for id in Self.ids {
+                #expect(indexed.sections(with: id) == searched.sections(with: id))
+                for section in session.snapshot.sections.map(\.id) + ["hidden"] {
+                    let anchor = TableWindow.Anchor(section: section, id: id)
+                    let place = indexed.cut(around: anchor, before: 1, after: 1)?.place
+                    #expect(place == searched.cut(around: anchor, before: 1, after: 1)?.place)
+                    if place != nil { found += 1 }
+                }
+            }
+        }
+        #expect(found > 200)
+    }
+
+    @Test("Of the rows of all sections, only those that a template makes are examined")
+    func examinedRows() throws {
+        let session = try Self.table()
+        let source = WindowSource(session.snapshot, of: session.table, by: session.binder)
+        for id in ["nobody", "r1", "r4"] {
+            #expect(source.examinedRows(for: RowID(id), in: nil) == 2)
+            #expect(source.examinedRows(for: RowID(id), in: "some") == 0)
+            #expect(WindowSource(session.snapshot).examinedRows(for: RowID(id), in: nil) == 23)
+        }
     }
 }
 

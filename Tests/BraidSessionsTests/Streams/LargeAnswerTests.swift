@@ -64,19 +64,72 @@ struct LargeAnswerTests {
                 since: Position(epoch: epoch, revision: 0), waiting: .zero, unless: { _ in false }, large, from: old,
                 isSequential: false, for: Quota.Account())
         }
-        try await Self.expectRefusal(buffers) { _ = try session.encodedWindow(large, for: Quota.Account()) }
+        try await Self.expectRefusal(buffers) { _ = try await session.encodedWindow(large, for: Quota.Account()) }
         try await Self.expectRefusal(buffers) { _ = try await updates(since: "bogus") }
         try await Self.expectRefusal(buffers) { _ = try await updates(since: nil, from: small) }
         let other = try buffers.lease(10_000)
-        #expect(try session.encodedWindow(small, for: Quota.Account()).lease == nil)
+        #expect(try await session.encodedWindow(small, for: Quota.Account()).lease == nil)
         other.end()
-        var window: EncodedWindow? = try session.encodedWindow(large, for: Quota.Account())
+        var window: EncodedWindow? = try await session.encodedWindow(large, for: Quota.Account())
         #expect(window?.lease != nil && (6_000..<8_000).contains(buffers.taken))
         window = nil
         var list: UpdateList? = try await updates(since: "bogus")
         #expect(list?.lease != nil && (12_000..<16_000).contains(buffers.taken))
         list = try await updates(since: nil)
         #expect(list?.lease == nil && buffers.taken == 0, "an empty list needs no lease")
+    }
+
+    @Test("The stream of a window for whose rows the quota has no memory ends, and reserves memory first otherwise")
+    func windowStreams() async throws {
+        let buffers = Quota(10_000)
+        let test = try await TestSession(StreamLimits(largeBytes: 1_000, buffers: buffers))
+        let text = String(repeating: "x", count: 4_000)
+        let body = try JSONText(parsing: #"{"id":"w","rows":[{"id":"1"},{"id":"2","text":"\#(text)"}]}"#)
+        let session = try await test.sessions.open(SessionOpening(body), text: body)
+        func reader(after revision: Int?, from old: Int? = nil) async throws -> TestReader {
+            func window(_ offset: Int) -> WindowQuery { WindowQuery(section: nil, .rows(offset: offset, limit: 1)) }
+            let start = try await session.windowStart(
+                window(1), from: old.map(window), at: revision, for: Quota.Account())
+            let subscriber = Subscriber(session, after: revision, form: StreamForm(), window: start)
+            #expect(subscriber.start())
+            return TestReader(subscriber)
+        }
+        // A snapshot of the window, and a move from another window.
+        for (revision, old) in [(nil, nil), (0, 0)] as [(Int?, Int?)] {
+            let other = try buffers.lease(buffers.limit / 2), count = session.feed.followers.subscribers
+            let refused = try await reader(after: revision, from: old)
+            #expect(await happens { session.feed.followers.subscribers == count })
+            #expect(refused.events.isEmpty && buffers.taken == buffers.limit / 2)
+            other.end()
+            let reader = try await reader(after: revision, from: old)
+            #expect(await happens { buffers.taken >= 8_000 }, "the event and a copy of it")
+            #expect(await reader.events(through: "caught-up", 0).count == 2)
+            #expect(await happens { buffers.taken == 0 })
+        }
+    }
+
+    @Test("A large window waits for its token's turn, and neither a small one nor that of another token does")
+    func turns() async throws {
+        let test = try await TestSession()
+        let rows = (0..<3_000).map { #"{"id":"\#($0)"}"# }.joined(separator: ",")
+        let body = try JSONText(parsing: #"{"id":"w","rows":[\#(rows)]}"#)
+        let session = try await test.sessions.open(SessionOpening(body), text: body)
+        let turns = session.feed.limits.turns
+        func rowCount(_ limit: Int, _ client: String?) async throws -> Int {
+            let window = try await session.encodedWindow(
+                WindowQuery(section: nil, .rows(offset: 0, limit: limit)), for: Quota.Account(client: client))
+            return try JSONText(parsing: window.bytes)["sections"]?.elements()?.first?["rows"]?.elements()?.count ?? -1
+        }
+        let waiting = try await turns.withTurn(of: "a") { () async throws -> Task<Int, any Error> in
+            let others = try await [
+                rowCount(Session.longCost, "a"), rowCount(3_000, "b"), rowCount(3_000, nil),
+            ]
+            #expect(others == [Session.longCost, 3_000, 3_000])
+            let waiting = Task { try await rowCount(Session.longCost + 1, "a") }
+            #expect(await happens { turns.isAwaited(by: "a") })
+            return waiting
+        }
+        #expect(try await waiting.value == Session.longCost + 1)
     }
 
     @Test("A session encodes large snapshots in place of updates one after the other")
