@@ -410,6 +410,8 @@ import Testing
         let disk = try HeldFlush(), directory = try TemporaryDirectory()
         let server = try ServerProcess(
             database: directory.path("braid.sqlite"), ["--log-format", format], environment: disk.environment)
+        // The first write waits for the reserve file. If that could not be flushed, the disk would count as full.
+        #expect(try server.client().request("POST", "/v1/sessions", #"{"id":"r","rows":[]}"#).status == 201)
         disk.fail()
         _ = try? server.client().request("POST", "/v1/sessions", #"{"id":"s","rows":[]}"#)
         #expect(server.waitForEnd() == 74)
