@@ -4,15 +4,17 @@ import json
 import schemathesis
 from hypothesis import strategies as st
 
-# Bodies for `observe`: lines of JSON.
+# Bodies that are lines of JSON.
 LINES = st.lists(st.dictionaries(st.text(max_size=3), st.lists(st.integers(), max_size=2), max_size=2), max_size=3)
 schemathesis.openapi.media_type("application/x-ndjson", LINES.map(lambda lines: "".join(json.dumps(line) + "\n" for line in lines).encode()))
 
 
 @schemathesis.hook
 def before_load_schema(context, raw_schema):
-    # Schemathesis cannot send an example that is not JSON, so the example is removed.
-    del raw_schema["paths"]["/v1/sessions/{id}/observe"]["post"]["requestBody"]["content"]["application/x-ndjson"]["example"]
+    # Schemathesis cannot send an example that is not JSON, so these examples are removed.
+    for item in raw_schema["paths"].values():
+        lines = item.get("post", {}).get("requestBody", {}).get("content", {}).get("application/x-ndjson", {})
+        lines.pop("example", None)
     # The resources of the test mode exist only with `--test-mode`. They would make other requests of the run fail, so
     # they are removed.
     raw_schema["paths"] = {path: item for path, item in raw_schema["paths"].items() if not path.startswith("/v1/test/")}
