@@ -53,7 +53,7 @@ public struct WindowSource: Sendable {
     /// - Returns: the window. `nil` if no displayed row is the anchor, or if the anchor is in another section than
     ///   `section`.
     /// - Complexity: O(log² rows + sections). O(rows of the anchor's section) without the stored table, and in a
-    ///   section that ``examinedRows(for:in:)`` counts.
+    ///   section whose rows are made by `modelsFrom`.
     public func cut(
         section: SectionID? = nil, around anchor: TableWindow.Anchor, before: Int, after: Int
     ) -> WindowedSnapshot? {

@@ -16,7 +16,10 @@ public struct WindowUpdate: Sendable {
 
     /// Computes the update that leads from one window to another one.
     ///
-    /// - Parameter revision: the revision before the update, if the window showed at it what `old` shows.
+    /// - Parameters:
+    ///   - old: the window before the update.
+    ///   - new: the window after it.
+    ///   - revision: the revision before the update, if the window showed at it what `old` shows.
     /// - Throws: ``Refusal`` for the faults of ``BatchUpdate/init(from:to:)``.
     /// - Complexity: O(rows of both windows).
     public init(
