@@ -13,6 +13,12 @@ import Testing
 
     @Test("A request that opens a session gets this session, even if another one has replaced it in the meantime")
     func replacedSession() async throws {
+        for _ in 0..<100 where try await isReplaced() { return }
+        Issue.record("the task has never suspended between the store and the memory")
+    }
+
+    /// Returns `false` if the store has answered before the task suspended: then the session is in memory at once.
+    private func isReplaced() async throws -> Bool {
         let store = try SQLiteStore(path: ":memory:"), sessions = Sessions(store: store), executor = SteppedExecutor()
         let opening = Task(executorPreference: executor) {
             defer { executor.finish() }
@@ -24,7 +30,15 @@ import Testing
             await executor.run(next)
             job = await jobs.next()
         }
-        #expect(job != nil && sessions.inMemory("a") == nil)
+        guard job != nil, sessions.inMemory("a") == nil else {
+            while let next = job {
+                await executor.run(next)
+                job = await jobs.next()
+            }
+            _ = try await opening.value
+            await store.close()
+            return false
+        }
         try await sessions.end("a")
         let second = try await Self.open("second", in: sessions)
         while let next = job {
@@ -35,6 +49,7 @@ import Testing
         #expect(first.number < second.number && RestartTests.text(first).contains("first"))
         #expect(sessions.inMemory("a") === second)
         await store.close()
+        return true
     }
 }
 
