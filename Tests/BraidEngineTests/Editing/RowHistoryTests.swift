@@ -40,7 +40,9 @@ import Testing
                 try Self.check(revisions, base: base, binder, &found, &gone, &left)
             }
         }
-        #expect(found > TestEffort.cases(500) && gone > TestEffort.cases(50) && left > 0)
+        #expect(found > TestEffort.cases(500) && gone > TestEffort.cases(50))
+        // A tenth of the cases can lack this rare one.
+        #expect(left > 0 || TestEffort.cases(10) < 10)
     }
 
     @Test("A history whose updates do not lead to the table is refused")
