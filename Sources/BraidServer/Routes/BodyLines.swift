@@ -3,6 +3,7 @@ import BraidRuntime
 
 /// The lines of a request's body, one at a time as they arrive. Blank lines are skipped but counted.
 struct BodyLines {
+    static let mediaType = "application/x-ndjson"
     private let body: HTTPBodyReader
     /// Decompresses the body. `nil` for a plain body.
     private let gunzip: Gunzip?
@@ -71,7 +72,11 @@ struct BodyLines {
         if line.isEmpty, start == 0 { return nil }
         number += 1
         guard line.count <= limit else { throw tooLong(number) }
-        return line.allSatisfy { $0 == .space || $0 == .tab || $0 == .carriageReturn } ? nil : Array(line)
+        return Self.isBlank(line) ? nil : Array(line)
+    }
+
+    static func isBlank(_ line: ArraySlice<UInt8>) -> Bool {
+        line.allSatisfy { $0 == .space || $0 == .tab || $0 == .carriageReturn }
     }
 
     private func tooLong(_ number: Int) -> ProblemError {

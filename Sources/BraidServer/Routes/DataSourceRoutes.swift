@@ -15,7 +15,7 @@ func dataSourceRoutes(_ sessions: Sessions) -> [Route] {
         let (method, path) = call.resource
         return Route(
             method.rawValue, "/v1/sessions/{id}/\(path)", for: .role(CommandKind.dataSource.role), query: query,
-            takesBody: true, bodyTypes: call.acceptsLines ? ["application/json", RequestContext.linesType] : nil,
+            takesBody: true, bodyTypes: call.acceptsLines ? ["application/json", BodyLines.mediaType] : nil,
             obeysIfMatch: true, takesKey: true
         ) { context in
             let arguments = try await context.arguments(of: call, sessions)
@@ -85,13 +85,11 @@ extension RequestContext {
         return .displayed(try index("section"))
     }
 
-    static let linesType = "application/x-ndjson"
-
     /// Parses the request's body as lines, each of which is a JSON value. Blank lines are skipped.
     private func lines() throws -> JSONText {
         var values: [JSONText] = []
         for (number, line) in request.body.split(separator: .lineFeed, omittingEmptySubsequences: false).enumerated()
-        where !line.allSatisfy({ $0 == .space || $0 == .tab || $0 == .carriageReturn }) {
+        where !BodyLines.isBlank(line) {
             do {
                 values.append(try JSONText(parsing: Array(line), depthLimit: limits.jsonDepth))
             } catch {
@@ -118,7 +116,7 @@ extension RequestContext {
         }
         if query("notify") != nil { added.append(("notify", .bool(try flag("notify")))) }
         if let name = call.wholeBody { return JSONText(object: added + [(name, try json())]) }
-        if head.bodyType == Self.linesType { return JSONText(object: added + [("models", try lines())]) }
+        if head.bodyType == BodyLines.mediaType { return JSONText(object: added + [("models", try lines())]) }
         let body = request.body.isEmpty ? .emptyObject : try json()
         guard let members = body.members() else {
             throw Refusal(

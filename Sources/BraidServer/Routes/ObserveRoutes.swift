@@ -7,7 +7,7 @@ import BraidSessions
 func observeRoutes(_ sessions: Sessions, limits: ServerLimits) -> [Route] {
     [
         Route(
-            "POST", "/v1/sessions/{id}/observe", streamedBody: "application/x-ndjson",
+            "POST", "/v1/sessions/{id}/observe", streamedBody: BodyLines.mediaType,
             obeysIfMatch: true
         ) { context, body in
             let id = context.parameter("id")
