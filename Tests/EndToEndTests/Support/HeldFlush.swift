@@ -45,10 +45,16 @@ final class HeldFlush {
 
     init() throws {
         directory = try TemporaryDirectory()
-        try Self.source.write(toFile: directory.path("flush.c"), atomically: true, encoding: .utf8)
+        try Self.compile(Self.source, to: directory.path("flush.so"))
+    }
+
+    /// Compiles C code to a library for `LD_PRELOAD`.
+    static func compile(_ source: String, to library: String) throws {
+        let file = library + ".c"
+        try source.write(toFile: file, atomically: true, encoding: .utf8)
         let process = Process()
-        process.executableURL = URL(fileURLWithPath: try #require(Self.compiler))
-        process.arguments = ["-shared", "-fPIC", "-o", directory.path("flush.so"), directory.path("flush.c"), "-ldl"]
+        process.executableURL = URL(fileURLWithPath: try #require(compiler))
+        process.arguments = ["-shared", "-fPIC", "-o", library, file, "-ldl"]
         try process.run()
         process.waitUntilExit()
         try #require(process.terminationStatus == 0)

@@ -1,5 +1,4 @@
 import Foundation
-import Testing
 
 /// Uses up the disk quota of a server: after `useUp()`, each write fails with EDQUOT as long as the reserve file of the
 /// database exists, as if that file took the rest of the quota.
@@ -45,13 +44,7 @@ final class UsedUpQuota {
     init(of database: String) throws {
         reserve = database + "-reserve"
         directory = try TemporaryDirectory()
-        try Self.source.write(toFile: directory.path("quota.c"), atomically: true, encoding: .utf8)
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: try #require(HeldFlush.compiler))
-        process.arguments = ["-shared", "-fPIC", "-o", directory.path("quota.so"), directory.path("quota.c"), "-ldl"]
-        try process.run()
-        process.waitUntilExit()
-        try #require(process.terminationStatus == 0)
+        try HeldFlush.compile(Self.source, to: directory.path("quota.so"))
     }
 
     func useUp() { _ = FileManager.default.createFile(atPath: directory.path("used"), contents: nil) }
