@@ -275,6 +275,8 @@ def test_form_what_is_held_down_is_clicked_though_the_table_changes_meanwhile(sh
     # After the release, the page also shows the change that it had postponed.
     expect(page.locator(".row", has_text="Start time")).to_contain_text("08:15")
     expect(page.locator("input[type=time]")).to_have_value("08:15")
+    # The panel is drawn a moment after the table, and its elements move then.
+    expect(page.locator(".moment").first).to_have_attribute("data-revision", str(server.snapshot("event")["revision"]))
     click_while_changed(page.locator(".moment").nth(2), {"notes": "of 3"})
     expect(page.locator(".screen")).to_have_class(re.compile("past"))
     page.get_by_role("button", name="Live", exact=True).click()
