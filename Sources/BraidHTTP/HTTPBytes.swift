@@ -32,6 +32,9 @@ extension UInt8 {
         let letter = lowercased &- UInt8(ascii: "a")
         return letter < 6 ? letter &+ 10 : nil
     }
+
+    /// The byte as a URL spells it where it cannot stand itself: `%2F` (RFC 3986, 2.1).
+    public var percentEncoded: String { (self < 16 ? "%0" : "%") + String(self, radix: 16, uppercase: true) }
 }
 
 extension Array where Element == UInt8 {

@@ -58,9 +58,7 @@ public struct HTTPTarget {
             let isEncoding =
                 bytes.endIndex - index > 2 && bytes[index + 1].hexValue != nil && bytes[index + 2].hexValue != nil
             let isWellFormed = byte == UInt8(ascii: "%") ? isEncoding : byte.isVisible && byte != UInt8(ascii: "#")
-            text +=
-                isWellFormed
-                ? [byte] : "%\(byte < 16 ? "0" : "")\(String(byte, radix: 16, uppercase: true))".utf8.map { $0 }
+            if isWellFormed { text.append(byte) } else { text.append(text: byte.percentEncoded) }
         }
         return String(decoding: text, as: UTF8.self)
     }

@@ -56,8 +56,7 @@ extension String {
             let letter = byte | 0x20
             let isUnreserved =
                 byte.isDigit || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(letter) || "-._~".utf8.contains(byte)
-            return isUnreserved
-                ? String(UnicodeScalar(byte)) : "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
+            return isUnreserved ? String(UnicodeScalar(byte)) : byte.percentEncoded
         }.joined()
     }
 }
