@@ -11,7 +11,7 @@ package final class App: HTTPHandler {
     /// The server's version number, as in `--version`, the metrics and the OpenAPI document.
     package static let version = "0.2.0"
 
-    package let sessions: Sessions
+    package let sessions: SessionHost
     package let store: any SessionStore
     /// The server's log. `nil` if the server logs nothing.
     package let logLines: LogLines?
@@ -54,7 +54,7 @@ package final class App: HTTPHandler {
         self.testMode = testMode
         logLines = log
         self.log = RequestLog(log, proxies: proxies)
-        let sessions = Sessions(store: store, clock: clock, ids: ids, limits: limits.session, streams: streams)
+        let sessions = SessionHost(store: store, clock: clock, ids: ids, limits: limits.session, streams: streams)
         self.sessions = sessions
         access = AccessControl(controllers: controllers, tokens: sessions.tokens)
         let health = StoreHealth(store)

@@ -29,7 +29,7 @@ public protocol SessionStore: Sendable {
     /// Deletes every version of a table description. If a session uses one of the versions, the method deletes nothing.
     func deleteTable(_ name: String) async throws -> TableDeletion
 
-    // MARK: Sessions
+    // MARK: SessionHost
 
     /// Stores a new session at revision 0.
     ///

@@ -149,7 +149,7 @@ struct Serve: ServerCommand {
             }
         }
         let ending = Task {
-            while (try? await Task.sleep(for: Sessions.unusedSweep)) != nil {
+            while (try? await Task.sleep(for: SessionHost.unusedSweep)) != nil {
                 // After an error of the store, the next attempt is soon enough.
                 if app.phase.isRunning { try? await app.sessions.endUnused() }
             }

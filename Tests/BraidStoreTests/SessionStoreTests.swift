@@ -11,7 +11,7 @@ import Testing
         .enabled(if: PostgresCluster.isThere, "needs `--traits PostgreSQL`, and to be run by Scripts/with-postgres"))
     func postgreSQL() { #expect(StoreKind.forTests.contains(.postgres)) }
 
-    // MARK: Sessions
+    // MARK: SessionHost
 
     @Test("A session is read as it was stored", arguments: StoreKind.forTests)
     func storedSession(kind: StoreKind) async throws {

@@ -87,7 +87,7 @@ import Testing
             in: place)
     }
 
-    // MARK: Sessions
+    // MARK: SessionHost
 
     private static let described = #"{"table":"NAME","cells":{"C":{}},"bindings":[{"cell":"C"}]}"#
 

@@ -2,7 +2,7 @@ import BraidEngine
 import BraidHTTP
 import BraidSessions
 
-extension Sessions {
+extension SessionHost {
     /// The query parameters that every request with a single command accepts.
     static let commandQuery: Set<String> = ["dryRun", "form"]
 

@@ -4,10 +4,10 @@ import BraidSessions
 import BraidStore
 
 /// Returns the routes of all commands, one for each `CommandKind` of the engine that has an HTTP method.
-func commandRoutes(_ sessions: Sessions) -> [Route] {
+func commandRoutes(_ sessions: SessionHost) -> [Route] {
     CommandKind.all.compactMap { kind in
         guard let method = kind.method else { return nil }
-        var query = Sessions.commandQuery
+        var query = SessionHost.commandQuery
         if kind.acceptsBase { query.insert("base") }
         if kind.acceptsStrict { query.insert("strict") }
         return Route(

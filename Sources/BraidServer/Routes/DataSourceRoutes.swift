@@ -8,9 +8,9 @@ import BraidSessions
 /// Every call of a data source becomes the command `{"dataSource": {call: arguments}}`. The arguments are the members
 /// of the body (or the whole body as one argument), the query's `notify` if the query has one, and the parameters of
 /// the path: `DataSourceCommand.Call.resource` says which.
-func dataSourceRoutes(_ sessions: Sessions) -> [Route] {
+func dataSourceRoutes(_ sessions: SessionHost) -> [Route] {
     DataSourceCommand.Call.allCases.map { call in
-        var query = Sessions.commandQuery.union(["base", "strict"])
+        var query = SessionHost.commandQuery.union(["base", "strict"])
         if call.acceptsNotify { query.insert("notify") }
         let (method, path) = call.resource
         return Route(
@@ -103,7 +103,7 @@ extension RequestContext {
 
     /// Returns the arguments of a data source call: those in the body, the path and the query. The body must not repeat
     /// an argument of the path or the query. A call without arguments needs no body.
-    fileprivate func arguments(of call: DataSourceCommand.Call, _ sessions: Sessions) async throws -> JSONText {
+    fileprivate func arguments(of call: DataSourceCommand.Call, _ sessions: SessionHost) async throws -> JSONText {
         var added: [(name: String, value: JSONText)] = []
         if route.pattern.contains("{row}") {
             added.append(("at", JSONText(parts: [.number(try index("section")), .number(try index("row"))])))

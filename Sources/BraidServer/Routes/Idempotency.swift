@@ -58,7 +58,7 @@ extension RequestContext {
     }
 }
 
-extension Sessions {
+extension SessionHost {
     /// Returns a stored answer as the response to a retry. If the stored answer refers to a snapshot, the response
     /// contains the session's current snapshot and ETag. Throws `noSession` if this session has ended.
     ///

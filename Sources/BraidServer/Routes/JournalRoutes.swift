@@ -4,7 +4,7 @@ import BraidSessions
 import BraidStore
 
 /// Returns the route that reads a session's journal, as pages of JSON or as a whole file for `replay`.
-func journalRoutes(_ sessions: Sessions) -> [Route] {
+func journalRoutes(_ sessions: SessionHost) -> [Route] {
     [
         Route("GET", "/v1/sessions/{id}/journal", query: ["after", "limit"], alternative: JournalFile.mediaType) {
             context in

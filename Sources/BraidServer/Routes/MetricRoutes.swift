@@ -7,7 +7,7 @@ import BraidStore
 ///
 /// - Parameter requests: the quota of requests that the server may be answering at the same time.
 func metricsRoute(
-    _ metrics: Metrics, sessions: Sessions, health: StoreHealth, requests: Quota, limits: ServerLimits, log: LogLines?
+    _ metrics: Metrics, sessions: SessionHost, health: StoreHealth, requests: Quota, limits: ServerLimits, log: LogLines?
 ) -> Route {
     let text = SharedText {
         var text = PrometheusText()
@@ -81,7 +81,7 @@ extension PrometheusText {
         sample("braid_buffered_bytes_max", [("of", "answers")], answers.limit)
     }
 
-    fileprivate mutating func write(_ sessions: Sessions.Statistics, maximum: Int, behind: Int) {
+    fileprivate mutating func write(_ sessions: SessionHost.Statistics, maximum: Int, behind: Int) {
         single("braid_sessions_in_memory", .gauge, "Sessions that are held in memory.", sessions.inMemory)
         family("braid_subscribers", .gauge, "Open event streams and waiting long polls.")
         sample("braid_subscribers", [("by", "stream")], sessions.streams)

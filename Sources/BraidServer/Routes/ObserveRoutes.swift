@@ -4,7 +4,7 @@ import BraidSessions
 
 /// Returns the route `observe`, with which a client sends a stream of models to a session (Braid's Rx binding). Each
 /// line of the request's body is like the body of a `PATCH …/models`.
-func observeRoutes(_ sessions: Sessions, limits: ServerLimits) -> [Route] {
+func observeRoutes(_ sessions: SessionHost, limits: ServerLimits) -> [Route] {
     [
         Route(
             "POST", "/v1/sessions/{id}/observe", streamedBody: BodyLines.mediaType,

@@ -5,7 +5,7 @@ import BraidSessions
 import BraidStore
 
 /// Returns the routes that open, list, read and end sessions, and the route that returns a session's snapshot.
-func sessionRoutes(_ sessions: Sessions) -> [Route] {
+func sessionRoutes(_ sessions: SessionHost) -> [Route] {
     [
         Route("POST", "/v1/sessions", takesBody: true, takesKey: true) { context in
             let body = try context.json(), isMinimal = context.head.returnPreference == "minimal"

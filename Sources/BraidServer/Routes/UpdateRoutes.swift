@@ -4,7 +4,7 @@ import BraidRuntime
 import BraidSessions
 
 /// Returns the route of a session's updates after a position: as a list, by long polling, or as an event stream.
-func updateRoutes(_ sessions: Sessions) -> [Route] {
+func updateRoutes(_ sessions: SessionHost) -> [Route] {
     [
         Route(
             "GET", "/v1/sessions/{id}/updates", for: .role(.viewer),

@@ -7,7 +7,7 @@ import Synchronization
 /// The clock of a server in test mode, which tests can read and set. Templates and tokens use this clock. When a test
 /// sets the clock to a later time, stored answers and idle sessions age by the difference.
 struct TestClock: Sendable {
-    let sessions: Sessions
+    let sessions: SessionHost
     let idleSessions: IdleSessions
 
     var now: Instant { Instant(millisecondsSince1970: sessions.clock.now()) }

@@ -47,7 +47,7 @@ package final class TestMode: Sendable {
     package func cancelDelays() { delays.cancel() }
 
     /// Returns the routes under `/v1/test`, which only a server in test mode has.
-    func routes(_ sessions: Sessions) -> [Route] {
+    func routes(_ sessions: SessionHost) -> [Route] {
         faultRoutes(faults) + requestRoutes(requests)
             + clockRoutes(TestClock(sessions: sessions, idleSessions: idleSessions)) + [resetRoute(sessions)]
     }
@@ -72,7 +72,7 @@ package final class TestMode: Sendable {
     /// - Parameter head: the head of the request, which a fault can change.
     /// - Throws: the problem with which the fault's action `respond` answers, or the error of the action `newEpoch`.
     func begins(
-        _ exchange: TestedExchange, _ head: inout HTTPRequestHead, in sessions: Sessions
+        _ exchange: TestedExchange, _ head: inout HTTPRequestHead, in sessions: SessionHost
     ) async throws -> HTTPResponse? {
         switch exchange.fault?.action {
         case .respond(let problem)?: throw problem
@@ -110,12 +110,12 @@ package final class TestMode: Sendable {
 
 extension TestMode {
     /// Stores the present state of the server, to which a reset returns. Called at the end of the server's start.
-    package func begin(_ sessions: Sessions) throws {
+    package func begin(_ sessions: SessionHost) throws {
         let point = try sessions.startingPoint(in: store)
         start.withLock { $0 = point }
     }
 
-    private func resetRoute(_ sessions: Sessions) -> Route {
+    private func resetRoute(_ sessions: SessionHost) -> Route {
         Route("POST", "/v1/test/reset") { [self] context in
             try await reset(sessions)
             context.logAct("server reset")
@@ -123,7 +123,7 @@ extension TestMode {
         }
     }
 
-    private func reset(_ sessions: Sessions) async throws {
+    private func reset(_ sessions: SessionHost) async throws {
         guard let start = start.withLock({ $0 }) else { throw ProblemError(unavailable: "The server is starting.") }
         try await gate.alone {
             try await sessions.restore(start, in: store)

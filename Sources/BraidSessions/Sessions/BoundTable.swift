@@ -73,7 +73,7 @@ package struct BoundTable: Sendable {
     }
 }
 
-extension Sessions {
+extension SessionHost {
     /// Converts a request to bind a session to another version of its description into the command that the session
     /// executes.
     func work(of request: RebindingRequest, for session: Session) async throws -> Session.Work {

@@ -75,7 +75,7 @@ package struct CommandRequest: Sendable {
     }
 }
 
-extension Sessions {
+extension SessionHost {
     /// Executes the command of a request.
     ///
     /// - Throws: ``SessionError`` or a `Refusal` of the engine: the command has changed nothing. After a `StoreError`,

@@ -18,21 +18,21 @@ package struct IdleSessions: Sendable {
 
     /// Drops sessions from memory as if `time` had passed without a request. A server in test mode does this when a
     /// test advances the clock.
-    package func unload(from sessions: Sessions, afterAnother time: Duration) {
+    package func unload(from sessions: SessionHost, afterAnother time: Duration) {
         guard self.time > .zero else { return }
         let sweeps = time >= self.time ? Self.sweeps : Int(time / (self.time / (Self.sweeps - 1)))
         for _ in 0..<sweeps { _ = sessions.unloadIdle(after: Self.sweeps) }
     }
 
     /// Sweeps for idle sessions at regular intervals and drops them from memory, until the task is cancelled.
-    package func unload(from sessions: Sessions) async {
+    package func unload(from sessions: SessionHost) async {
         while (try? await Task.sleep(for: time / (Self.sweeps - 1))) != nil {
             if sessions.unloadIdle(after: Self.sweeps) > 0 { Memory.trimSoon() }
         }
     }
 }
 
-extension Sessions {
+extension SessionHost {
     /// Drops the sessions from memory that no request has used during the last `sweeps` calls of this method. Keeps
     /// sessions with event streams, waiting long polls or a running command. Returns the number of dropped sessions.
     func unloadIdle(after sweeps: Int) -> Int {

@@ -8,7 +8,7 @@ import Testing
 @Suite struct TestClockTests {
     @Test("However often a test sets the clock back and forth, a later time still makes kept answers expire")
     func backAndForth() async throws {
-        let store = try SQLiteStore(path: ":memory:"), sessions = Sessions(store: store)
+        let store = try SQLiteStore(path: ":memory:"), sessions = SessionHost(store: store)
         let clock = TestClock(sessions: sessions, idleSessions: IdleSessions(time: .zero))
         // The first and the last time of the clock, in the years 1 and 9999.
         let times = [Int.min, Int.max].map { Instant(millisecondsSince1970: $0) }

@@ -18,9 +18,9 @@ import Testing
         let store = try SQLiteStore(path: ":memory:"), body = try JSONText(parsing: opening)
         var limits = SessionLimits()
         limits.table.checksIDs = false
-        _ = try await Sessions(store: store, limits: limits).open(SessionOpening(body), text: body)
+        _ = try await SessionHost(store: store, limits: limits).open(SessionOpening(body), text: body)
 
-        let sessions = Sessions(store: store)
+        let sessions = SessionHost(store: store)
         func rows() async throws -> [[String?]] {
             try await sessions.session("s").current.snapshot.sections.map { $0.rows.map { $0.id?.text } }
         }

@@ -14,7 +14,7 @@ import Testing
         return String(decoding: snapshot.encoded(session: nil, table: nil, epoch: nil), as: UTF8.self)
     }
 
-    private static func fork(_ sessions: Sessions, as id: String, at revision: Int?) async throws -> Session {
+    private static func fork(_ sessions: SessionHost, as id: String, at revision: Int?) async throws -> Session {
         let revision = revision.map { #","revision":\#($0)"# } ?? ""
         let body = try JSONText(parsing: #"{"from":{"session":"s"\#(revision)},"id":"\#(id)"}"#)
         return try await sessions.open(SessionOpening(body), text: body)
@@ -23,7 +23,7 @@ import Testing
     /// Performs `count` random steps on a session: commands, resets and bindings to another version. Calls `after`
     /// after each step.
     private static func perform(
-        _ count: Int, on id: String, _ sessions: Sessions, _ random: inout SeededGenerator,
+        _ count: Int, on id: String, _ sessions: SessionHost, _ random: inout SeededGenerator,
         after: (Session) async throws -> Void
     ) async throws {
         for step in 0..<count {

@@ -16,20 +16,20 @@ import Testing
     }()
 
     /// Opens the session `s` in a store. Returns the sessions of a server whose commands may store 10,000 bytes.
-    private static func sessions(_ store: SQLiteStore) async throws -> Sessions {
+    private static func sessions(_ store: SQLiteStore) async throws -> SessionHost {
         let body = try JSONText(parsing: opening)
-        _ = try await Sessions(store: store).open(SessionOpening(body), text: body)
+        _ = try await SessionHost(store: store).open(SessionOpening(body), text: body)
         var limits = SessionLimits()
         limits.changeBytes = 10_000
-        return Sessions(store: store, limits: limits)
+        return SessionHost(store: store, limits: limits)
     }
 
-    private static func perform(_ kind: String, _ body: String, on sessions: Sessions) async throws -> Int {
+    private static func perform(_ kind: String, _ body: String, on sessions: SessionHost) async throws -> Int {
         try await sessions.perform(CommandRequest(session: "s", command(kind, body))).answer.revision
     }
 
     /// Performs a command that must be refused. Returns the code of the refusal.
-    private static func refusal(_ content: CommandRequest.Content, on sessions: Sessions) async throws
+    private static func refusal(_ content: CommandRequest.Content, on sessions: SessionHost) async throws
         -> SessionError.Code?
     {
         do {

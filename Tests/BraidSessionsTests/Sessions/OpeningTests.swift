@@ -6,7 +6,7 @@ import Testing
 @testable import BraidSessions
 
 @Suite struct OpeningTests {
-    private static func open(_ row: String, in sessions: Sessions) async throws -> Session {
+    private static func open(_ row: String, in sessions: SessionHost) async throws -> Session {
         let body = try JSONText(parsing: #"{"id":"a","rows":["\#(row)"]}"#)
         return try await sessions.open(SessionOpening(body), text: body)
     }
@@ -19,7 +19,7 @@ import Testing
 
     /// Returns `false` if the store has answered before the task suspended: then the session is in memory at once.
     private func isReplaced() async throws -> Bool {
-        let store = try SQLiteStore(path: ":memory:"), sessions = Sessions(store: store), executor = SteppedExecutor()
+        let store = try SQLiteStore(path: ":memory:"), sessions = SessionHost(store: store), executor = SteppedExecutor()
         let opening = Task(executorPreference: executor) {
             defer { executor.finish() }
             return try await Self.open("first", in: sessions)

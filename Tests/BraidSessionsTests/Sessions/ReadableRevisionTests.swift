@@ -17,7 +17,7 @@ import Testing
 
     @Test("A session, the list and the journal show a stored revision only once snapshots can")
     func storedFirst() async throws {
-        let store = try SQLiteStore(path: ":memory:"), sessions = Sessions(store: store)
+        let store = try SQLiteStore(path: ":memory:"), sessions = SessionHost(store: store)
         let body = try JSONText(parsing: #"{"id":"s","rows":[{"id":1}]}"#)
         let session = try await sessions.open(SessionOpening(body), text: body)
         try await Self.commit(to: session, in: store)

@@ -32,7 +32,7 @@ import Testing
 
     /// In every fifth step, binds the session to a random one of `versions`, if the session has a table description.
     static func rebind(
-        _ sessions: Sessions, of id: String = "s", _ step: Int, _ random: inout SeededGenerator
+        _ sessions: SessionHost, of id: String = "s", _ step: Int, _ random: inout SeededGenerator
     ) async throws {
         guard step % 5 == 4, try await sessions.session(id).table != nil else { return }
         let number = Int.random(in: 1...versions.count, using: &random)
@@ -136,8 +136,8 @@ import Testing
         String(decoding: session.encodedSnapshot().bytes.plain, as: UTF8.self)
     }
 
-    static func sessions(_ store: SQLiteStore) -> Sessions {
-        Sessions(store: store)
+    static func sessions(_ store: SQLiteStore) -> SessionHost {
+        SessionHost(store: store)
     }
 
     /// A random command as a JSON text.

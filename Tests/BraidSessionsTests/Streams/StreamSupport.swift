@@ -8,13 +8,13 @@ import Testing
 
 /// A new session in a new SQLite database in memory.
 struct TestSession {
-    let sessions: Sessions
+    let sessions: SessionHost
     let session: Session
     var feed: ChangeFeed { session.feed }
 
     init(_ limits: StreamLimits = StreamLimits(), journalLimit: Int = 1_000) async throws {
         let store = try SQLiteStore(path: ":memory:", options: SQLiteStoreOptions(journalLimit: journalLimit))
-        sessions = Sessions(
+        sessions = SessionHost(
             store: store, streams: limits)
         let body = try JSONText(
             parsing:

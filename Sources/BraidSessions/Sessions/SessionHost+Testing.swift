@@ -8,7 +8,7 @@ package struct StartingPoint: Sendable {
     fileprivate let ids: IDGenerator.Counts
 }
 
-extension Sessions {
+extension SessionHost {
     /// Stores the current state of the server, which ``restore(_:in:)`` can restore.
     package func startingPoint(in store: any TestableStore) throws -> StartingPoint {
         try store.keepContent()

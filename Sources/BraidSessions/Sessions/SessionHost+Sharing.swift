@@ -1,6 +1,6 @@
 import BraidStore
 
-extension Sessions {
+extension SessionHost {
     /// Starts to receive the notices of other servers, if several servers can share the store.
     package func listen() throws {
         try store.sharing?.listen { [weak self] notice in self?.hear(notice) }

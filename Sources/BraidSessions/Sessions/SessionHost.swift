@@ -6,7 +6,7 @@ import Synchronization
 /// The sessions of this server. The first request for a session loads the session from the store. A session that no
 /// request has used for `--session-idle-time`, and that no client follows, is dropped from memory (unless this time is
 /// 0).
-package final class Sessions: Sendable {
+package final class SessionHost: Sendable {
     package let store: any SessionStore
     package let clock: Clock
     let ids: IDGenerator

@@ -50,7 +50,7 @@ extension Session {
     }
 }
 
-extension Sessions {
+extension SessionHost {
     /// Returns a session's whole journal as a stream of JSON lines (see `JournalFile`). A task reads the journal from
     /// the store page by page and writes it to the stream.
     package func journalFile(of id: String, for account: Quota.Account) async throws -> ByteStream {

@@ -44,7 +44,7 @@ final class KeysUnderWay: Sendable {
     }
 }
 
-extension Sessions {
+extension SessionHost {
     /// The result of a request with an idempotency key: a new result, or the stored answer of an earlier attempt.
     package enum Once<Value> {
         case done(Value)

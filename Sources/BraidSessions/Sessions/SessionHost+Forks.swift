@@ -67,7 +67,7 @@ extension Session {
     }
 }
 
-extension Sessions {
+extension SessionHost {
     /// Opens a session with the table that another session has, or had at an earlier revision. A fork of the current
     /// revision shares memory with the other session, until one of the two sessions changes its table: the changed
     /// parts are then copied.
