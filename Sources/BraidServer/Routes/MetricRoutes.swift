@@ -7,7 +7,8 @@ import BraidStore
 ///
 /// - Parameter requests: the quota of requests that the server may be answering at the same time.
 func metricsRoute(
-    _ metrics: Metrics, sessions: SessionHost, health: StoreHealth, requests: Quota, limits: ServerLimits, log: LogLines?
+    _ metrics: Metrics, sessions: SessionHost, health: StoreHealth, requests: Quota, limits: ServerLimits,
+    log: LogLines?
 ) -> Route {
     let text = SharedText {
         var text = PrometheusText()

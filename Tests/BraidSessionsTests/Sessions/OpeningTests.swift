@@ -19,7 +19,8 @@ import Testing
 
     /// Returns `false` if the store has answered before the task suspended: then the session is in memory at once.
     private func isReplaced() async throws -> Bool {
-        let store = try SQLiteStore(path: ":memory:"), sessions = SessionHost(store: store), executor = SteppedExecutor()
+        let store = try SQLiteStore(path: ":memory:"), sessions = SessionHost(store: store),
+            executor = SteppedExecutor()
         let opening = Task(executorPreference: executor) {
             defer { executor.finish() }
             return try await Self.open("first", in: sessions)
