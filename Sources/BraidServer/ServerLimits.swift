@@ -8,7 +8,7 @@ package struct ServerLimits: Sendable {
     /// The most bytes of one request's body, or of one line of a streamed body.
     package var bodyBytes = 16 << 20
     /// The deepest nesting of arrays and objects in a request's JSON. `POST /v1/diff` accepts 12 levels more.
-    package var jsonDepth = 128
+    package let jsonDepth = 128
     /// The most bytes of an indented answer. The server does not indent an answer that would become longer.
     var prettyBytes = 16 << 20
     /// The most requests that the server answers at the same time. Probes, open event streams, waiting long polls and

@@ -4,22 +4,20 @@ import BraidServer
 import BraidSessions
 import Glibc
 
-/// Watches the table descriptions in the fixtures' directories. A changed description becomes a new version of its
-/// table, and the table's sessions are bound to the new version. A session whose data do not fit the new version keeps
-/// its version.
+/// `--watch`: a changed description becomes a new version of its table, to which the table's sessions are bound. A
+/// session whose data do not fit keeps its version.
 struct FixtureWatcher {
     let directories: [String]
     let app: App
-    /// The watched files, by path.
+    /// By path.
     private var files: [String: Known] = [:]
-    /// By table, the path of the file whose description counts. A second file with a description of the table waits
-    /// until the first is gone or describes another table.
+    /// By table, the file that counts. A second file with the table waits until the first is gone or describes another.
     private var owners: [String: String] = [:]
 
     private struct Known {
         let bytes: [UInt8]?
-        let description: Result<TableDescription, FaultyFile>
-        /// Whether the next call of `look` loads the file.
+        let description: Result<TableDescription, Failure>
+        /// Whether the next `look` loads the file.
         var isWaiting = true
         var isReported = false
 
@@ -31,30 +29,28 @@ struct FixtureWatcher {
         self.app = app
     }
 
-    /// Watches the files until the task is cancelled.
     mutating func run() async {
         guard let watch = DirectoryWatch() else {
             app.logLines?.write(.error, "the fixtures cannot be watched: \(String(cString: strerror(errno)))")
             return
         }
         app.watchedFiles.start()
-        // The first call of `look` binds the sessions whose descriptions were changed while the server did not run.
+        // Binds the sessions whose descriptions changed while the server did not run.
         await look(with: watch)
         for await _ in watch.changes { await look(with: watch) }
     }
 
-    /// Loads the files that have changed since the last call of this method, and watches new directories.
     private mutating func look(with watch: DirectoryWatch) async {
         var found = Fixtures.Found()
         for directory in directories {
             _ = found.add(directory) { directory in
-                // The watch of a directory begins before the directory is read, so that no change is missed.
+                // Before the directory is read, so that no change is missed.
                 if !watch.add(directory) {
                     app.logLines?.write(.error, "\(directory) cannot be watched: \(String(cString: strerror(errno)))")
                 }
             }
         }
-        // All files are read before one is loaded: of two files, one may have got the other's table.
+        // Before one is loaded: of two files, one may have got the other's table.
         var paths: [String] = []
         for path in found.paths where path.hasSuffix(Fixtures.tableSuffix) {
             let bytes = Files.bytes(of: path)
@@ -63,7 +59,7 @@ struct FixtureWatcher {
             if let known = files[path], known.bytes == bytes { continue }
             files[path] = Known(
                 bytes: bytes,
-                description: Result { () throws(FaultyFile) in try JSONFile(path).read { try TableDescription($0) } })
+                description: Result { () throws(Failure) in try JSONFile(path).read { try TableDescription($0) } })
         }
         for path in Set(files.keys).subtracting(paths) {
             files[path] = nil
@@ -74,8 +70,7 @@ struct FixtureWatcher {
         for path in paths { await load(path) }
     }
 
-    /// Registers the description in a file that waits, and binds the table's sessions to the new version. If the file
-    /// is faulty, changes no table and no session.
+    /// A faulty file changes no table and no session.
     private mutating func load(_ path: String) async {
         guard var known = files[path], known.isWaiting else { return }
         var file = app.watchedFiles.file(path)
@@ -86,7 +81,7 @@ struct FixtureWatcher {
             let description = try known.description.get(), name = description.name
             if let owner = owners[name], owner != path {
                 known.isWaiting = true
-                throw FaultyFile(["\(path): describes \"\(name)\", as \(owner) does"])
+                throw Failure("\(path): describes \"\(name)\", as \(owner) does")
             }
             owners[name] = path
             let version = try await register(description, of: path)
@@ -103,10 +98,10 @@ struct FixtureWatcher {
             for (session, detail) in file.behind {
                 app.logLines?.write(.warning, "\(path): the session \"\(session)\" keeps its version: \(detail)")
             }
-        } catch let error as FaultyFile {
+        } catch let error as Failure {
             file.faults = error.faults
         } catch {
-            // The error does not come from the file's content, so the next call of `look` must load the file again.
+            // The fault is not in the file, so the next `look` tries again.
             file.faults = ["\(path): \(error)"]
             known.isWaiting = true
         }

@@ -5,16 +5,13 @@ import BraidSessions
 import BraidStore
 import Glibc
 
-/// The directories with fixtures, subdirectories included: files with tables and sessions that the server loads at its
-/// start.
-///
-/// `*.table.json` files contain table descriptions. `*.session.json` files contain bodies of `POST /v1/sessions`, with
-/// an `id`. A session that already exists is not changed.
+/// What `--fixtures` loads at the start: `*.table.json`, table descriptions, and `*.session.json`, bodies of `POST
+/// /v1/sessions` with an `id`. An existing session is not changed.
 struct Fixtures {
     let directories: [String]
 
-    /// Loads the fixtures, and throws the faults of all files. If a file cannot be read or parsed, stores nothing. If a
-    /// session cannot be opened, the tables and the other sessions stay stored.
+    /// Throws the faults of all files. Stores nothing if a file is faulty; if only a session cannot be opened, the
+    /// tables stay.
     func load(into app: App) async throws {
         var files = Contents(), faults: [String] = []
         var found = Found()
@@ -22,13 +19,13 @@ struct Fixtures {
             faults.append("The fixtures directory \(directory) \(Files.failure).")
         }
         for path in found.paths {
-            do throws(FaultyFile) {
+            do throws(Failure) {
                 try files.add(path)
             } catch {
                 faults += error.faults
             }
         }
-        guard faults.isEmpty else { throw FaultyFile(faults) }
+        guard faults.isEmpty else { throw Failure(faults: faults) }
         for (path, description) in files.tables
         where try await app.store.table(description.name)?.description != description.text {
             _ = try await Self.register(description, of: path, in: app)
@@ -39,9 +36,9 @@ struct Fixtures {
                 _ = try await app.sessions.open(SessionOpening(body), text: body)
                 opened.append((path, id))
             } catch StoreError.sessionExists {
-                // Ignore this error: another server on the same database has just loaded the same fixture.
+                // Another server on the same database has just loaded the fixture.
             } catch let refusal as Refusal where refusal.code == .templateFailed {
-                // The pointers lead into the description, and not into this file.
+                // The pointers lead into the description, not into this file.
                 faults.append("\(path): \(JSONFile.sentence(of: refusal))")
             } catch {
                 faults += JSONFile(path).faults(of: error)
@@ -50,15 +47,14 @@ struct Fixtures {
         guard faults.isEmpty else {
             // The server does not start, so it leaves no session behind and logs none.
             for (_, id) in opened { try? await app.sessions.end(id) }
-            throw FaultyFile(faults)
+            throw Failure(faults: faults)
         }
         for (path, id) in opened { app.log.fixtureAct("session opened", [("session", id)], file: path) }
     }
 
     static let tableSuffix = ".table.json"
 
-    /// Registers the table description of a fixture file as a new version, and logs this act. The caller has checked
-    /// that the latest version differs. Returns the number of the new version.
+    /// Registers a new version, and logs it. The caller has checked that the latest version differs.
     static func register(_ description: TableDescription, of path: String, in app: App) async throws -> Int {
         let version = try await app.store.putTable(
             description.name, description: description.text, at: app.clock.instant())
@@ -67,15 +63,14 @@ struct Fixtures {
         return version
     }
 
-    /// The files in directories and their subdirectories, which may be links. Each directory is read once, even if
-    /// several paths lead to it. Names that begin with a dot are left out: an editor's locks and copies, and the
-    /// folders of a Kubernetes volume, to which the links in sight lead.
+    /// The files of directories and subdirectories, links included, each directory once. Names with a dot in front are
+    /// left out: an editor's locks and copies, and the folders of a Kubernetes volume, to which links lead.
     struct Found {
         private(set) var paths: [String] = []
-        /// The devices and the inodes of the directories.
+        /// Devices and inodes of the directories.
         private var known: Set<[UInt]> = []
 
-        /// - Parameter enter: called with each directory before the directory is read.
+        /// - Parameter enter: called before each directory is read.
         /// - Returns: `false` if the directory cannot be read. Then `Files.failure` says why.
         mutating func add(_ directory: String, entering enter: (String) -> Void = { _ in }) -> Bool {
             enter(directory)
@@ -95,16 +90,16 @@ struct Fixtures {
         }
     }
 
-    /// The parsed contents of the fixture files, in the order in which the files are loaded.
+    /// In the order in which they are loaded.
     private struct Contents {
         var tables: [(path: String, description: TableDescription)] = []
         var sessions: [(path: String, id: String, body: JSONText)] = []
 
-        mutating func add(_ path: String) throws(FaultyFile) {
+        mutating func add(_ path: String) throws(Failure) {
             if path.hasSuffix(Fixtures.tableSuffix) {
                 let description = try JSONFile(path).read { try TableDescription($0) }
                 if let other = tables.first(where: { $0.description.name == description.name }) {
-                    throw FaultyFile(["\(path): describes \"\(description.name)\", as \(other.path) does"])
+                    throw Failure("\(path): describes \"\(description.name)\", as \(other.path) does")
                 }
                 tables.append((path, description))
             } else if path.hasSuffix(".session.json") {
@@ -115,7 +110,7 @@ struct Fixtures {
                     return (id, body.detached)
                 }
                 if let other = sessions.first(where: { $0.id == id }) {
-                    throw FaultyFile(["\(path): opens \"\(id)\", as \(other.path) does"])
+                    throw Failure("\(path): opens \"\(id)\", as \(other.path) does")
                 }
                 sessions.append((path, id, body))
             }

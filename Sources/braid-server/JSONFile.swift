@@ -2,44 +2,40 @@ import BraidEngine
 import BraidRuntime
 import BraidSessions
 
-/// A file of JSON that a command reads, such as a fixture or a snapshot. The file's faults are reported as
-/// `file:line:column: pointer: message`, without the parts that a fault does not have.
+/// Reports the faults of a file of JSON as `file:line:column: pointer: message`, without the parts that a fault lacks.
 struct JSONFile {
     let path: String
 
     init(_ path: String) { self.path = path }
 
-    /// Parses the file and passes its JSON to `make`. If the JSON is invalid or `make` throws, throws the faults, with
-    /// their lines and columns in the file if they are known.
-    func read<Value>(depthLimit: Int = 128, _ make: (JSONText) throws -> Value) throws(FaultyFile) -> Value {
+    /// Throws the faults if the JSON is invalid or `make` throws.
+    func read<Value>(depthLimit: Int = 128, _ make: (JSONText) throws -> Value) throws(Failure) -> Value {
         try read(depthLimit: depthLimit) { json, _ in try make(json) }
     }
 
-    /// Returns the warnings that `find` reports for the file's JSON, each with its line and column.
-    func warnings(_ find: (JSONText) throws -> [Refusal.Fault]) throws(FaultyFile) -> [String] {
+    func warnings(_ find: (JSONText) throws -> [Refusal.Fault]) throws(Failure) -> [String] {
         try read { json, bytes in lines(try find(json), in: bytes, marked: "warning: ") }
     }
 
-    private func read<Value>(depthLimit: Int = 128, _ make: (JSONText, [UInt8]) throws -> Value) throws(FaultyFile)
+    private func read<Value>(depthLimit: Int = 128, _ make: (JSONText, [UInt8]) throws -> Value) throws(Failure)
         -> Value
     {
-        guard let bytes = Files.bytes(of: path) else { throw FaultyFile(["\(path): \(Files.failure)"]) }
+        guard let bytes = Files.bytes(of: path) else { throw Failure("\(path): \(Files.failure)") }
         do {
             return try make(try JSONText(parsing: bytes, depthLimit: depthLimit), bytes)
         } catch {
-            throw FaultyFile(faults(of: error, in: bytes))
+            throw Failure(faults: faults(of: error, in: bytes))
         }
     }
 
-    /// Returns the text of an error, with the JSON Pointers of the error's faults if it has any.
+    /// Without a file: the pointers and details of the error's faults, or its message.
     static func sentence(of error: any Error) -> String {
         guard let refusal = error as? Refusal else { return (error as? SessionError)?.message ?? "\(error)" }
         let places = refusal.faults.map { "\($0.pointer): \($0.detail)" }
         return places.isEmpty ? refusal.detail : places.joined(separator: "; ")
     }
 
-    /// Returns the messages for an error that the file's JSON has caused. Each message describes one fault, with the
-    /// fault's line and column in the file if they are known.
+    /// One message for each fault.
     func faults(of error: any Error) -> [String] { faults(of: error, in: Files.bytes(of: path)) }
 
     private func faults(of error: any Error, in bytes: [UInt8]?) -> [String] {
@@ -65,11 +61,4 @@ struct JSONFile {
             return "\(path):\(place.map { "\($0.line):\($0.column): " } ?? " ")\(mark)\(pointer)\(fault.detail)"
         }
     }
-}
-
-/// An error with the messages for the faults of one or several files, one on each line.
-struct FaultyFile: Error, CustomStringConvertible {
-    let faults: [String]
-    init(_ faults: [String]) { self.faults = faults }
-    var description: String { faults.joined(separator: "\n") }
 }

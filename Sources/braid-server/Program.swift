@@ -6,7 +6,7 @@ import Glibc
 @main
 enum Program {
     static let name = "braid-server"
-    /// The commands of `braid-server`. The first command runs if the command line names no command.
+    /// The first is the default.
     static let commands: [any ServerCommand.Type] = [
         Serve.self, Check.self, Diff.self, Render.self, Replay.self, Backup.self, Verify.self, Compact.self,
         Export.self, Import.self, Health.self,
@@ -15,13 +15,12 @@ enum Program {
     // On the main thread, because Swift's other threads do not exist yet: without them, a program that awaits anything
     // hangs.
     @MainActor static func main() async {
-        // Opens stdin, stdout and stderr if they are closed. Otherwise the database or a connection could get the file
-        // descriptor of stderr, and would then receive log lines.
+        // Otherwise the database or a connection could get the descriptor of stderr, and with it the log.
         for descriptor in 0...2 as ClosedRange<CInt> where fcntl(descriptor, F_GETFD) == -1 {
             _ = open("/dev/null", O_RDWR)
         }
-        // Only the user that runs the process may use the files that the process creates, such as the database, its
-        // copies and the log. `--socket-access` can let other users connect to the Unix socket.
+        // Only this user may use the database, its copies and the log; `--socket-access` opens the Unix socket to
+        // others.
         umask(0o077)
         let all = ProcessArguments.all
         let arguments = Array(all.dropFirst())
@@ -35,8 +34,7 @@ enum Program {
             let lines = text.split(separator: "\n").map { LogLines.line(.json, .critical, String($0)) }
             Files.write(lines.joined(), to: STDERR_FILENO)
         }
-        // If the program's command line is not available, the program fails. It must not treat the command line as
-        // empty, because an empty command line starts a server with the default settings.
+        // An unreadable command line must not count as an empty one, which starts a server with its defaults.
         guard let first = all.first, !first.isEmpty else {
             complain("The command line of this process cannot be read. Start the program with its name as argument 0.")
             exit(64)
@@ -60,7 +58,6 @@ enum Program {
         exit(0)
     }
 
-    /// Returns the command with a name. If the command line is empty or begins with an option, the command is `serve`.
     private static func command(for first: String?) -> (any ServerCommand.Type)? {
         guard let first, !first.hasPrefix("-") else { return Serve.self }
         return commands.first { $0.name == first }
@@ -79,7 +76,6 @@ enum Program {
         try await command.init(own, environment: EnvironmentVariables.ofProcess()).run()
     }
 
-    /// Throws a `UsageError` if the command does not exist.
     private static func known(
         _ command: (any ServerCommand.Type)?, _ name: String
     ) throws(UsageError) -> any ServerCommand.Type {
@@ -88,7 +84,7 @@ enum Program {
         throw UsageError("'\(name)' is not a command.\(near.map { " Did you mean '\($0)'?" } ?? "")")
     }
 
-    /// Prints the help of a command. If the command is `nil`, prints the help of the program.
+    /// `nil`: of the program.
     private static func printHelp(of command: (any ServerCommand.Type)?) throws {
         let text =
             command.map { CommandHelp.text(of: $0, program: name) }
@@ -103,12 +99,3 @@ enum Program {
         try StandardOutput.print(Array(text.utf8))
     }
 }
-
-/// An error that stops a command. The error's description is one or more sentences for the user.
-struct Failure: Error, CustomStringConvertible {
-    let description: String
-    init(_ description: String) { self.description = description }
-}
-
-/// The error of a command that has already printed why it failed.
-struct ReportedFailure: Error {}

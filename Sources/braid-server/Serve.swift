@@ -6,7 +6,6 @@ import BraidSessions
 import BraidStore
 import Glibc
 
-/// The command that runs the server until it is stopped, for example by a signal.
 struct Serve: ServerCommand {
     static let name = "serve"
     static let abstract = "Run the server."
@@ -24,8 +23,7 @@ struct Serve: ServerCommand {
 
     var options = ServeOptions()
 
-    /// Returns whether the command line or the environment sets `--log-format json`, even if another option or variable
-    /// is wrong. If so, the messages of errors that occur before the log exists are also JSON.
+    /// Even if another option is wrong, so that errors before the log exists are JSON, too.
     static func isLogJSON(_ arguments: [String], _ environment: [String: String]) -> Bool {
         let name = "--log-format", options = Array(arguments.prefix { $0 != "--" })
         let given = options.indices.compactMap { index in
@@ -41,94 +39,144 @@ struct Serve: ServerCommand {
             EnvironmentVariables.ofProcess(), known: Program.commands.flatMap { $0.variables })
         Signals.ignoreOthers()
         Memory.prepare()
-        if let path = options.logFile { try LogFile(path: path).open() }
+        try openLogFile()
         try Workers.shared.check()
         var log = try LogLines(format: options.logFormat)
         log.logLevel = options.logLevel
         defer { log.flush() }
-        let address =
-            options.socket.map { HTTPAddress.unix(path: $0) } ?? .tcp(host: options.hostname, port: options.port)
         let tokens = try options.access.controllerTokens()
         try options.access.checkAddress(address, tokens: tokens)
-        if options.watch, options.fixtures.isEmpty {
-            throw Failure("--watch needs the directories of --fixtures.")
-        }
+        try checkModes()
         if options.testMode {
-            if options.watch {
-                throw Failure(
-                    "--test-mode and --watch exclude each other: a reset leads back to the files of the start.")
-            }
-            guard !Database.isPostgres(options.database) else {
-                throw Failure("--test-mode needs a database of its own: an SQLite file or :memory:, not PostgreSQL.")
-            }
             log.write(
                 .warning, "test mode: controllers can make requests fail with /v1/test. Do not use it in production")
         }
-        let fitted = try options.fitted(openFiles: HTTPServer.openFilesLimit(), otherFiles: HTTPServer.otherFiles)
+        var fitted = self
+        try fitted.options.limits.fit(openFiles: HTTPServer.openFilesLimit(), otherFiles: HTTPServer.otherFiles)
+        try await fitted.serve(tokens, log)
+    }
+
+    private var address: HTTPAddress {
+        options.socket.map { .unix(path: $0) } ?? .tcp(host: options.hostname, port: options.port)
+    }
+
+    private func checkModes() throws(Failure) {
+        if options.watch, options.fixtures.isEmpty {
+            throw Failure("--watch needs the directories of --fixtures.")
+        }
+        guard options.testMode else { return }
+        if options.watch {
+            throw Failure("--test-mode and --watch exclude each other: a reset leads back to the files of the start.")
+        }
+        guard !Database.isPostgres(options.database) else {
+            throw Failure("--test-mode needs a database of its own: an SQLite file or :memory:, not PostgreSQL.")
+        }
+    }
+
+    /// - Precondition: the limits fit each other.
+    private func serve(_ tokens: [String], _ log: LogLines) async throws {
         log.write(.notice, "starting") { line in
             line.add("version", App.version)
             line.add("access", tokens.isEmpty ? "anonymous" : "token")
-            for (name, value) in fitted.settings { line.add(name, value) }
+            for (name, value) in options.settings { line.add(name, value) }
         }
         let database = try Database.open(options, logging: log)
-        let store = database.store
-        let reasonToWait = try await database.reasonToWaitAtStart()
-        if options.deterministic, let reasonToWait { throw Failure("\(reasonToWait)") }
-        let (clock, ids) = options.deterministic ? try await deterministic(after: store) : (Clock(), IDGenerator())
-        let incoming = fitted.limits.bufferQuota, outgoing = fitted.limits.bufferQuota
-        var limits = fitted.limits.limits
-        limits.bodies = incoming
+        let outage = try await database.reasonToWaitAtStart()
+        if options.deterministic, let outage { throw outage }
         let controllers = ControllerTokens(tokens)
         let idleSessions = IdleSessions(time: .seconds(options.sessionIdleTime))
-        let testMode = (options.testMode ? store as? any TestableStore : nil).map {
-            TestMode(store: $0, clock: clock, idleSessions: idleSessions)
-        }
-        let app = App(
-            store: store, clock: clock, ids: ids, limits: limits, controllers: controllers,
-            pages: options.access.pages(for: address, tokens: tokens),
-            streams: StreamLimits(buffers: outgoing), log: log, proxies: options.access.proxies,
-            testMode: testMode)
-        if reasonToWait == nil {
+        let bodies = options.limits.bufferQuota, answers = options.limits.bufferQuota
+        let app = try await app(on: database.store, controllers, idleSessions, bodies: bodies, answers: answers, log)
+        if outage == nil {
             try await loadFixtures(into: app)
-            try testMode?.begin(app.sessions)
+            try app.testMode?.begin(app.sessions)
         } else {
             app.phase.enter(.starting)
         }
+        let server = server(for: app, bodies: bodies, answers: answers)
+        let signals = await signals(log)
+        try server.start()
+        let listening = server.address ?? address
+        Files.write("listening on \(listening)\n".utf8, to: STDOUT_FILENO)
+        if outage == nil { logReady(database, log) }
+        let manager = ServiceManager()
+        manager.notify("READY=1")
+        manager.startWatchdog(of: listening)
+        let tasks = startTasks(app, database, outage, idleSessions, signals, manager, log)
+        let hasStarted = try await untilStop(app, signals, controllers, manager, log)
+        for task in tasks { task.cancel() }
+        log.write(.notice, "stopping")
+        app.testMode?.cancelDelays()
+        await server.stop(grace: .seconds(10))
+        // Closing a store that still waits for its database could take as long as an attempt to connect.
+        if hasStarted { await database.store.close() }
+        log.write(.notice, "stopped")
+    }
 
+    // MARK: Start
+
+    private func app(
+        on store: any SessionStore, _ controllers: ControllerTokens, _ idleSessions: IdleSessions, bodies: Quota,
+        answers: Quota, _ log: LogLines
+    ) async throws -> App {
+        let (clock, ids) = options.deterministic ? try await deterministic(after: store) : (Clock(), IDGenerator())
+        var limits = options.limits.limits
+        limits.bodies = bodies
+        let testMode = (options.testMode ? store as? any TestableStore : nil).map {
+            TestMode(store: $0, clock: clock, idleSessions: idleSessions)
+        }
+        return App(
+            store: store, clock: clock, ids: ids, limits: limits, controllers: controllers,
+            pages: options.access.pages(for: address, isOpen: controllers.isEmpty),
+            streams: StreamLimits(buffers: answers), log: log, proxies: options.access.proxies, testMode: testMode)
+    }
+
+    private func server(for app: App, bodies: Quota, answers: Quota) -> HTTPServer {
         var configuration = HTTPServer.Configuration()
         configuration.address = address
         configuration.socketMode = options.socketAccess.mode
-        configuration.incoming = incoming
-        configuration.outgoing = outgoing
-        fitted.limits.configure(&configuration)
+        configuration.incoming = bodies
+        configuration.outgoing = answers
+        options.limits.configure(&configuration)
         configuration.onLimit = { errno in app.log.reached(errno == 0 ? "max-connections" : "open-files") }
         let server = HTTPServer(configuration: configuration, handler: app)
         app.follow(server)
-        let signals = await Signals { [log] number in
+        return server
+    }
+
+    private func signals(_ log: LogLines) async -> Signals {
+        let signals = await Signals { number in
             log.write(.warning, "stopped at once by a second signal; requests in progress were not answered")
             log.flush()
             _exit(128 + number)
         }
         if options.exitWithStdin {
-            signals.stopAtEndOfInput { [log] in log.write(.notice, "the standard input has ended") }
+            signals.stopAtEndOfInput { log.write(.notice, "the standard input has ended") }
         }
-        do {
-            try server.start()
-        } catch {
-            throw Failure("\(error)")
-        }
-        let listening = server.address ?? address
-        Files.write("listening on \(listening)\n".utf8, to: STDOUT_FILENO)
-        if reasonToWait == nil { logReady(database, log) }
-        let manager = ServiceManager()
-        manager.notify("READY=1")
-        manager.startWatchdog(of: listening)
+        return signals
+    }
 
-        let background = Task { [log] in
+    private func loadFixtures(into app: App) async throws {
+        try await Fixtures(directories: options.fixtures).load(into: app)
+    }
+
+    private func logReady(_ database: OpenDatabase, _ log: LogLines) {
+        if let notice = database.schemaNotice() { log.write(.notice, notice) }
+        log.write(.notice, "serving \(Secrets.redacted(database.name))")
+    }
+
+    // MARK: While the server runs
+
+    /// - Parameter outage: why the database cannot be used yet; the first task then waits for it.
+    private func startTasks(
+        _ app: App, _ database: OpenDatabase, _ outage: StoreError?, _ idleSessions: IdleSessions, _ signals: Signals,
+        _ manager: ServiceManager, _ log: LogLines
+    ) -> [Task<Void, Never>] {
+        let sharing = Task {
             do {
-                if let reasonToWait {
+                if let outage {
                     manager.notify("STATUS=Waiting for the database.")
-                    try await database.becameAvailable(after: reasonToWait, log: log)
+                    try await database.becameAvailable(after: outage, log: log)
                     try await loadFixtures(into: app)
                     app.phase.enter(.running)
                     manager.notify("STATUS=")
@@ -144,9 +192,7 @@ struct Serve: ServerCommand {
             }
         }
         let unloading = Task {
-            if options.sessionIdleTime > 0 {
-                await idleSessions.unload(from: app.sessions)
-            }
+            if options.sessionIdleTime > 0 { await idleSessions.unload(from: app.sessions) }
         }
         let ending = Task {
             while (try? await Task.sleep(for: SessionHost.unusedSweep)) != nil {
@@ -154,15 +200,22 @@ struct Serve: ServerCommand {
                 if app.phase.isRunning { try? await app.sessions.endUnused() }
             }
         }
+        return [sharing, unloading, ending]
+    }
+
+    /// Waits for the end, drain time included. Returns whether the database had become available.
+    private func untilStop(
+        _ app: App, _ signals: Signals, _ controllers: ControllerTokens, _ manager: ServiceManager, _ log: LogLines
+    ) async throws -> Bool {
         var hasStarted = true
-        events: for await event in signals.events {
+        for await event in signals.events {
             switch event {
             case .reload: reload(controllers, log)
             case .failed(let error): throw error
             case .stop:
                 manager.notify("STOPPING=1")
                 hasStarted = app.phase.isRunning
-                guard hasStarted, options.drainTime > 0 else { break events }
+                guard hasStarted, options.drainTime > 0 else { return hasStarted }
                 app.phase.enter(.stopping)
                 log.write(.notice, "draining for \(options.drainTime) s")
                 Task {
@@ -171,29 +224,10 @@ struct Serve: ServerCommand {
                 }
             }
         }
-        background.cancel()
-        unloading.cancel()
-        ending.cancel()
-        log.write(.notice, "stopping")
-        app.testMode?.cancelDelays()
-        await server.stop(grace: .seconds(10))
-        // The store is not closed while it waits for its database, because closing the store could take as long as an
-        // attempt to connect.
-        if hasStarted { await store.close() }
-        log.write(.notice, "stopped")
+        return hasStarted
     }
 
-    private func loadFixtures(into app: App) async throws {
-        try await Fixtures(directories: options.fixtures).load(into: app)
-    }
-
-    private func logReady(_ database: OpenDatabase, _ log: LogLines) {
-        if let notice = database.schemaNotice() { log.write(.notice, notice) }
-        log.write(.notice, "serving \(Secrets.redacted(database.name))")
-    }
-
-    /// Opens the log file again, and reads the token file again. If one of the files cannot be used, logs the reason
-    /// and continues with the old log file or the old tokens.
+    /// A file that cannot be used is logged, and the old one stays in use.
     private func reload(_ controllers: ControllerTokens, _ log: LogLines) {
         func attempt(_ work: () throws -> Void) {
             do {
@@ -203,9 +237,9 @@ struct Serve: ServerCommand {
             }
         }
         attempt {
-            guard let path = options.logFile else { return }
+            guard options.logFile != nil else { return }
             log.flush()  // The lines that wait to be written belong in the old log file.
-            try LogFile(path: path).open()
+            try openLogFile()
         }
         attempt {
             guard options.access.tokenFile != nil else { return log.write(.notice, "SIGHUP: received") }
@@ -213,5 +247,16 @@ struct Serve: ServerCommand {
             controllers.replace(with: tokens)
             log.write(.notice, "SIGHUP: the number of controller tokens is \(tokens.count)")
         }
+    }
+
+    /// stderr becomes the file, so that it also gets the message of a crash.
+    private func openLogFile() throws(Failure) {
+        guard let path = options.logFile else { return }
+        let file = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o600)
+        guard file >= 0 else {
+            throw Failure("The log file \(path) cannot be opened: \(String(cString: strerror(errno))).")
+        }
+        dup2(file, STDERR_FILENO)
+        close(file)
     }
 }

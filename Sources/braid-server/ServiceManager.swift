@@ -2,24 +2,19 @@ import BraidHTTP
 import BraidRuntime
 import Glibc
 
-/// The service manager that started the process, such as systemd with `Type=notify`. If the process has no service
-/// manager, no message is sent.
-///
-/// Each message is a datagram with `NAME=value` lines to the Unix socket in the environment variable `NOTIFY_SOCKET`
-/// (sd_notify(3)).
+/// The service manager of the process, if it has one, such as systemd with `Type=notify`. Messages are datagrams of
+/// `NAME=value` lines to the socket in `NOTIFY_SOCKET` (sd_notify(3)).
 struct ServiceManager {
-    /// The path of the service manager's socket. A path that begins with `@` is a name in the abstract namespace of
-    /// Linux.
+    /// With `@` first, a name in Linux's abstract namespace.
     private let path = getenv("NOTIFY_SOCKET").map { String(cString: $0) }
 
-    /// The longest time between two messages `WATCHDOG=1` that the service manager accepts, in microseconds. `nil` if
-    /// the service manager expects no such messages from this process.
+    /// Microseconds that may pass between two `WATCHDOG=1`, if the service manager expects them from this process.
     private var watchdogTime: Int? {
         if let process = getenv("WATCHDOG_PID"), String(cString: process) != "\(getpid())" { return nil }
         return getenv("WATCHDOG_USEC").flatMap { Int(String(cString: $0)) }.flatMap { $0 > 0 ? $0 : nil }
     }
 
-    /// Sends a message such as `READY=1`.
+    /// - Parameter message: such as `READY=1`.
     func notify(_ message: String) {
         guard let path else { return }
         var address = sockaddr_un()
@@ -31,7 +26,7 @@ struct ServiceManager {
         let socket = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard socket >= 0 else { return }
         defer { close(socket) }
-        // The length of the address marks the end of an abstract name, not a zero byte.
+        // The length ends an abstract name, not a zero byte.
         let length = (MemoryLayout.offset(of: \sockaddr_un.sun_path) ?? 2) + name.count
         _ = withUnsafeBytes(of: &address) { bytes in
             bytes.baseAddress.map {
@@ -42,8 +37,7 @@ struct ServiceManager {
         }
     }
 
-    /// Starts to send messages `WATCHDOG=1`, if the service manager expects them. Each of these messages is sent after
-    /// the address `server` has answered `GET /healthz`. If the server's event loops hang, the messages stop, and the
+    /// Sends `WATCHDOG=1` after each answer to `GET /healthz`. If the event loops hang, the messages stop, and the
     /// service manager restarts the process.
     func startWatchdog(of server: HTTPAddress) {
         guard path != nil, let time = watchdogTime else { return }
@@ -51,7 +45,7 @@ struct ServiceManager {
             while true {
                 let request = "GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
                 if (try? StatusLine.asking(server, request).status) == 200 { notify("WATCHDOG=1") }
-                // The pause is a third of the accepted time, so that one failed request for `/healthz` does no harm.
+                // A third, so that one failed request does no harm.
                 usleep(UInt32(clamping: max(time / 3, 1_000)))
             }
         }

@@ -257,7 +257,7 @@ extension Problem {
             .init(
                 "The body is not valid JSON.",
                 cause:
-                    "The body breaks RFC 8259 or I-JSON (RFC 7493): it must be UTF-8, without lone surrogates and without duplicate member names. Or it is nested deeper than --max-json-depth.",
+                    "The body breaks RFC 8259 or I-JSON (RFC 7493): it must be UTF-8, without lone surrogates and without duplicate member names. Or it is nested deeper than 128 levels.",
                 remedy: "Correct the body at the line and column that `detail` names.",
                 example: .init(
                     "/v1/render",

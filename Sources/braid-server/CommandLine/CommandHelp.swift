@@ -1,10 +1,10 @@
-/// The help texts of the program and of its commands, 80 columns wide.
+/// The help texts, 80 columns wide.
 enum CommandHelp {
     private static let width = 80
-    /// The column in which the explanations of a list begin.
+    /// Where the explanations of a list begin.
     private static let column = 26
 
-    /// Returns the help of the program with its commands. The first command is the default.
+    /// The first command is the default.
     static func text(program: String, abstract: String, discussion: String, commands: [any ServerCommand.Type])
         -> String
     {
@@ -26,7 +26,6 @@ enum CommandHelp {
             """
     }
 
-    /// Returns the help of a command.
     static func text<Command: ServerCommand>(of command: Command.Type, program: String) -> String {
         let defaults = Command()
         let options = Command.options.map { option in
@@ -46,7 +45,7 @@ enum CommandHelp {
         return parts.joined(separator: "\n\n")
     }
 
-    /// Returns the command line's form in one line: `braid-server diff <from> <to> [--form <form>]`.
+    /// One line, such as `braid-server diff <from> <to> [--form <form>]`.
     static func usage<Command: ServerCommand>(of command: Command.Type, program: String) -> String {
         let start = "\(program) \(Command.name)"
         let arguments = Command.arguments.map { argument in
@@ -91,8 +90,7 @@ enum CommandHelp {
 
     // MARK: Lines
 
-    /// Returns a text in lines of at most 80 columns, each of which begins with `indent` spaces. Line breaks in the
-    /// text are kept.
+    /// Keeps the line breaks of the text.
     private static func wrapped(_ text: String, indent: Int = 0) -> String {
         let start = String(repeating: " ", count: indent)
         return text.split(separator: "\n", omittingEmptySubsequences: false).map { paragraph in

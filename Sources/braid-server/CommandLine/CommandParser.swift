@@ -1,10 +1,9 @@
 import BraidEngine
+@preconcurrency import Glibc
 
 extension ServerCommand {
-    /// Creates the command from the arguments that follow its name, and from environment variables if
-    /// `readsEnvironment` is true. The arguments take precedence over the variables, and the variables over the
+    /// The command line takes precedence over the environment, which `readsEnvironment` permits, and that over the
     /// defaults.
-    /// - Throws: A `UsageError` for the first mistake.
     init(_ given: [String], environment: [String: String]) throws(UsageError) {
         self.init()
         var read: Set<String> = []
@@ -13,8 +12,7 @@ extension ServerCommand {
         try readArguments(values)
     }
 
-    /// Reads the options of the command line and adds their names to `read`. Returns the other arguments, such as file
-    /// names.
+    /// Adds the names of the options to `read`, and returns the other arguments.
     private mutating func readOptions(_ given: [String], read: inout Set<String>) throws(UsageError) -> [String] {
         let options = Self.options
         var rest = given[...], values: [String] = []
@@ -50,7 +48,6 @@ extension ServerCommand {
         return values
     }
 
-    /// Reads the environment variables of all options that the command line does not contain.
     private mutating func readVariables(
         _ environment: [String: String], except read: Set<String>
     ) throws(UsageError) {
@@ -76,8 +73,7 @@ extension ServerCommand {
         if let extra = rest.first { throw UsageError("The command has no argument for '\(extra)'.") }
     }
 
-    /// Stores the value of an option in the command. An error message begins with `place`, the name of the option or
-    /// variable: `--port` or `BRAID_PORT`.
+    /// - Parameter place: what an error message begins with, such as `--port` or `BRAID_PORT`.
     private mutating func store(
         _ value: String, with store: (String, inout Self) throws(WrongValue) -> Void, of place: String
     ) throws(UsageError) {
@@ -88,12 +84,57 @@ extension ServerCommand {
         }
     }
 
-    /// Returns whether an argument begins with a dash. A dash alone is a value.
+    /// A dash alone is a value.
     private static func isOption(_ argument: String) -> Bool { argument.hasPrefix("-") && argument != "-" }
 
     private static func unknownOption(_ name: String) -> UsageError {
         let known = options.map { "--\($0.name)" } + ["--help", "--version"]
         let near = name.hasPrefix("--") ? Spelling.nearest(to: name, among: known, mistakes: 2) : nil
         return UsageError("\(name) is not an option.\(near.map { " Did you mean \($0)?" } ?? "")")
+    }
+}
+
+enum EnvironmentVariables {
+    static let prefix = "BRAID_"
+    static let token = "BRAID_TOKEN"
+    /// Where test suites find the server's binary.
+    static let binary = "BRAID_SERVER_BINARY"
+    /// Variables of test suites: `Scripts/with-postgres` sets `BRAID_TEST_POSTGRES`.
+    static let testPrefix = "BRAID_TEST_"
+
+    static func ofProcess() -> [String: String] {
+        var variables: [String: String] = [:]
+        var next: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>? = environ
+        while let variable = next?.pointee {
+            let parts = String(cString: variable).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            if let name = parts.first, let value = parts.dropFirst().first { variables[String(name)] = String(value) }
+            next = next?.successor()
+        }
+        return variables
+    }
+
+    /// Refuses variables `BRAID_…` that nothing reads: nobody would notice a misspelled limit.
+    static func check(_ environment: [String: String], known: [String]) throws(UsageError) {
+        let known = known + [token]
+        let unknown = environment.filter { name, value in
+            name.hasPrefix(prefix) && !known.contains(name) && name != binary && !name.hasPrefix(testPrefix)
+                && !isServiceLink(name, value)
+        }
+        guard !unknown.isEmpty else { return }
+        let complaints = unknown.keys.sorted().map { name in
+            "\(name) is not a setting.\(Spelling.nearest(to: name, among: known, mistakes: 2).map { " Did you mean \($0)?" } ?? "")"
+        }
+        throw UsageError(complaints.joined(separator: "\n"))
+    }
+
+    /// Whether Kubernetes or Docker sets the variable for a service whose name begins with "braid":
+    /// `BRAID_SERVICE_HOST`, `BRAID_SERVER_SERVICE_PORT_HTTP`, `BRAID_PORT_8080_TCP_ADDR`, or
+    /// `BRAID_SERVER_PORT=tcp://10.0.0.1:8080`.
+    private static func isServiceLink(_ name: String, _ value: String) -> Bool {
+        let words = name.split(separator: "_"), protocols = ["TCP", "UDP", "SCTP"]
+        if words.last == "PORT", protocols.contains(where: { value.hasPrefix("\($0.lowercased())://") }) { return true }
+        return zip(words, words.dropFirst()).contains { word, next in
+            word == "SERVICE" ? next == "HOST" || next == "PORT" : Int(word) != nil && protocols.contains(String(next))
+        }
     }
 }

@@ -1,6 +1,5 @@
 import BraidStore
 
-/// The command `backup`, which copies an SQLite database, even while a server uses the database.
 struct Backup: ServerCommand {
     static let name = "backup"
     static let abstract = "Copy an SQLite database, even while a server uses it."
@@ -32,9 +31,9 @@ struct Backup: ServerCommand {
                 progress.show(part: $0, of: $1)
                 return !Interruption.isPending
             }
-        } catch let error as StoreError {
+        } catch {
             try Interruption.check()
-            throw Failure("\(error)")
+            throw error
         }
     }
 }

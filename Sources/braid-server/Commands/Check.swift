@@ -2,7 +2,6 @@ import BraidEngine
 import BraidServer
 import BraidSessions
 
-/// The command `check`, which validates files with table descriptions.
 struct Check: ServerCommand {
     static let name = "check"
     static let abstract = "Validate table descriptions."
@@ -15,6 +14,7 @@ struct Check: ServerCommand {
         .repeated("files", \.files, help: "Table descriptions, JSON files.")
     ]
     static let options: [CommandOption<Check>] = [
+        // Continuous integration.
         .flag("strict", \.strict, help: "Exit with status 1 also if there is a warning.")
     ]
 
@@ -24,7 +24,7 @@ struct Check: ServerCommand {
     func run() throws {
         var isFaulty = false
         for path in files {
-            do throws(FaultyFile) {
+            do throws(Failure) {
                 let file = JSONFile(path)
                 let description = try file.read { try TableDescription($0) }
                 let warnings = try file.warnings { _ in description.warnings }
@@ -39,7 +39,6 @@ struct Check: ServerCommand {
         if isFaulty { throw ReportedFailure() }
     }
 
-    /// Throws a refusal unless a session can be opened with the table description's own models and state.
     private static func checkOpening(_ description: TableDescription) throws {
         guard let fault = description.openingFault(now: Instant(millisecondsSince1970: Clock().now()).text) else {
             return

@@ -1,7 +1,6 @@
 import BraidStore
 import Glibc
 
-/// The command `compact`, which returns the unused space of an SQLite database to the file system.
 struct Compact: ServerCommand {
     static let name = "compact"
     static let abstract = "Rewrite an SQLite database without its unused pages."
@@ -23,10 +22,9 @@ struct Compact: ServerCommand {
     var database = ""
 
     func run() throws {
-        // If a file becomes too large, the write must fail, but the signal SIGXFSZ must not end the process.
+        // A file that becomes too large fails the write instead of ending the process.
         signal(SIGXFSZ, SIG_IGN)
-        // SQLite writes a temporary copy of the data. Unless SQLITE_TMPDIR is set, let SQLite write this copy next to
-        // the database, because `/tmp` may be too small for it.
+        // SQLite's temporary copy goes next to the database, because `/tmp` may be too small.
         let slash = database.lastIndex(of: "/")
         setenv("SQLITE_TMPDIR", slash.map { String(database[...$0]) } ?? ".", 0)
         do {
@@ -36,8 +34,6 @@ struct Compact: ServerCommand {
             throw Failure(
                 "There is no room to compact \(database). Its directory needs free space for up to two copies of the data. The data are unchanged."
             )
-        } catch let error as StoreError {
-            throw Failure("\(error)")
         }
     }
 }

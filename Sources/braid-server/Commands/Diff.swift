@@ -1,6 +1,6 @@
 import BraidEngine
 
-/// The command `diff`, which computes the update from one snapshot file to another, like POST /v1/diff.
+/// Like `POST /v1/diff`.
 struct Diff: ServerCommand {
     enum Form: String, CaseIterable { case stages, sequential }
 
@@ -15,6 +15,7 @@ struct Diff: ServerCommand {
         .required("to", \.to, help: "The snapshot after."),
     ]
     static let options: [CommandOption<Diff>] = [
+        // Clients whose lists accept one operation at a time.
         .choice("form", \.form, help: "Batches (stages), or one operation at a time (sequential).")
     ]
 
@@ -25,14 +26,14 @@ struct Diff: ServerCommand {
     func run() throws {
         var snapshots: [Snapshot] = [], faults: [String] = []
         for path in [from, to] {
-            do throws(FaultyFile) {
-                // A snapshot contains models, so the JSON of a snapshot may be nested deeper than the JSON of a model.
+            do throws(Failure) {
+                // Deeper than models, which a snapshot contains.
                 snapshots.append(try JSONFile(path).read(depthLimit: 140) { try Snapshot(json: $0, at: .root) })
             } catch {
                 faults += error.faults
             }
         }
-        guard snapshots.count == 2 else { throw FaultyFile(faults) }
+        guard snapshots.count == 2 else { throw Failure(faults: faults) }
         let update = try BatchUpdate(from: snapshots[0], to: snapshots[1])
         try StandardOutput.print((form == .sequential ? update.sequentialJSON : update.json).bytes)
     }

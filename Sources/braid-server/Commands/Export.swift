@@ -3,7 +3,6 @@ import BraidRuntime
 import BraidStore
 import Glibc
 
-/// The command `export`, which writes all data of a database as JSON lines.
 struct Export: ServerCommand {
     static let name = "export"
     static let abstract = "Write all data of a database as JSON lines, for `import`."
@@ -22,32 +21,30 @@ struct Export: ServerCommand {
     var to = ""
 
     func run() throws {
-        // An export to stdout leaves no file behind, so a signal may end the process at once.
+        // With stdout nothing is left behind, so a signal may end the process at once.
         if to != "-" { Interruption.prepare() }
-        try Database.perform {
-            try Database.read(database, isAtOneMoment: true) { data in
-                if to == "-" {
-                    _ = try Archive.write(data) { bytes in
-                        guard Files.write(bytes, to: STDOUT_FILENO) else {
-                            throw Failure("The archive could not be written: \(String(cString: strerror(errno))).")
-                        }
+        try Database.read(database, isAtOneMoment: true) { data in
+            if to == "-" {
+                _ = try Archive.write(data) { bytes in
+                    guard Files.write(bytes, to: STDOUT_FILENO) else {
+                        throw Failure("The archive could not be written: \(String(cString: strerror(errno))).")
                     }
-                } else {
-                    let file = try NewFile(to, isDatabase: false)
-                    let counts = try Archive.write(data) { bytes in
-                        try Interruption.check()
-                        try file.write(bytes)
-                    }
-                    try file.finish()
-                    try StandardOutput.print("exported \(counts.summary)")
                 }
+            } else {
+                let file = try NewFile(to, isDatabase: false)
+                let counts = try Archive.write(data) { bytes in
+                    try Interruption.check()
+                    try file.write(bytes)
+                }
+                try file.finish()
+                try StandardOutput.print("exported \(counts.summary)")
             }
         }
     }
 }
 
 extension Archive.Counts {
-    /// The result of an export or import for people: `7 sessions, 31 rows, 4 versions of table descriptions`.
+    /// `7 sessions, 31 rows, 4 versions of table descriptions`
     var summary: String {
         "\(counted(self["session"], "session")), \(counted(self["model"], "row")), \(counted(self["table_description"], "version")) of table descriptions"
     }

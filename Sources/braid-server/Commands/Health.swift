@@ -1,8 +1,7 @@
 import BraidHTTP
 import Glibc
 
-/// The command `health`, which checks whether a server is ready, or whether it answers a given path with 200. A
-/// container's HEALTHCHECK can use this command without another HTTP client.
+/// For a container's HEALTHCHECK, without another HTTP client.
 struct Health: ServerCommand {
     static let name = "health"
     static let abstract = "Check whether a running server can serve requests."
@@ -20,9 +19,9 @@ struct Health: ServerCommand {
         }
     ]
     static let options: [CommandOption<Health>] = [
-        // BRAID_PORT=0 is a valid setting of the server. For `health`, the port 0 is wrong only if the command has no
-        // other address to ask.
+        // `BRAID_PORT=0` is valid for the server, and wrong here only without another address.
         .integer("port", \.port, in: 0...65_535, help: "The port on this machine."),
+        // Containers whose server listens on no port.
         .optionalText("socket", \.socket, help: "The Unix socket that the server listens on."),
     ]
     static let readsEnvironment = true
@@ -57,15 +56,14 @@ struct Health: ServerCommand {
         return (.tcp(host: "127.0.0.1", port: port), "127.0.0.1:\(port)", "/readyz")
     }
 
-    /// Returns the parts of `http://HOST[:PORT][/PATH][?QUERY]` (RFC 3986, section 3), or `nil` for any other URL.
+    /// `http://HOST[:PORT][/PATH][?QUERY]` (RFC 3986, section 3); `nil` for any other URL.
     private static func target(of url: String) -> (host: String, port: Int, path: String)? {
         let isVisible = url.utf8.allSatisfy { (0x21...0x7E).contains($0) }
         guard isVisible, url.prefix(7).lowercased() == "http://" else { return nil }
         let rest = url.dropFirst(7).prefix { $0 != "#" }
         let authority = rest.prefix { $0 != "/" && $0 != "?" }
         guard !authority.contains("@") else { return nil }
-        // An IPv6 address in brackets contains colons, so its host ends at the closing bracket and not at the first
-        // colon.
+        // An IPv6 address contains colons: its host ends at the bracket.
         let hostEnd =
             authority.hasPrefix("[")
             ? authority.firstIndex(of: "]").map(authority.index(after:)) : authority.firstIndex(of: ":")
@@ -88,7 +86,6 @@ struct Health: ServerCommand {
 struct StatusLine {
     let status: Int
 
-    /// Opens a connection, sends a request, and reads the first line of the answer.
     static func asking(_ server: HTTPAddress, _ request: String) throws(HTTPServerError) -> StatusLine {
         let socket = try connected(to: server)
         defer { close(socket) }

@@ -1,7 +1,6 @@
 import BraidRuntime
 import BraidStore
 
-/// The command `import`, which fills a new SQLite file or an empty PostgreSQL database from an archive of `export`.
 struct Import: ServerCommand {
     static let name = "import"
     static let abstract = "Create a database from an archive that `export` has written."

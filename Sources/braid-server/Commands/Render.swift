@@ -2,7 +2,7 @@ import BraidEngine
 import BraidServer
 import BraidSessions
 
-/// The command `render`, which renders a template from files, like POST /v1/render.
+/// Like `POST /v1/render`.
 struct Render: ServerCommand {
     static let name = "render"
     static let abstract = "Render a JSON-e template of a table description."
@@ -14,6 +14,7 @@ struct Render: ServerCommand {
         .required("template", \.template, help: "The template, a JSON file.")
     ]
     static let options: [CommandOption<Render>] = [
+        // Templates that read more than `now`.
         .optionalText(
             "context", \.context,
             help: "A JSON file with an object: the values that the template's expressions can use.")

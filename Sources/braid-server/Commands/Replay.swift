@@ -2,7 +2,6 @@ import BraidRuntime
 import BraidServer
 import BraidSessions
 
-/// The command `replay`, which applies the commands of a session's journal again.
 struct Replay: ServerCommand {
     static let name = "replay"
     static let abstract = "Replay a session's journal and print the resulting snapshot."

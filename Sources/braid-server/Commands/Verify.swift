@@ -2,7 +2,6 @@ import BraidEngine
 import BraidSessions
 import BraidStore
 
-/// The command `verify`, which checks all data of a database.
 struct Verify: ServerCommand {
     static let name = "verify"
     static let abstract = "Check a database, and read and render every session in it."
@@ -21,8 +20,7 @@ struct Verify: ServerCommand {
         let progress = Progress("checking \(database)")
         defer { progress.end() }
         let (sessions, faults) = try Database.read(database, isAtOneMoment: false) { data in
-            // The number of sessions is only for the progress display. An error is ignored, because `verify` must check
-            // the other tables even if the table `session` is damaged.
+            // For the progress only: an error must not keep the other tables from being checked.
             let all = (try? data.texts("SELECT '' || count(*) FROM session").first.flatMap { Int($0) }) ?? 0
             let verification = Verification(of: data) { try? StandardOutput.print($0) }
             try verification.run { progress.show(part: $0, of: all) }

@@ -3,7 +3,7 @@ import BraidRuntime
 import BraidServer
 import Glibc
 
-/// The options that decide who may use the server.
+/// Who may use the server.
 struct AccessOptions {
     var tokenFile: String?
     var allowAnonymous = false
@@ -11,14 +11,17 @@ struct AccessOptions {
     var trustedProxy: [String] = []
 
     static let options: [CommandOption<AccessOptions>] = [
+        // Every server that others can reach.
         .optionalText(
             "token-file", \.tokenFile,
             help:
                 "A file with the controller's token, or with two tokens in two lines while the token is being replaced. SIGHUP reads it again. (Or the environment variable BRAID_TOKEN.)"
         ),
+        // Demos in a container, and servers behind a proxy that checks users itself.
         .flag(
             "allow-anonymous", \.allowAnonymous,
             help: "Serve without a token on any address. Everyone who can connect is a controller."),
+        // Web apps from another origin than the server's.
         .repeatedText(
             "allow-origin", \.allowOrigin,
             help:
@@ -28,6 +31,7 @@ struct AccessOptions {
             throw WrongValue(
                 "must be an origin like https://app.example or http://localhost:3000, or *, not '\(origin)'")
         },
+        // Servers behind a proxy, whose log would otherwise name only the proxy.
         .repeatedText(
             "trusted-proxy", \.trustedProxy,
             help:
@@ -40,9 +44,8 @@ struct AccessOptions {
 
     var proxies: TrustedProxies { TrustedProxies(trustedProxy) ?? TrustedProxies() }
 
-    /// Returns the controller's token, or the old and the new token while an operator replaces the token. Returns an
-    /// empty array if the server has no token, so that everyone is a controller. The command line never contains the
-    /// token, because other users of the machine can read the command line.
+    /// Two while an operator replaces the token; none if everyone is a controller. Never from the command line, which
+    /// other users of the machine can read.
     func controllerTokens() throws -> [String] {
         let variable = getenv(EnvironmentVariables.token).map { String(cString: $0) }
         if let file = tokenFile {
@@ -58,8 +61,7 @@ struct AccessOptions {
         return try variable.map { try tokens(in: $0, upTo: 1, "The environment variable BRAID_TOKEN") } ?? []
     }
 
-    /// Returns the controller's tokens in a text, which contains one token in each line. Throws a `Failure` if the text
-    /// contains no token, too many tokens or a malformed token. So the server does not run without a token by mistake.
+    /// Throws if the text has no token, so that a server does not run without one by mistake.
     private func tokens(in text: String, upTo most: Int, _ place: String) throws -> [String] {
         let lines = text.split(whereSeparator: \.isNewline).map { $0.split(whereSeparator: \.isWhitespace) }
             .filter { !$0.isEmpty }
@@ -72,8 +74,7 @@ struct AccessOptions {
         return lines.joined().map(String.init)
     }
 
-    /// Throws a `Failure` if the server has no token and other machines can reach its address, unless
-    /// `--allow-anonymous` allows this.
+    /// Throws if other machines can reach a server without a token, unless `--allow-anonymous` permits it.
     func checkAddress(_ address: HTTPAddress, tokens: [String]) throws {
         guard tokens.isEmpty, !allowAnonymous, case .tcp(let host, _) = address, !Loopback.contains(host) else {
             return
@@ -83,19 +84,19 @@ struct AccessOptions {
         )
     }
 
-    func pages(for address: HTTPAddress, tokens: [String]) -> PagePolicy {
+    /// - Parameter isOpen: whether the server has no token.
+    func pages(for address: HTTPAddress, isOpen: Bool) -> PagePolicy {
         let origins = allowOrigin.compactMap { PagePolicy.origin($0) }
         let namesHosts = !origins.isEmpty && !origins.contains("*")
-        guard tokens.isEmpty, case .tcp(let host, _) = address, namesHosts || Loopback.contains(host) else {
-            return PagePolicy(origins: origins, isOpen: tokens.isEmpty)
+        guard isOpen, case .tcp(let host, _) = address, namesHosts || Loopback.contains(host) else {
+            return PagePolicy(origins: origins, isOpen: isOpen)
         }
         return PagePolicy(origins: origins, isOpen: true, hosts: [PagePolicy.host(host).lowercased()])
     }
 }
 
-/// Addresses that only this machine can reach.
 enum Loopback {
-    /// Returns whether all addresses of the host are loopback addresses.
+    /// Whether all addresses of the host are loopback addresses.
     static func contains(_ host: String) -> Bool {
         var hints = addrinfo()
         hints.ai_flags = AI_PASSIVE
@@ -114,15 +115,14 @@ enum Loopback {
     private static func isLoopback(_ address: UnsafeMutablePointer<sockaddr>, _ family: Int32) -> Bool {
         switch family {
         case AF_INET:
-            // The IPv4 loopback addresses are 127.0.0.0/8 (RFC 1122, 3.2.1.3).
+            // 127.0.0.0/8 (RFC 1122, 3.2.1.3)
             address.withMemoryRebound(to: sockaddr_in.self, capacity: 1) {
                 UInt32(bigEndian: $0.pointee.sin_addr.s_addr) >> 24 == 127
             }
         case AF_INET6:
             address.withMemoryRebound(to: sockaddr_in6.self, capacity: 1) { address in
                 withUnsafeBytes(of: address.pointee.sin6_addr) { bytes in
-                    // The IPv6 loopback address is ::1. An IPv4 loopback address can also be mapped into ::ffff:0:0/96
-                    // (RFC 4291, 2.5.3 and 2.5.5.2).
+                    // ::1, or an IPv4 loopback address mapped into ::ffff:0:0/96 (RFC 4291, 2.5.3 and 2.5.5.2)
                     bytes.prefix(15).allSatisfy { $0 == 0 } && bytes[15] == 1
                         || bytes.prefix(10).allSatisfy { $0 == 0 } && bytes[10] == 255 && bytes[11] == 255
                             && bytes[12] == 127

@@ -3,12 +3,10 @@ import BraidHTTP
 import BraidRuntime
 import BraidServer
 
-/// The options for the server's limits.
 struct LimitOptions {
     var maxBodyBytes = BoundedLimit(value: 16_777_216)
     var maxBufferedBytes = 268_435_456
     var maxHeaderBytes = 32_768
-    var maxJsonDepth = 128
     var maxRows = 1_000_000
     var maxSections = 10_000
     var maxRenderedBytes = 268_435_456
@@ -25,66 +23,81 @@ struct LimitOptions {
     var minBodyRate = 1_024
     var idleTimeout = 75
 
-    /// The greatest allowed value of limits that only the machine's memory restricts.
+    /// For limits that only the machine's memory restricts.
     private static let most = 1 << 40
 
     static let options: [CommandOption<LimitOptions>] = [
+        // Controllers that write or import a whole table in one request.
         .limit(
             "max-body-bytes", \.maxBodyBytes, in: 1_024...most,
             help: "The most bytes of a request's body, at most --max-buffered-bytes."),
+        // Containers with little memory, and large tables with many readers.
         .integer(
             "max-buffered-bytes", \.maxBufferedBytes, in: 1 << 20...most,
             help:
                 "Bytes of memory for the bodies of all current requests, and the same again for large answers that clients have not read. A session can use a quarter of each, a token an eighth."
         ),
+        // Servers behind a log-in proxy that adds long cookies or tokens.
         .integer(
             "max-header-bytes", \.maxHeaderBytes, in: 1_024...1 << 24,
             help: "The most bytes of a request's head: its first line and its fields."),
-        .integer("max-json-depth", \.maxJsonDepth, in: 8...128, help: "The deepest nesting of JSON, at most 128."),
+        // Small machines, or tables with more than a million rows.
         .integer("max-rows", \.maxRows, in: 1...most, help: "The most rows of a session."),
+        // Tables with a section for each day or person.
         .integer("max-sections", \.maxSections, in: 1...most, help: "The most sections of a session."),
+        // Large tables whose templates build large cells.
         .integer(
             "max-rendered-bytes", \.maxRenderedBytes, in: 1...most,
             help: "The most bytes that one command may render, plus 1,000 for each row."),
+        // Large tables whose rows read the state, so that one command renders all of them.
         .integer(
             "max-template-steps", \.maxTemplateSteps, in: 1...most,
             help: "The most steps of one command's templates, plus 200 for each row."),
+        // Slow machines with large tables.
         .integer(
             "command-timeout", \.commandTimeout, in: 1...86_400, help: "The most seconds that one command may take."),
+        // Apps whose participants may start work that takes long, or must not.
         .limit(
             "participant-command-timeout", \.participantCommandTimeout, in: 1...86_400,
             help: "The most seconds that a participant's command may take, at most --command-timeout."),
+        // Controllers that import many rows with single edits.
         .integer("max-transaction", \.maxTransaction, in: 1...most, help: "The most commands in one transaction."),
+        // Apps whose participants work offline and send all their edits at once.
         .limit(
             "participant-max-transaction", \.participantMaxTransaction, in: 1...most,
             help: "The most commands in one transaction of a participant, at most --max-transaction."),
+        // Hosts that give each user or test a session, and disks that need a bound.
         .integer("max-sessions", \.maxSessions, in: 1...most, help: "The most sessions."),
+        // Machines with many followers, or with few files.
         .limit(
             "max-connections", \.maxConnections, in: 1...most,
             help: "The most connections. The process's limit of open files can lower the default."),
+        // Many followers of few sessions.
         .limit(
             "max-subscribers", \.maxSubscribers, in: 1...most,
             help: "The most event streams and long polls, fewer than --max-connections."),
+        // Small machines that must refuse early, and large ones with slow databases.
         .limit(
             "max-requests", \.maxRequests, in: 1...most,
             help: "The most requests that are answered at the same time, at most --max-connections."),
+        // Clients on slow networks, and servers under attack by slow ones.
         .integer(
             "header-timeout", \.headerTimeout, in: 1...3_600, help: "Seconds within which a request's head must arrive."
         ),
+        // Devices whose uplink is slower than 1 KiB a second.
         .integer(
             "min-body-rate", \.minBodyRate, in: 1...1 << 30,
             help: "The lowest rate of a request's body after its first ten seconds, in bytes a second."),
+        // Proxies that keep connections open: theirs must close them first.
         .integer(
             "idle-timeout", \.idleTimeout, in: 1...86_400,
             help: "Seconds after which a connection without a request is closed."),
     ]
 
-    /// Makes the limits consistent with each other and with the number of files that the process may open. Lowers
-    /// defaults where necessary. Throws a `Failure` if values that the user has chosen contradict each other.
+    /// Lowers defaults that do not fit each other or the process's limit of open files. Throws if chosen values do not
+    /// fit.
     ///
-    /// - Parameters:
-    ///   - openFiles: the number of files that the process may open.
-    ///   - otherFiles: the number of file descriptors that the server needs in addition to its connections.
+    /// - Parameter otherFiles: the files that the server needs besides its connections.
     mutating func fit(openFiles: Int, otherFiles: Int) throws(Failure) {
         let most = openFiles - otherFiles
         guard most > 0 else {
@@ -113,13 +126,12 @@ struct LimitOptions {
         }
     }
 
-    /// A new quota of `--max-buffered-bytes` bytes, for request bodies or for answers.
+    /// For request bodies, or for answers.
     var bufferQuota: Quota { Quota(maxBufferedBytes, resourcePart: 4, clientPart: 8) }
 
     var limits: ServerLimits {
         var limits = ServerLimits()
         limits.bodyBytes = maxBodyBytes.value
-        limits.jsonDepth = maxJsonDepth
         limits.sessions = maxSessions
         limits.subscribers = maxSubscribers.value
         limits.requests = maxRequests.value
@@ -141,5 +153,20 @@ struct LimitOptions {
         server.limits.headTime = .seconds(headerTimeout)
         server.limits.leastBodyBytesPerSecond = minBodyRate
         server.limits.idleTime = .seconds(idleTimeout)
+    }
+}
+
+/// A limit that must not exceed another one, its bound. Only a default is lowered, never a value that the user chose.
+struct BoundedLimit: Sendable {
+    var value: Int
+    var isChosen = false
+
+    /// - Parameter usual: what a default is lowered to instead of the bound.
+    mutating func fit(to bound: Int, usual: Int? = nil, _ conflict: () -> String) throws(Failure) {
+        if !isChosen {
+            value = min(value, usual ?? bound)
+        } else if value > bound {
+            throw Failure(conflict())
+        }
     }
 }

@@ -1,8 +1,20 @@
-/// Removes secrets from texts for messages and logs.
+/// Stops a command with exit status 1.
+struct Failure: Error, CustomStringConvertible {
+    /// Sentences for the user; for the faults of files, one line for each.
+    let faults: [String]
+
+    init(_ description: String) { faults = [description] }
+    init(faults: [String]) { self.faults = faults }
+
+    var description: String { faults.joined(separator: "\n") }
+}
+
+/// Stops a command that has already printed why it failed.
+struct ReportedFailure: Error {}
+
 enum Secrets {
-    /// Returns a text in which `***` replaces the user and the password of each URL, and the value of each parameter
-    /// `password`. Error messages quote wrong values, and a user can give the URL of a database as the value of a wrong
-    /// option.
+    /// Replaces the user and password of each URL, and each parameter `password`, with `***`: error messages quote wrong
+    /// values, and one may be the URL of a database.
     static func redacted(_ text: String) -> String {
         var rest = Array(text.utf8)[...], result: [UInt8] = []
         func isEnd(_ byte: UInt8) -> Bool { byte <= 0x20 || byte == UInt8(ascii: "'") || byte == UInt8(ascii: "\"") }
