@@ -208,7 +208,7 @@ extension HTTPConnection {
             } else {
                 response.body.count ?? 0
             }
-        guard bytes > 1 << 20 else {
+        guard bytes > Memory.largeBytes else {
             response.lease?.end()
             return response
         }

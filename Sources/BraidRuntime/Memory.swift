@@ -1,20 +1,17 @@
 import CEpoll
 import Synchronization
 
-/// Settings of the process's memory allocator, which by default does not return all freed memory to the operating
-/// system.
+/// Settings of the process's memory allocator, which by default keeps freed memory.
 public enum Memory {
-    /// The size in bytes from which the work for a request counts as large. After such work, call `trimSoon` to return
-    /// freed memory to the operating system.
-    public static let largeWork = 1 << 20
+    /// A body, answer or history above this size is large: it counts against a quota, is not cached, is parsed on the long
+    /// pool, and leaves memory to trim. Blocks of this size go back to the system as soon as they are freed.
+    public static let largeBytes = 1 << 20
     private static let isTrimPlanned = Atomic(false)
 
-    /// Makes the allocator map memory blocks of 1 MiB or more separately, so that it returns them when they are freed.
     /// Called once, at the start of the process.
-    public static func prepare() { cepoll_map_blocks(1 << 20) }
+    public static func prepare() { cepoll_map_blocks(CInt(largeBytes)) }
 
-    /// Returns the allocator's free memory to the operating system one second after the call. Further calls within that
-    /// second have no additional effect.
+    /// Returns the allocator's free memory to the system in a second, once for all calls until then.
     public static func trimSoon() {
         guard !isTrimPlanned.exchange(true, ordering: .relaxed) else { return }
         Task(executorPreference: Workers.shared.long) {

@@ -1,61 +1,38 @@
 import Glibc
 
-/// The process's worker pools. They run the work of requests that does not run on an event loop or on a store's own
-/// threads.
-///
-/// The server assigns each piece of work to a pool by its estimated cost. If a piece of work on the short pool takes
-/// more than 4 ms while other work waits, that pool normally demotes the thread that runs it.
+/// The process's threads for the work of requests, apart from those of the event loops and of the stores.
 public struct Workers: Sendable {
-    /// The name of a worker pool.
-    public enum Lane: Sendable {
-        /// The pool for work that needs a few milliseconds of processor time at most. Such work may wait longer, for
-        /// example for the disk.
-        case short
-        /// The pool for work that takes longer: large tables, bodies, answers and histories. Its threads have a low
-        /// priority. So the event loops, the short pool and the store get most of the processor time.
-        case long
-        /// The pool for readiness, which the server must answer even when the other pools are busy.
-        case operations
-        /// The pool for metrics, so that a flood of requests for them does not delay readiness.
-        case metrics
-    }
-
+    /// For a few milliseconds of processor time at most, and for waits, for example for the disk. Work that takes longer
+    /// is demoted.
     public let short: WorkerPool
+    /// For large tables, bodies, answers and histories, at low priority: event loops, short work and the store go first.
     public let long: WorkerPool
-    public let operations: WorkerPool
-    public let metrics: WorkerPool
+    /// For readiness and metrics, which the server answers even when the other pools are busy.
+    public let probes: WorkerPool
+
+    /// The most rows that work on the short pool handles; a session with more is large.
+    public static let shortRows = 1_000
+    /// The most bytes that the short pool indents or compresses.
+    public static let shortBytes = 64 << 10
+    /// Nanoseconds. A kind of command that last took longer runs on the long pool.
+    public static let shortTime = 2_000_000
 
     public init(processors: Int = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))) {
-        // The short pool has half as many threads as the machine has processors (but at least one), because the event
-        // loops and the store need the other half. More threads would not make the server faster, because waking a
-        // thread costs as much time as a small command.
+        // Half of the processors are for the event loops and the store. More threads would be slower: waking one costs
+        // as much as a small command.
         short = WorkerPool(.init(name: "braid-short", threads: max(1, processors / 2), demotionTime: .milliseconds(4)))
         long = WorkerPool(.init(name: "braid-long", threads: 2 * processors, niceness: WorkerPool.lowPriority))
-        operations = WorkerPool(.init(name: "braid-readiness", threads: 1))
-        metrics = WorkerPool(.init(name: "braid-metrics", threads: 1))
+        probes = WorkerPool(.init(name: "braid-probes", threads: 1))
     }
 
-    /// Throws if the system does not start the threads of these pools. A pool without threads would keep its work for
-    /// ever.
+    /// Throws if the system did not start a thread: a pool without threads would keep its work for ever.
     public func check() throws(ThreadFailure) {
-        for pool in [short, long, operations, metrics] where pool.failure != 0 {
-            throw ThreadFailure(number: pool.failure)
-        }
+        for pool in [short, long, probes] where pool.failure != 0 { throw ThreadFailure(number: pool.failure) }
     }
 
     /// The most threads of a server that starts: those of the pools, of the event loops, the log and the store, and
     /// Swift's own.
-    public static let threadsAtStart = 5 * max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))) + 9
+    public static let threadsAtStart = 5 * max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))) + 8
 
-    /// The worker pools that the whole process shares.
     public static let shared = Workers()
-
-    public subscript(lane: Lane) -> WorkerPool {
-        switch lane {
-        case .short: short
-        case .long: long
-        case .operations: operations
-        case .metrics: metrics
-        }
-    }
 }

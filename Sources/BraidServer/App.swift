@@ -242,8 +242,8 @@ package final class App: HTTPHandler {
                 }
                 exchange.lease = try lease(for: route, exchange)
             }
-            let lane = request.expectedSize > Self.longBytes ? .long : route.lane
-            return .task(on: workers[lane], endsAtStop: route.endsAtStop) { [self, exchange] in
+            let pool = request.expectedSize > Memory.largeBytes ? workers.long : route.pool
+            return .task(on: pool, endsAtStop: route.endsAtStop) { [self, exchange] in
                 await response(to: request, route, claim, exchange)
             }
         } catch {
@@ -263,14 +263,14 @@ package final class App: HTTPHandler {
         } catch {
             return .ready(finish(response, exchange, isOnLoop: true))
         }
-        return .task(on: workers[isLarge(response) ? .long : .short]) { [self, exchange] in
+        return .task(on: isLarge(response) ? workers.long : workers.short) { [self, exchange] in
             defer { exchange.lease?.end() }
             return finish(response, exchange)
         }
     }
 
     /// Returns whether indenting or compressing a body takes too long for the short worker pool.
-    private func isLarge(_ response: HTTPResponse) -> Bool { (response.body.count ?? 0) > Self.largeBytes }
+    private func isLarge(_ response: HTTPResponse) -> Bool { (response.body.count ?? 0) > Workers.shortBytes }
 
     /// Returns the route of a request. Throws `noSuchResource` for an unknown path, and `methodNotAllowed` for a known
     /// path with a wrong method.
@@ -527,7 +527,7 @@ package final class App: HTTPHandler {
     private func compress(_ response: inout HTTPResponse, _ exchange: HandledRequest, isOnLoop: Bool) {
         var coding = isOnLoop ? nil : response.coding(for: exchange.head)
         var lease: Quota.Lease?
-        if let wanted = coding, let size = response.body.count, size > Self.longBytes,
+        if let wanted = coding, let size = response.body.count, size > Memory.largeBytes,
             response.needsCompression(in: wanted)
         {
             let memory = response.lease ?? Quota.Lease(of: sessions.streams.buffers, to: exchange.account)
@@ -542,12 +542,6 @@ package final class App: HTTPHandler {
         exchange.route?.obeysPretty != true
             && exchange.head.query.contains { $0.name == "pretty" && $0.value != "false" && $0.value != "0" }
     }
-
-    /// The size in bytes above which indenting or compressing an answer takes too long for the short worker pool.
-    static let largeBytes = 64 * 1024
-    /// The size in bytes above which parsing a request's body takes too long for the short worker pool. Compressing an
-    /// answer above this size needs a lease of memory.
-    private static let longBytes = 1 << 20
 
     private func requestID(of head: HTTPRequestHead) -> String {
         guard let given = head.headers["x-request-id"], (1...128).contains(given.utf8.count),

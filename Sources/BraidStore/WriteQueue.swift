@@ -1,3 +1,5 @@
+import BraidRuntime
+
 /// The queue of the writes that wait for a store's writer. The queue decides which writes share a transaction.
 ///
 /// Writes share a transaction so that they share its disk flush. However, a small write that shares a transaction with
@@ -11,10 +13,6 @@ package struct WriteQueue<Request> {
     private var large: [Request] = []
     private var hadLarge = false
 
-    /// The cost, in rows, from which a write counts as large. A large write can take several times as long as the rest
-    /// of its transaction.
-    private static var largeCost: Int { 1_000 }
-
     package init() {}
 
     package var count: Int { requests.count + large.count }
@@ -22,7 +20,7 @@ package struct WriteQueue<Request> {
 
     /// Adds a write request to the queue. `cost` is the request's estimated cost, in rows.
     package mutating func append(_ request: Request, cost: Int) {
-        if cost < Self.largeCost { requests.append(request) } else { large.append(request) }
+        if cost < Workers.shortRows { requests.append(request) } else { large.append(request) }
     }
 
     /// Removes the requests of the next transaction from the queue, and returns them in order of arrival. A large

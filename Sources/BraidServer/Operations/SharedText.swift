@@ -22,7 +22,7 @@ final class SharedText: Sendable {
             let due = state.due
             let text =
                 state.next
-                ?? Task(executorPreference: Workers.shared.metrics) {
+                ?? Task(executorPreference: Workers.shared.probes) {
                     if due > .now { try? await Task.sleep(until: due) }
                     self.state.withLock { $0 = State(due: .now + Self.pause) }
                     return SharedBytes(await self.write())

@@ -60,8 +60,8 @@ private final class SharedOperation<Value: Sendable>: Sendable {
                 return (false, state.start == nil, !state.hasTimer)
             }
             if isLate { return waiter.resume(throwing: late) }
-            if isFirst { Task(executorPreference: Workers.shared.operations) { await self.run() } }
-            if needsTimer { Task(executorPreference: Workers.shared.operations) { await self.watch() } }
+            if isFirst { Task(executorPreference: Workers.shared.probes) { await self.run() } }
+            if needsTimer { Task(executorPreference: Workers.shared.probes) { await self.watch() } }
         }
     }
 

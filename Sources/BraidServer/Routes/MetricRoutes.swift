@@ -31,7 +31,8 @@ func metricsRoute(
         return Array(text.text.utf8)
     }
     return Route(
-        "GET", "/metrics", for: .everyone, isProbe: true, produces: PrometheusText.mediaType, lane: .metrics
+        "GET", "/metrics", for: .everyone, isProbe: true, produces: PrometheusText.mediaType,
+        pool: Workers.shared.probes
     ) { _ in
         HTTPResponse(
             status: 200, headers: [("Content-Type", PrometheusText.contentType), ("Cache-Control", "no-store")],

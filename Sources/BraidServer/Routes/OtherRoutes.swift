@@ -1,5 +1,6 @@
 import BraidEngine
 import BraidHTTP
+import BraidRuntime
 import BraidSessions
 import BraidStore
 import Synchronization
@@ -113,10 +114,11 @@ extension JSONText {
 func operationRoutes(health: StoreHealth, phase: ServerPhase, log: LogLines?) -> [Route] {
     let readiness = Readiness(log)
     return [
-        Route("GET", "/healthz", for: .everyone, isProbe: true, lane: .operations, atOnce: { _ in healthy }) { _ in
+        Route("GET", "/healthz", for: .everyone, isProbe: true, pool: Workers.shared.probes, atOnce: { _ in healthy }) {
+            _ in
             healthy
         },
-        Route("GET", "/readyz", for: .everyone, isProbe: true, lane: .operations) { _ in
+        Route("GET", "/readyz", for: .everyone, isProbe: true, pool: Workers.shared.probes) { _ in
             try phase.checkReady()
             do {
                 let condition = try await health.condition()

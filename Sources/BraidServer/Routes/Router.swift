@@ -107,7 +107,7 @@ final class Route: Sendable {
     /// The counters of the route's answers, for the metrics.
     let counters: RouteCounters
     /// The worker pool on which the route's handler starts, unless the request's body is large.
-    let lane: Workers.Lane
+    let pool: WorkerPool
     /// Answers a request of this route in a task, which is cancelled when the client disconnects.
     let handle: Handler
     /// Answers a request of this route directly on the event loop's thread, from memory and in bounded time. Returns
@@ -129,7 +129,7 @@ final class Route: Sendable {
         ignoresUnknownQuery: Bool = false, takesBody: Bool = false, bodyTypes: [String]? = nil,
         obeysIfMatch: Bool = false, obeysIfNoneMatch: Bool = false, takesKey: Bool = false, endsAtStop: Bool = false,
         isProbe: Bool = false, produces: String = "application/json",
-        alternative: String? = nil, obeysPretty: Bool = false, lane: Workers.Lane = .short,
+        alternative: String? = nil, obeysPretty: Bool = false, pool: WorkerPool = Workers.shared.short,
         streamedBody: StreamedBody? = nil, atOnce: ImmediateHandler? = nil,
         _ handle: @escaping Handler
     ) {
@@ -138,7 +138,7 @@ final class Route: Sendable {
         name = "\(method) \(pattern)"
         self.isProbe = isProbe
         self.admission = admission
-        self.lane = lane
+        self.pool = pool
         self.pattern = pattern.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
         parts = self.pattern.map(Part.init)
         self.query = query

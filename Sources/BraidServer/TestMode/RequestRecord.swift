@@ -1,5 +1,6 @@
 import BraidEngine
 import BraidHTTP
+import BraidRuntime
 import Synchronization
 
 /// The record of the newest requests that a server in test mode has answered, or whose connection it has closed.
@@ -57,7 +58,7 @@ final class RequestRecord: Sendable {
 /// Returns the routes that show, remove and verify the recorded requests of a server in test mode.
 func requestRoutes(_ record: RequestRecord) -> [Route] {
     [
-        Route("GET", "/v1/test/requests", lane: .long) { _ in
+        Route("GET", "/v1/test/requests", pool: Workers.shared.long) { _ in
             let (requests, dropped) = record.content
             return .json { writer in
                 writer.beginObject()
@@ -74,7 +75,7 @@ func requestRoutes(_ record: RequestRecord) -> [Route] {
             record.removeAll()
             return HTTPResponse(status: 204)
         },
-        Route("POST", "/v1/test/requests/verify", takesBody: true, lane: .long) { context in
+        Route("POST", "/v1/test/requests/verify", takesBody: true, pool: Workers.shared.long) { context in
             let body = try context.json()
             let verification = try RequestVerification(json: body)
             let requests = record.content.requests

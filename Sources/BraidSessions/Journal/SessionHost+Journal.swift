@@ -34,7 +34,7 @@ extension Session {
     /// Returns at most `limit` records of the session's journal after a revision, and whether the journal has more
     /// records after these.
     package func journalPage(after revision: Int, limit: Int) async throws -> (records: [JournalRecord], isCut: Bool) {
-        let bytes = feed.limits.longHistoryBytes
+        let bytes = Memory.largeBytes
         // The store has a commit shortly before requests can read its revision.
         let newest = self.revision
         guard revision < newest else { return ([], false) }

@@ -106,7 +106,7 @@ extension SessionHost {
                 if case .command(let command, _) = work { try limits.check(command, of: request.options.role) }
                 // The worker pool can be chosen before the wait for the session's lock, because this wait blocks no
                 // thread of the pool.
-                let answer = try await withTaskExecutorPreference(Workers.shared[session.lane(for: work)]) {
+                let answer = try await withTaskExecutorPreference(session.pool(for: work)) {
                     try await session.perform(work, request.options, keep: keep)
                 }
                 metrics.commands.count(work.kind, request.options.dryRun ? .dryRun : answer.outcome)

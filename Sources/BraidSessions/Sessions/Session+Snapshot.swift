@@ -5,24 +5,21 @@ extension Session {
     /// Returns the session's encoded snapshot and its revision.
     ///
     /// - Parameter isCached: whether the session caches the encoded snapshot until the next commit, with its compressed
-    ///   forms. Only a snapshot of at most `cachedBytes` is cached.
+    ///   forms. Only a snapshot of at most `Memory.largeBytes` is cached.
     package func encodedSnapshot(isCached: Bool = true) -> (revision: Int, bytes: SharedBytes) {
         if let cachedSnapshot { return cachedSnapshot }
         let snapshot = current.snapshot, bytes = SharedBytes(encoded(snapshot))
-        if isCached, bytes.plain.count <= Self.cachedBytes { cache(bytes, of: snapshot.revision) }
+        if isCached, bytes.plain.count <= Memory.largeBytes { cache(bytes, of: snapshot.revision) }
         return (snapshot.revision, bytes)
     }
-
-    private static let cachedBytes = 1 << 20
 
     /// Whether encoding the session's snapshot would block an event loop's thread for too long. `false` if the encoded
     /// snapshot is cached.
     package var isLarge: Bool {
         guard cachedSnapshot == nil else { return false }
         let snapshot = current.snapshot
-        return snapshot.totalRowCount > Self.largeRowCount || Self.isStreamed(snapshot)
+        return snapshot.totalRowCount > Workers.shortRows || Self.isStreamed(snapshot)
     }
-    static let largeRowCount = 2_000
 
     /// Whether the session's snapshot is too large for the session's cache. Such a snapshot is normally encoded while
     /// it is sent.
@@ -34,7 +31,7 @@ extension Session {
     package func isSnapshotLarger(than bytes: Int) -> Bool { current.snapshot.isLarger(than: bytes) }
 
     /// Whether compressing the session's snapshot is too much work for the short worker pool.
-    var isLongToCompress: Bool { current.snapshot.isLarger(than: 64 * 1024) }
+    var isLongToCompress: Bool { current.snapshot.isLarger(than: Workers.shortBytes) }
 
     /// Returns the session's snapshot as a stream that is encoded while it is sent. Each reader costs the server a few
     /// megabytes of memory, however large the snapshot is.
@@ -59,7 +56,7 @@ extension Session {
     }
 
     /// Whether a snapshot is so large that it is normally encoded while it is sent.
-    package static func isStreamed(_ snapshot: Snapshot) -> Bool { snapshot.isLarger(than: cachedBytes) }
+    package static func isStreamed(_ snapshot: Snapshot) -> Bool { snapshot.isLarger(than: Memory.largeBytes) }
 
     /// Returns a snapshot of this session, such as an earlier one, as JSON.
     package func encoded(_ snapshot: Snapshot) -> [UInt8] {

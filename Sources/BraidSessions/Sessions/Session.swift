@@ -114,18 +114,13 @@ package final class Session: Sendable {
         feed.close(end)
     }
 
-    /// Returns the worker pool on which a command of this session should run. The choice depends on the command's
-    /// estimated cost, and on the engine's time for the last command of its kind. The time of refused commands and dry
-    /// runs counts as well.
-    func lane(for work: Work) -> Workers.Lane {
+    /// Chooses by the command's estimated cost, and by the engine's time for the last command of its kind, refused
+    /// commands and dry runs included.
+    func pool(for work: Work) -> WorkerPool {
         let time = engineTimes.withLock { $0[work.kind.name] ?? 0 }, current = current
-        return time > Self.longTime || work.estimatedCost(for: current) > Self.longCost ? .long : .short
+        let isLong = time > Workers.shortTime || work.estimatedCost(for: current) > Workers.shortRows
+        return isLong ? Workers.shared.long : Workers.shared.short
     }
-
-    /// The engine's time, in nanoseconds, above which the next command of the same kind runs on the long worker pool.
-    private static let longTime = 2_000_000
-    /// The estimated cost, in rows, above which a command or a window runs on the long worker pool.
-    static let longCost = 1_000
 
     /// Notes that a request uses the session, so that the session is not dropped from memory as idle.
     func use() {
@@ -214,7 +209,7 @@ package final class Session: Sendable {
         var records: [JournalRecord] = [], bytes = 0
         while records.count < count {
             let page = try await history(
-                after: revision + records.count, limit: count - records.count, bytes: limits.longHistoryBytes)
+                after: revision + records.count, limit: count - records.count, bytes: Memory.largeBytes)
             guard page.first?.revision == revision + records.count + 1 else { break }
             records += page
             guard records.count < count else { break }
@@ -365,7 +360,7 @@ package final class Session: Sendable {
             }
             throw error
         }
-        if trial.text.count > Memory.largeWork { Memory.trimSoon() }
+        if trial.text.count > Memory.largeBytes { Memory.trimSoon() }
         publish(outcome, updateText: trial.answer.updateText, controllerEvents: controllerEvents, at: trial.at)
         return true
     }
@@ -374,7 +369,7 @@ package final class Session: Sendable {
     /// revisions are published in order.
     func publish(_ outcome: Outcome, updateText: JSONText, controllerEvents: [JSONText], at: Int) {
         let model =
-            outcome.unpublished == nil && outcome.change.writtenRows.count > Self.largeRowCount
+            outcome.unpublished == nil && outcome.change.writtenRows.count > Workers.shortRows
             ? outcome.table.sharingModels(with: outcome.snapshot) : outcome.table
         let (before, after) = committed.withLock {
             let before = $0

@@ -46,7 +46,7 @@ extension Session {
                 var binder = bound.binder
                 binder.limits.templateSteps = .max
                 let (model, snapshot, _) = try stored.restored(by: binder)
-                if snapshot.totalRowCount > Self.largeRowCount { Memory.trimSoon() }
+                if snapshot.totalRowCount > Workers.shortRows { Memory.trimSoon() }
                 return SessionTable(bound: bound, model: model, snapshot: snapshot)
             }
         }
@@ -78,7 +78,7 @@ extension SessionHost {
         let id = try await newID(given)
         return try await withCurrent(origin.session) { session in
             let table = try await session.table(atRevision: origin.revision)
-            guard table.snapshot.totalRowCount > Session.largeRowCount else {
+            guard table.snapshot.totalRowCount > Workers.shortRows else {
                 return try await add(table, of: origin, as: id, unusedLimit: unusedLimit, keep: keep)
             }
             // A store on disk needs a multiple of a large table's size in memory to write the table. So the server

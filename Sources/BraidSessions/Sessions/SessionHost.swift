@@ -127,7 +127,7 @@ package final class SessionHost: Sendable {
         var binder = bound.binder
         binder.limits.templateSteps = .max
         let (model, snapshot, unpublished) = try stored.restored(by: binder)
-        if snapshot.totalRowCount > Session.largeRowCount { Memory.trimSoon() }
+        if snapshot.totalRowCount > Workers.shortRows { Memory.trimSoon() }
         return try await adopt(
             Session(
                 facts: stored.facts, bound: limited(bound), model: model, snapshot: snapshot,
@@ -200,7 +200,7 @@ package final class SessionHost: Sendable {
         }
         guard let session else { return }
         session.markStale(.ended)
-        if session.current.snapshot.totalRowCount > Session.largeRowCount { Memory.trimSoon() }
+        if session.current.snapshot.totalRowCount > Workers.shortRows { Memory.trimSoon() }
     }
 
     /// Removes all sessions from memory, because the content of the store is replaced. Their event streams receive the
@@ -225,7 +225,7 @@ package final class SessionHost: Sendable {
         }
         // After a large request, plan the return of freed memory to the system: the return happens one second after
         // the end of this method. By then, the store has released its copies of the body.
-        defer { if text.count > Memory.largeWork { Memory.trimSoon() } }
+        defer { if text.count > Memory.largeBytes { Memory.trimSoon() } }
         let bound = limited(try await boundTable(opening))
         let id = try await newID(opening.id)
         let now = clock.instant(), model = try bound.content(of: opening)

@@ -153,7 +153,7 @@ extension WindowedSnapshot {
     /// The cost of encoding the window, as a number of rows. A row counts as 1 KiB.
     var cost: Int {
         let rows = snapshot.sections.reduce(0) { $0 + $1.rows.count }
-        return rows <= Session.longCost && snapshot.isLarger(than: Session.longCost << 10) ? .max : rows
+        return rows <= Workers.shortRows && snapshot.isLarger(than: Workers.shortRows << 10) ? .max : rows
     }
 
     /// Returns the window after changes that were stored with their tables.

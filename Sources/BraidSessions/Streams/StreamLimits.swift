@@ -1,59 +1,43 @@
 import BraidRuntime
 
-/// The limits of event streams, and of requests that read a session's history.
+/// The limits of event streams, and of requests that read a session's history. Tests set them; a server sets only
+/// `buffers`.
 package struct StreamLimits: Sendable {
-    /// The interval at which the server sends a comment on every event stream that is not catching up. Comments keep
-    /// proxies from closing an idle stream.
+    /// A comment on every stream that is not catching up keeps proxies from closing it while it is idle.
     var commentInterval: Duration
-    /// The time that an event stream's reader should wait before it reconnects.
-    var retryTime: Duration
-    /// The size of the queue of one event stream, in bytes. The connection's output queue can hold the same number of
-    /// the stream's bytes in addition.
+    /// How long a stream's reader should wait before it reconnects.
+    let retryTime = Duration.seconds(2)
+    /// The queue of one stream, for readers that are slow for a moment. The connection's own queue can hold as much again.
     var queueBytes: Int
-    /// The most changes that a session keeps in memory for event streams, long polls and readers of windows, one for
-    /// each revision. `recentBytes` limits the size of these changes.
+    /// The changes that a session keeps in memory for streams, long polls and readers of windows that are behind.
     var recentChanges: Int
     var recentBytes: Int
-    /// The most revisions that are read from the journal at once, for an event stream or to catch up with other
-    /// servers. For an event stream, `historyBytes` limits their size.
-    var historyPage: Int
-    var historyBytes: Int
-    /// The number of bytes that a request for history reads from the journal at once (a page). A history of more than
-    /// one page needs a lease of memory from `buffers`.
-    var longHistoryBytes: Int
-    /// The size in bytes above which encoded events and answers need a lease of memory from `buffers` until they are
-    /// sent. All event streams that send the same events share one lease.
+    /// What a stream that catches up, or another server, reads from the journal at once.
+    let historyPage = 64
+    let historyBytes = 256 * 1024
+    /// Encoded events and answers above this size need a lease from `buffers` until they are sent.
     var largeBytes: Int
-    /// The quota of memory for the large answers of all sessions, which include large events and long histories.
+    /// The memory for the large answers of all sessions, large events and long histories included.
     package var buffers: Quota
-    /// Each token has one piece of long work for windows, or for the compression of a large answer, under way.
+    /// Each token does one piece of long work for windows, or compresses one large answer, at a time.
     package let turns = Turns()
 
     package init(
-        commentInterval: Duration = .seconds(15), retryTime: Duration = .seconds(2), queueBytes: Int = 256 * 1024,
-        recentChanges: Int = 1_024, recentBytes: Int = 1 << 20, historyPage: Int = 64,
-        historyBytes: Int = 256 * 1024, longHistoryBytes: Int = 1 << 20, largeBytes: Int = 1 << 20,
-        buffers: Quota = Quota(256 << 20)
+        commentInterval: Duration = .seconds(15), queueBytes: Int = 256 * 1024, recentChanges: Int = 1_024,
+        recentBytes: Int = Memory.largeBytes, largeBytes: Int = Memory.largeBytes, buffers: Quota = Quota(256 << 20)
     ) {
         self.commentInterval = commentInterval
-        self.retryTime = retryTime
         self.queueBytes = queueBytes
         self.recentChanges = recentChanges
         self.recentBytes = recentBytes
-        self.historyPage = historyPage
-        self.historyBytes = historyBytes
-        self.longHistoryBytes = longHistoryBytes
         self.largeBytes = largeBytes
         self.buffers = buffers
     }
 
-    /// Leases memory for an answer before the answer is built. Returns `nil` for a small answer, which needs no lease.
-    /// The method never waits for memory.
+    /// Leases memory for an answer before it is built, without waiting. Returns `nil` for a small answer.
     ///
-    /// - Parameters:
-    ///   - bytes: the approximate size of the answer, in bytes.
-    ///   - copies: how many times the answer is in memory while it is built.
-    /// - Throws: `unavailable` or `quotaExceeded` if there is no memory for the answer.
+    /// - Parameter copies: how many times the answer is in memory while it is built.
+    /// - Throws: `unavailable` or `quotaExceeded` if there is no memory.
     package func lease(
         _ bytes: Int, copies: Int = 1, for account: Quota.Account
     ) throws(SessionError) -> Quota.Lease? {

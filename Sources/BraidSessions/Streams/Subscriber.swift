@@ -86,7 +86,7 @@ final class Subscriber: Sendable {
     func advance(through recent: RecentChanges, _ end: ChangeFeed.End?, _ steps: inout WindowSteps) {
         guard progress.withLock({ $0.isLive }) else { return }
         // The pump works for all streams of the session, so a large window is followed in a task of its own.
-        if windowCost <= Session.longCost {
+        if windowCost <= Workers.shortRows {
             let result = deliver(recent, end, &steps)
             guard result != .accepted, result != .closed else { return }
             session.feed.behind.add()
@@ -99,7 +99,7 @@ final class Subscriber: Sendable {
     private var windowCost: Int {
         guard followsWindow, let window = progress.withLock({ $0.window?.place.window }) else { return 0 }
         let most = window.mostRows(in: .max)
-        return most <= Session.longCost ? most : window.mostRows(in: session.current.snapshot.totalRowCount)
+        return most <= Workers.shortRows ? most : window.mostRows(in: session.current.snapshot.totalRowCount)
     }
 
     /// Queues a comment for the stream's reader, unless the subscriber is catching up.
@@ -113,12 +113,11 @@ final class Subscriber: Sendable {
     private func startCatchingUp(readsHistory: Bool, isStart: Bool = false) {
         // Encoding or compressing a large snapshot and reading the journal take long, so these tasks run on the long
         // worker pool.
-        let lane: Workers.Lane =
+        let isLong =
             !followsWindow
-                && (readsHistory && progress.withLock({ $0.position != nil }) || session.isLarge
-                    || stream.coding != nil && session.isLongToCompress)
-            ? .long : .short
-        Task(executorPreference: Workers.shared[lane]) {
+            && (readsHistory && progress.withLock({ $0.position != nil }) || session.isLarge
+                || stream.coding != nil && session.isLongToCompress)
+        Task(executorPreference: isLong ? Workers.shared.long : Workers.shared.short) {
             if isStart { self.stream.write(ServerSentEvent.retry(after: self.session.feed.limits.retryTime)) }
             await self.catchUp(readsHistory: readsHistory)
         }

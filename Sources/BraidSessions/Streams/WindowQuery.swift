@@ -130,11 +130,11 @@ final class ChangedTable: Sendable {
 
 extension Session {
     /// Runs the work for windows where it belongs: on the long worker pool, in the token's turn, if it costs more than
-    /// `longCost` rows.
+    /// `Workers.shortRows`.
     func withWindows<Value>(
         costing cost: Int, for account: Quota.Account, _ body: () async throws -> Value
     ) async throws -> Value {
-        guard cost > Self.longCost else { return try await body() }
+        guard cost > Workers.shortRows else { return try await body() }
         return try await feed.limits.turns.withTurn(of: account.client) {
             try await withTaskExecutorPreference(Workers.shared.long) { try await body() }
         }

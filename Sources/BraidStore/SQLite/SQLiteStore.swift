@@ -1,4 +1,5 @@
 import BraidEngine
+import BraidRuntime
 import Glibc
 
 /// A store in one SQLite file, or in memory.
@@ -90,16 +91,11 @@ extension SQLiteStore {
     public func session(_ id: String) async throws -> StoredSession? {
         try await read { db in
             let session = try db.session(id)
-            // Empty the connection's page cache after reading a large session, because nobody reads these pages again
-            // soon.
-            if session?.facts.totalRowCount ?? 0 > Self.largeRowCount { db.releaseMemory() }
+            // A large session fills much of the connection's page cache of 2 MiB, with pages that nobody reads soon.
+            if session?.facts.totalRowCount ?? 0 > Workers.shortRows { db.releaseMemory() }
             return session
         }
     }
-
-    /// The number of rows above which a session counts as large. The pages of such a session usually take a large part
-    /// of a reading connection's page cache of 2 MiB.
-    private static let largeRowCount = 1_000
 
     public func session(_ id: String, at revision: Int) async throws -> StoredSession? {
         try await read { db in

@@ -122,14 +122,14 @@ struct LargeAnswerTests {
         }
         let waiting = try await turns.withTurn(of: "a") { () async throws -> Task<Int, any Error> in
             let others = try await [
-                rowCount(Session.longCost, "a"), rowCount(3_000, "b"), rowCount(3_000, nil),
+                rowCount(Workers.shortRows, "a"), rowCount(3_000, "b"), rowCount(3_000, nil),
             ]
-            #expect(others == [Session.longCost, 3_000, 3_000])
-            let waiting = Task { try await rowCount(Session.longCost + 1, "a") }
+            #expect(others == [Workers.shortRows, 3_000, 3_000])
+            let waiting = Task { try await rowCount(Workers.shortRows + 1, "a") }
             #expect(await happens { turns.isAwaited(by: "a") })
             return waiting
         }
-        #expect(try await waiting.value == Session.longCost + 1)
+        #expect(try await waiting.value == Workers.shortRows + 1)
     }
 
     @Test("A session encodes large snapshots in place of updates one after the other")
