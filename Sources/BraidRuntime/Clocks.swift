@@ -1,13 +1,13 @@
 import Glibc
 
-/// Returns the time of the monotonic clock, in nanoseconds. Differences of such times measure durations.
+/// For durations.
 public func monotonicNanoseconds() -> Int {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)
     return time.tv_sec * 1_000_000_000 + time.tv_nsec
 }
 
-/// Returns the operating system's time, in milliseconds since 1970. This time can jump, because somebody can set it.
+/// Milliseconds since 1970. It can jump.
 public func systemMilliseconds() -> Int {
     var time = timespec()
     clock_gettime(CLOCK_REALTIME, &time)
@@ -15,7 +15,7 @@ public func systemMilliseconds() -> Int {
 }
 
 extension Duration {
-    /// The duration in whole milliseconds, rounded toward zero. The number must not exceed the range of `Int`.
+    /// Whole milliseconds, rounded toward zero; they must fit into `Int`.
     public var milliseconds: Int {
         Int(clamping: components.seconds) * 1_000 + Int(components.attoseconds / 1_000_000_000_000_000)
     }

@@ -2,24 +2,20 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// Notices changes in directories: a file was written and closed, renamed, moved or deleted, or a subdirectory was
-/// created. Source: inotify(7).
-///
-/// The class watches directories and not single files, because most editors save a file by renaming a new file to its
-/// name.
+/// Notices files that were written and closed, renamed, moved or deleted, and new subdirectories (inotify(7)). It
+/// watches directories, because most editors save by renaming a new file.
 public final class DirectoryWatch {
-    /// Yields an element after changes in the watched directories. All changes before the reader asks for the next
-    /// element result in one element.
+    /// An element for all changes since the last one was taken.
     public let changes: AsyncStream<Void>
     private let descriptor: CInt
     private let source: any DispatchSourceRead
-    /// The watched directories by inotify's numbers for them.
+    /// By inotify's numbers.
     private let directories: Directories
 
     private final class Directories: Sendable {
         let paths = Mutex<[CInt: String]>([:])
 
-        /// Returns whether a name in a watched directory is a symbolic link, or one of several names of a file.
+        /// Whether the name is a symbolic link, or one of several hard links.
         func hasLink(_ name: String, in number: CInt) -> Bool {
             guard let directory = paths.withLock({ $0[number] }) else { return false }
             var status = stat()
@@ -28,8 +24,7 @@ public final class DirectoryWatch {
         }
     }
 
-    /// Creates a watch that does not watch any directory yet. Returns `nil` if the operating system cannot create a
-    /// watch. Then `errno` says why.
+    /// Watches nothing yet. If it returns `nil`, `errno` says why.
     public init?() {
         let descriptor = inotify_init1(CInt(IN_NONBLOCK) | CInt(IN_CLOEXEC))
         guard descriptor >= 0 else { return nil }
@@ -46,10 +41,7 @@ public final class DirectoryWatch {
 
     deinit { source.cancel() }
 
-    /// Starts to watch a directory, but not its subdirectories. If the directory is watched already, the call has no
-    /// effect.
-    ///
-    /// - Returns: `false` if the directory cannot be watched. Then `errno` says why.
+    /// Watches a directory without its subdirectories; again has no effect. If it returns `false`, `errno` says why.
     public func add(_ directory: String) -> Bool {
         let events =
             IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_CREATE | IN_DELETE | IN_DELETE_SELF | IN_MOVE_SELF
@@ -60,9 +52,7 @@ public final class DirectoryWatch {
         return true
     }
 
-    /// Reads the events that inotify has reported. Returns whether at least one of them is a change.
-    ///
-    /// The event that a file was created is not yet a change, because a new file is still empty. A new link is not.
+    /// Returns whether one is a change. A new file is none, because it is still empty; a new link is.
     private static func readEvents(from descriptor: CInt, _ directories: Directories) -> Bool {
         var buffer = [UInt8](repeating: 0, count: 16 * 1024), isChange = false
         while true {

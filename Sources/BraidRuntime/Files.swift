@@ -1,15 +1,13 @@
 import Glibc
 
-/// Functions that read or write a whole file, or list a directory, with plain system calls.
+/// Whole files and directories, with plain system calls.
 public enum Files {
-    /// What `errno` says about the path whose reading has just failed, as the rest of a sentence.
+    /// What `errno` says about a path, as the rest of a sentence.
     public static var failure: String {
         errno == ENOENT ? "does not exist" : "cannot be read: \(String(cString: strerror(errno)))"
     }
 
-    /// Returns the bytes of a file. The path can also be a pipe, such as `/dev/stdin` or a shell's `<(…)`.
-    ///
-    /// - Returns: `nil` if the file cannot be read. Then ``failure`` says why.
+    /// Reads a file or a pipe, such as `/dev/stdin` or a shell's `<(…)`. If it returns `nil`, ``failure`` says why.
     public static func bytes(of path: String) -> [UInt8]? {
         let file = open(path, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { return nil }
@@ -27,9 +25,7 @@ public enum Files {
         }
     }
 
-    /// Reads at most as many bytes as fit into `buffer` (read(2)). Repeats a read that a signal interrupts.
-    ///
-    /// - Returns: the number of bytes, 0 at the end of the file. -1 if the read failed; then `errno` contains the error.
+    /// read(2), repeated if a signal interrupts it. Returns 0 at the end, and -1 with `errno` after an error.
     static func read(_ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer) -> Int {
         while true {
             let count = Glibc.read(descriptor, buffer.baseAddress, buffer.count)
@@ -37,9 +33,7 @@ public enum Files {
         }
     }
 
-    /// Writes all bytes to a file descriptor in blocking mode.
-    ///
-    /// - Returns: `false` if not all bytes could be written. Then `errno` contains the error.
+    /// Writes to a descriptor in blocking mode. If it returns `false`, `errno` says why not all was written.
     @discardableResult
     public static func write(_ bytes: some Sequence<UInt8>, to descriptor: Int32) -> Bool {
         let bytes = Array(bytes)
@@ -55,12 +49,11 @@ public enum Files {
         return true
     }
 
-    /// Reads a file descriptor until its end, and drops the bytes. Blocks the calling thread. An error counts as the
-    /// end.
+    /// Drops what comes, until the end or an error. Blocks the thread.
     public static func readToEnd(of descriptor: Int32) {
         var piece = [UInt8](repeating: 0, count: 4096)
         while true {
-            // Wait with `poll`, because another process may have made the descriptor non-blocking.
+            // Another process may have made the descriptor non-blocking.
             var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
             _ = poll(&entry, 1, -1)
             let count = Glibc.read(descriptor, &piece, piece.count)
@@ -68,9 +61,7 @@ public enum Files {
         }
     }
 
-    /// Returns the names of the files in a directory, without `.` and `..`, in no particular order.
-    ///
-    /// - Returns: `nil` if the directory cannot be read. Then ``failure`` says why.
+    /// The names in a directory, without `.` and `..`, unordered. If it returns `nil`, ``failure`` says why.
     public static func names(in directory: String) -> [String]? {
         guard let stream = opendir(directory) else { return nil }
         defer { closedir(stream) }

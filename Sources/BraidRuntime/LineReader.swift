@@ -1,25 +1,25 @@
 import Glibc
 
-/// Reads a file or a pipe line by line. Memory holds the current line and a piece of the file of at most 64 KiB.
+/// Reads a file or a pipe line by line, with the line and at most 64 KiB in memory.
 public final class LineReader {
     private let descriptor: CInt
     private let ownsDescriptor: Bool
     private var buffer: [UInt8] = []
-    /// The index in `buffer` at which the next line begins.
+    /// Where the next line begins in `buffer`.
     private var start = 0
     private var isAtEnd = false
-    /// The number of bytes that have been read from the file so far.
+    /// The bytes that have been read so far.
     public private(set) var bytesRead = 0
 
-    /// The error that a file cannot be opened or read, or that a line is too long. `description` says why.
+    /// The file cannot be opened or read, or a line is too long.
     public struct Failure: Error, CustomStringConvertible {
         public let description: String
     }
 
-    /// The limit for the length of a line, in bytes. A line that is more than 64 KiB longer is an error.
+    /// Bytes; a line may exceed it by 64 KiB.
     public static let longestLine = 1 << 30
 
-    /// Opens the file at a path. The path `-` means the standard input.
+    /// `-` means the standard input.
     public init(_ path: String) throws(Failure) {
         ownsDescriptor = path != "-"
         descriptor = ownsDescriptor ? open(path, O_RDONLY | O_CLOEXEC) : STDIN_FILENO
@@ -30,14 +30,13 @@ public final class LineReader {
         if ownsDescriptor { close(descriptor) }
     }
 
-    /// The size of the file in bytes. 0 for a pipe.
+    /// Bytes; 0 for a pipe.
     public var size: Int {
         var facts = stat()
         return fstat(descriptor, &facts) == 0 ? Int(facts.st_size) : 0
     }
 
-    /// Returns the next line without its line feed, or `nil` at the end of the file. Throws a `Failure` if the file
-    /// cannot be read or the line is too long.
+    /// The next line without its line feed; `nil` at the end.
     public func next() throws(Failure) -> [UInt8]? {
         var searched = start
         while true {

@@ -1,50 +1,47 @@
 import Glibc
 
-/// A thread that writes log lines to a file descriptor, so that no other thread waits for the descriptor.
+/// A thread that writes log lines, so that no other thread waits for the file descriptor.
 ///
-/// Lines wait in a queue of limited size. If the queue has no room for a line, or if a line cannot be written, the line
-/// is dropped and counted. When lines can be written again, the thread also writes a note: a line with the number of
-/// dropped lines.
+/// A line for which the queue has no room, or that cannot be written, is dropped and counted. Once lines can be written
+/// again, a note says how many were dropped.
 public final class LogWriter: @unchecked Sendable {
     private struct Line {
         var bytes: [UInt8]
-        /// The number of dropped lines that this line reports, if the line is a note. 0 for any other line.
+        /// The number of dropped lines that a note reports; 0 for other lines.
         var reported = 0
     }
 
-    /// A lock that guards the properties `queue`, `pending`, `total`, `unreported`, `failed` and `isWaiting`.
+    /// Guards `queue`, `pending`, `total`, `unreported`, `failed` and `isWaiting`.
     private let condition = Condition()
     private var queue: [Line] = []
-    /// The number of bytes in the queue and in the batch of lines that the thread is writing now.
+    /// Bytes, of the batch that is being written, too.
     private var pending = 0
     private var total = 0
-    /// The number of dropped lines that no note (a line about dropped lines) has reported yet.
+    /// Dropped lines that no note has reported yet.
     private var unreported = 0
-    /// Whether the thread could not write all lines of its last batch.
+    /// Whether lines of the last batch were dropped.
     private var failed = false
-    /// Whether the writer's thread waits for a line.
+    /// Whether the thread waits for a line.
     private var isWaiting = false
 
     private let descriptor: CInt
     private let limit: Int
     private let note: @Sendable (_ dropped: Int) -> [UInt8]
-    /// Whether the last byte that was written to the descriptor is in the middle of a line, because a write failed
-    /// there. Only the writer's thread uses this property.
+    /// Whether a failed write has left half a line. Only the thread uses it.
     private var isInLine = false
 
-    /// The interval at which the thread tries to write a note about dropped lines while no other lines wait.
+    /// How often a note is tried while no lines come.
     private static let retryTime = Duration.seconds(1)
-    /// The pause of the thread after each batch of lines. Without a pause, each line under load would wake the thread.
+    /// After each batch: under load, every line would wake the thread.
     private static let pauseMicroseconds: UInt32 = 1_000
-    /// The most bytes of several lines that one system call writes. Up to this number (PIPE_BUF), the kernel writes the
-    /// bytes of a call to a pipe at once, so the lines of several processes do not mix.
+    /// PIPE_BUF: the kernel writes so many bytes to a pipe at once, so that lines of several processes do not mix.
     private static let atomicBytes = 4_096
 
-    /// Creates a writer and starts its thread, which runs until the process ends.
+    /// Starts the thread, which runs until the process ends.
     ///
     /// - Parameters:
-    ///   - limit: the most bytes of lines that wait to be written.
-    ///   - note: returns the line that reports the given number of dropped lines.
+    ///   - limit: the most bytes of lines that wait.
+    ///   - note: makes the line that reports dropped lines.
     public init(
         to descriptor: CInt, limit: Int = 4 << 20, note: @escaping @Sendable (_ dropped: Int) -> [UInt8]
     ) throws(ThreadFailure) {
@@ -55,11 +52,10 @@ public final class LogWriter: @unchecked Sendable {
         guard failure == 0 else { throw ThreadFailure(number: failure) }
     }
 
-    /// The number of lines that have been dropped since the writer was created.
+    /// The lines that were ever dropped.
     public var dropped: Int { condition.withLock { total } }
 
-    /// Queues a line, which must end with a line feed. If the queue has no room, drops the line. This method never
-    /// waits for the descriptor.
+    /// Queues a line, which ends with a line feed, or drops it. Never waits for the descriptor.
     public func write(_ line: [UInt8]) {
         condition.withLock {
             guard pending + line.count <= limit else { return drop(1, new: 1) }
@@ -68,7 +64,7 @@ public final class LogWriter: @unchecked Sendable {
         }
     }
 
-    /// Waits until all queued lines are written or dropped. Returns after `time` at the latest.
+    /// Waits until all lines are written or dropped, at most for `time`.
     public func flush(within time: Duration) {
         let deadline = ContinuousClock.now + time
         condition.withLock {
@@ -76,7 +72,7 @@ public final class LogWriter: @unchecked Sendable {
         }
     }
 
-    // The following methods must be called while the caller holds the lock `condition`.
+    // The caller holds `condition` in the following methods.
 
     private func append(_ line: Line) {
         queue.append(line)
@@ -100,7 +96,6 @@ public final class LogWriter: @unchecked Sendable {
     }
 }
 
-// The thread.
 extension LogWriter {
     private func run() {
         while true {
@@ -116,7 +111,7 @@ extension LogWriter {
         }
     }
 
-    /// Waits for lines, removes all lines from the queue, and returns them.
+    /// Waits for lines, and takes all of them.
     private func next() -> [Line] {
         condition.withLock {
             while queue.isEmpty {
@@ -134,7 +129,7 @@ extension LogWriter {
         }
     }
 
-    /// Writes lines in order, until a write fails. Returns the number of lines that were written completely.
+    /// Stops at the first write that fails. Returns how many lines were written whole.
     private func write(_ lines: [Line]) -> Int {
         var next = 0
         while next < lines.count {
@@ -150,8 +145,7 @@ extension LogWriter {
                 continue
             }
             if rest < piece.count { isInLine = piece[piece.count - rest - 1] != UInt8(ascii: "\n") }
-            // `rest` is the number of bytes at the end of the piece that were not written. Go back over the lines that
-            // contain these bytes.
+            // Go back over the lines whose bytes, the last `rest` of the piece, were not written.
             while rest > 0, next > start {
                 next -= 1
                 rest -= lines[next].bytes.count
@@ -161,8 +155,8 @@ extension LogWriter {
         return next
     }
 
-    /// Writes bytes to the descriptor, until a write fails. Returns the number of written bytes. If the descriptor is
-    /// in non-blocking mode, waits until it accepts more bytes.
+    /// Stops at the first write that fails. Returns how many bytes were written. Waits if the descriptor is
+    /// non-blocking.
     private func write(_ bytes: [UInt8]) -> Int {
         bytes.withUnsafeBytes { buffer in
             var written = 0

@@ -2,11 +2,8 @@ import CEpoll
 
 /// The command line of the process.
 public enum ProcessArguments {
-    /// The arguments with which the process was started. The first argument is the program's name. The array is empty
-    /// if the arguments cannot be read.
-    ///
-    /// Swift's own `CommandLine.arguments` reads `/proc/self/cmdline`, so it is empty if the root directory has no
-    /// `/proc`. With glibc, this property reads no file, so it does not need `/proc`.
+    /// The program's name and its arguments; empty if they cannot be read. Swift's `CommandLine.arguments` needs
+    /// `/proc`, which a root directory may lack; with glibc this does not.
     public static var all: [String] {
         let count = cepoll_argument_count()
         guard count > 0 else { return CommandLine.arguments }

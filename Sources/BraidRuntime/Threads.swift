@@ -2,15 +2,13 @@ import CEpoll
 import Glibc
 import Synchronization
 
-/// The size of the stack of a started thread, in bytes. The engine follows nested JSON and nested expressions by
-/// recursion, up to its limits of depth. Without a fixed size, the limit of the process (`ulimit -s`) decides. Without
-/// a limit of the process, glibc gives a thread only 2 MB, and deep expressions overflow the stack of a debug build.
+/// Bytes. The engine follows nested JSON and expressions by recursion, up to its limits of depth. Otherwise `ulimit -s`
+/// decides, and without it glibc gives only 2 MB, too few for a debug build.
 private let threadStackSize = 8 << 20
 
-/// Starts a thread that runs `body` and then ends. All signals are blocked in this thread, so that other threads of the
-/// process handle the signals. The thread has a stack of 8 MB.
+/// Starts a thread with a stack of 8 MB and all signals blocked, so that other threads handle them.
 ///
-/// - Parameter name: the thread's name, at most 15 bytes (pthread_setname_np(3)).
+/// - Parameter name: at most 15 bytes (pthread_setname_np(3)).
 /// - Returns: 0, or the error number of pthread_create(3) or of the functions that set the stack's size.
 @discardableResult
 public func startThread(named name: String, _ body: @escaping @Sendable () -> Void) -> Int32 {
@@ -43,9 +41,9 @@ public func startThread(named name: String, _ body: @escaping @Sendable () -> Vo
     return failure
 }
 
-/// The error of a thread that the system has not started.
+/// The system did not start a thread.
 public struct ThreadFailure: Error, CustomStringConvertible {
-    /// The error number of pthread_create(3).
+    /// Of pthread_create(3).
     let number: Int32
 
     public var description: String {
@@ -53,7 +51,7 @@ public struct ThreadFailure: Error, CustomStringConvertible {
     }
 }
 
-/// Starts `count` threads that do nothing, all at once, and waits for their end. Throws if the system refuses one.
+/// Starts threads that do nothing, all at once, and waits for their end. Throws if the system refuses one.
 public func checkThreads(_ count: Int) throws(ThreadFailure) {
     final class Trial: Sendable {
         let condition = Condition()
@@ -81,18 +79,16 @@ public func checkThreads(_ count: Int) throws(ThreadFailure) {
     guard failure == 0 else { throw ThreadFailure(number: failure) }
 }
 
-/// A mutex with a condition variable, for threads that wait for each other. Swift tasks must not wait for this
-/// condition.
+/// A mutex with a condition variable, for threads; Swift tasks must not wait for it.
 ///
-/// The conformance to `Sendable` is unchecked: several threads may use the two pthread objects at the same time.
+/// `@unchecked`: the pthread objects may be shared.
 public final class Condition: @unchecked Sendable {
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private let variable = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
 
     public init() {
         pthread_mutex_init(mutex, nil)
-        // The condition variable uses the monotonic clock, because the deadlines of `wait(for:)` must not depend on the
-        // system's time, which can jump.
+        // Deadlines must not depend on the system's time, which can jump.
         var attributes = pthread_condattr_t()
         pthread_condattr_init(&attributes)
         pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
@@ -107,27 +103,26 @@ public final class Condition: @unchecked Sendable {
         mutex.deallocate()
     }
 
-    /// Locks the mutex, runs `body`, and unlocks the mutex.
+    /// Holds the mutex while `body` runs.
     public func withLock<Value>(_ body: () throws -> Value) rethrows -> Value {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
         return try body()
     }
 
-    /// Blocks the thread until another thread signals the condition. Call this method inside `withLock`. The wait can
-    /// end without a signal, so the caller must check again whether it still has to wait.
+    /// Waits for a signal. Call it inside `withLock`, in a loop: a wait can end without one.
     public func wait() { pthread_cond_wait(variable, mutex) }
 
-    /// Blocks the thread like `wait()`, but for at most the given time.
+    /// Waits for a signal, at most for the time.
     public func wait(for time: Duration) {
         let deadline = monotonicNanoseconds() + max(0, time.nanoseconds)
         var until = timespec(tv_sec: deadline / 1_000_000_000, tv_nsec: deadline % 1_000_000_000)
         pthread_cond_timedwait(variable, mutex, &until)
     }
 
-    /// Wakes one of the threads that wait for the condition.
+    /// Wakes one thread that waits.
     public func signal() { pthread_cond_signal(variable) }
 
-    /// Wakes all threads that wait for the condition.
+    /// Wakes all threads that wait.
     public func broadcast() { pthread_cond_broadcast(variable) }
 }

@@ -1,15 +1,13 @@
 import Synchronization
 
-/// Lets each client (a token) have one piece of work under way. The others wait in order of arrival, so that many
-/// requests of one client do not keep those of other clients waiting.
+/// Lets each client (a token) have one piece of work under way, others in order, so that one client's many do not delay
+/// those of others.
 public final class Turns: Sendable {
     private let locks = Mutex<[String: (lock: FIFOLock, users: Int)]>([:])
 
     public init() {}
 
-    /// Runs `body` in the client's turn. Without a client, `body` runs at once.
-    ///
-    /// - Throws: `CancellationError` if the task is cancelled while it waits.
+    /// Without a client, runs at once. Throws `CancellationError` if the task is cancelled while it waits.
     public func withTurn<Value>(of client: String?, _ body: () async throws -> Value) async throws -> Value {
         guard let client else { return try await body() }
         let lock = locks.withLock { locks in
@@ -26,9 +24,8 @@ public final class Turns: Sendable {
         return try await lock.withLock(body)
     }
 
-    /// The number of clients that have or await a turn.
     var clientCount: Int { locks.withLock { $0.count } }
 
-    /// Whether work of the client waits for its turn.
+    /// Whether work of the client waits.
     public func isAwaited(by client: String) -> Bool { locks.withLock { $0[client]?.lock.isAwaited } ?? false }
 }

@@ -1,37 +1,32 @@
 import CEpoll
 import Glibc
 
-/// Threads that start tasks in the order in which the tasks arrive. These threads are separate from the event loops'
-/// threads and from Swift's own threads.
+/// Threads that start tasks in order of arrival.
 ///
-/// A pool can demote threads. If a task uses a thread for longer than `demotionTime` while other tasks wait, the thread
-/// gets a low scheduling priority and a new thread replaces it. So the other tasks do not wait for the slow task. A
-/// demoted thread ends after its task, because a process without privileges cannot raise a thread's priority again. If
-/// the system cannot create the new thread, or `mostDemoted` threads are demoted, the pool does not demote the thread.
+/// A task that uses a thread for longer than `demotionTime` while others wait is demoted: its thread gets a low
+/// priority, a new one replaces it, and it ends after the task, because a process without privileges cannot raise a
+/// priority again. So a wrong estimate of a task's cost delays nobody for long.
 ///
-/// The pool is `@unchecked Sendable`, because `lock` guards all of its mutable state.
+/// `@unchecked`: `lock` guards all mutable state.
 public final class WorkerPool: TaskExecutor, @unchecked Sendable {
     struct Configuration: Sendable {
-        /// The name of the pool's threads, which has at most 15 bytes (pthread_setname_np(3)).
+        /// At most 15 bytes (pthread_setname_np(3)).
         var name: String
         var threads: Int
-        /// The niceness of the pool's threads (sched(7)): 0 is normal, and 19 is the lowest priority.
+        /// 0 is normal, 19 the lowest priority (sched(7)).
         var niceness: Int32 = 0
-        /// The time after which the pool demotes a thread if its task is still running and other tasks wait. If `nil`,
-        /// the pool demotes no thread.
+        /// `nil`: no thread is demoted.
         var demotionTime: Duration?
     }
 
-    /// The niceness of demoted threads. A demoted thread gets about a tenth of a normal thread's processor time.
+    /// About a tenth of a normal thread's processor time.
     static let lowPriority: Int32 = 10
-    /// The most threads that can be demoted at a time. While this many threads are demoted, the pool demotes no other
-    /// thread, and tasks wait for a free thread.
+    /// With this many demoted threads, tasks wait for a free one.
     private static let mostDemoted = 64
 
     private final class Worker {
         let thread = cepoll_thread_id()
-        /// The time at which the thread's current task started, in nanoseconds of the monotonic clock. `nil` while the
-        /// thread has no task.
+        /// Monotonic nanoseconds; `nil` without a task.
         var taskStart: Int?
         var isDemoted = false
     }
@@ -41,20 +36,18 @@ public final class WorkerPool: TaskExecutor, @unchecked Sendable {
     private let hasJob = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
     private let isContended = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
     private var jobs: [UnownedJob] = []
-    /// The index in `jobs` of the next task to run. Threads have already taken the tasks before this index.
+    /// The first of `jobs` that no thread has taken.
     private var nextJob = 0
     private var workers: [Worker] = []
-    /// The number of the pool's threads that wait for a task. `woken` is the number of those among them that were
-    /// signalled and do not run yet.
+    /// Threads that wait for a task, and those among them that were signalled and do not run yet.
     private var waiting = 0
     private var woken = 0
     private var isWatching = false
     private var demotions = 0
 
-    /// The error number of the first thread that the system did not start with the pool, otherwise 0.
+    /// The error number of the first thread that the system refused, or 0.
     private(set) var failure: Int32 = 0
 
-    /// Creates a pool and starts its threads, which run until the process ends unless they are demoted.
     init(_ configuration: Configuration) {
         self.configuration = configuration
         pthread_mutex_init(lock, nil)
@@ -78,8 +71,7 @@ public final class WorkerPool: TaskExecutor, @unchecked Sendable {
         pthread_mutex_unlock(lock)
     }
 
-    /// The number of tasks that wait for a thread of the pool, and the number of demoted threads since the pool's
-    /// start.
+    /// The tasks that wait, and the threads that were ever demoted.
     var statistics: (queued: Int, demotions: Int) {
         pthread_mutex_lock(lock)
         defer { pthread_mutex_unlock(lock) }
@@ -88,7 +80,7 @@ public final class WorkerPool: TaskExecutor, @unchecked Sendable {
 
     // MARK: Threads
 
-    /// Starts a thread of the pool. Returns 0 or an error number.
+    /// Returns 0 or an error number.
     private func start(_ body: @escaping @Sendable (WorkerPool) -> Void) -> Int32 {
         startThread(named: configuration.name) { [self] in body(self) }
     }
@@ -111,8 +103,7 @@ public final class WorkerPool: TaskExecutor, @unchecked Sendable {
         pthread_mutex_unlock(lock)
     }
 
-    /// Removes the next task from the pool's queue and returns it. The caller must hold `lock`. If no task waits, this
-    /// method waits for one, and releases `lock` while it waits.
+    /// Waits for a task if there is none. The caller holds `lock`.
     private func takeJob() -> UnownedJob {
         while nextJob == jobs.count {
             waiting += 1
@@ -132,8 +123,7 @@ public final class WorkerPool: TaskExecutor, @unchecked Sendable {
         return job
     }
 
-    /// Runs on a separate thread. Demotes the pool's threads whose task takes longer than `demotionTime` while other
-    /// tasks wait.
+    /// The thread that demotes others.
     private func watch() {
         guard let limit = configuration.demotionTime?.nanoseconds else { return }
         pthread_mutex_lock(lock)
@@ -148,7 +138,7 @@ public final class WorkerPool: TaskExecutor, @unchecked Sendable {
             let now = monotonicNanoseconds()
             for worker in workers where !worker.isDemoted && workers.count < configuration.threads + Self.mostDemoted {
                 guard let start = worker.taskStart, now - start > limit else { continue }
-                // A demoted thread ends after its task. Without a replacement, the pool could have no thread left.
+                // A demoted thread ends after its task: without a replacement, the pool could lose its last thread.
                 guard self.start({ $0.work() }) == 0 else { continue }
                 worker.isDemoted = true
                 demotions += 1
