@@ -1,74 +1,69 @@
-/// An event that a subscriber of a session receives.
+/// What a subscriber of a session receives.
 public enum SessionEvent: Sendable {
-    /// A snapshot that replaces the displayed content, without animation. Unless the subscriber passed its own
-    /// snapshot, a snapshot is the first event that the server sends. The server also sends a snapshot in place of
-    /// updates that it cannot send, for example if the session's journal does not reach back far enough.
+    /// Replaces the displayed content, without animation. It comes first unless the subscriber passed its own, and in
+    /// place of updates that the server no longer has.
     case snapshot(Snapshot)
-    /// An update of the displayed table, or of the followed window. Applying the update to the snapshot `before` gives
-    /// the snapshot `after`.
+    /// Leads from the snapshot `before` to the snapshot `after`.
     case update(Update, before: Snapshot, after: Snapshot)
-    /// A cell event, which only controllers receive. The cell event comes before the update that the cell event caused.
-    /// If the connection was lost between the two, the cell event comes again.
+    /// For controllers, before the update that it caused. It comes again if the connection was lost between the two.
     case cellEvent(CellEvent)
-    /// A tap on a row, which only controllers receive. The tap comes before the update that the tap caused. If the
-    /// connection was lost between the two, the tap comes again.
+    /// For controllers, before the update that it caused. It comes again if the connection was lost between the two.
     case tap(Tap)
-    /// An event that a handler of the table description emitted, which only controllers receive. If the connection was
-    /// lost between this event and the update that follows, the event comes again.
+    /// For controllers: an event of a handler in the description, before the update of its command. It comes again if
+    /// the connection was lost between the two.
     case emitted(EmittedEvent)
-    /// The subscriber's snapshot is now up to date. After this event, the subscriber receives events as they happen.
-    /// This event comes again after each reconnection and after each move of the window.
+    /// The snapshot is up to date: events now come as they happen. Again after each reconnection and each move of the
+    /// window.
     case live
-    /// The client connects again. For example, the connection was lost or not possible, the server refused it for now,
-    /// or an update did not fit the snapshot.
+    /// The client connects again: the connection was lost or not possible, the server refused it for now, or an update
+    /// did not fit.
     case interrupted(any Error)
 }
 
 /// A tap on a row.
 public struct Tap: Decodable, Sendable, Hashable {
-    /// The row's index path in the displayed table, before the tap was handled.
+    /// Before the tap was handled.
     public var at: RowPath
-    /// The row's id. `nil` if the row has no id.
+    /// `nil` if the row has none.
     public var id: String?
-    /// The name of the cell that shows the row: its reuse identifier.
+    /// The cell's reuse identifier.
     public var cell: String
-    /// The row's model before the tap was handled. `nil` if the row has no model, or if its model is `null`.
+    /// Before the tap was handled. `nil` if the row has no model, or `null`.
     public var model: JSON?
 }
 
-/// An event that a row's cell emitted and that a client sent to the server in a command.
+/// An event that a row's cell emitted.
 public struct CellEvent: Decodable, Sendable, Hashable {
-    /// The row's index path in the displayed table, before the event was handled.
+    /// Before the event was handled.
     public var at: RowPath
-    /// The row's id. `nil` if the row has no id.
+    /// `nil` if the row has none.
     public var id: String?
-    /// The name of the cell that shows the row: its reuse identifier.
+    /// The cell's reuse identifier.
     public var cell: String
-    /// A JSON object with one member: its name is the event's name, and its value is the event's parameters.
+    /// An object with one member: the event's name and its parameters.
     public var event: JSON
-    /// The row's model before the event was handled. `nil` if the row has no model, or if its model is `null`.
+    /// Before the event was handled. `nil` if the row has no model, or `null`.
     public var model: JSON?
 }
 
 /// An event that a handler of the table description emitted.
 public struct EmittedEvent: Decodable, Sendable, Hashable {
-    /// The event's name, from the table description.
+    /// From the table description.
     public var name: String
-    /// The event's payload. `nil` if the event has none, or if the payload is `null`.
+    /// `nil` if there is none, or `null`.
     public var payload: JSON?
 }
 
 extension BraidSession {
-    /// Returns a stream of the session's events, which starts from the given snapshot or from a new one. Even if
-    /// connections are lost, the stream contains each update once, or a snapshot in place of missed updates.
+    /// Follows the session. Even if connections are lost, each update comes once, or a snapshot in place of missed
+    /// ones.
     ///
-    /// The stream finishes when the session ends. Unread events wait in memory. To stop following, leave the loop over
-    /// the stream or cancel the task.
+    /// The stream finishes when the session ends. Unread events wait in memory. To stop, leave the loop or cancel the
+    /// task.
     ///
-    /// - Parameter snapshot: the snapshot that the program shows. If it is `nil`, the server first sends a new
-    ///   snapshot.
-    /// - Throws: ``Problem``, through the stream, if the server refuses the subscription: for example, if the session
-    ///   no longer exists, or if the token is not valid and the token provider has no other token.
+    /// - Parameter snapshot: what the program shows; `nil` to get a new one first.
+    /// - Throws: ``Problem``, through the stream, if the server refuses for good: the session does not exist, or the
+    ///   token is not valid and the provider has no other.
     public func subscribe(from snapshot: Snapshot? = nil) -> AsyncThrowingStream<SessionEvent, any Error> {
         AsyncThrowingStream { continuation in
             let task = Task {
@@ -84,15 +79,11 @@ extension BraidSession {
         }
     }
 
-    /// Returns a subscription of a window of the table. The window can be moved while the program follows it. See
-    /// ``WindowSubscription``.
+    /// Follows a window, which can be moved meanwhile.
     ///
     /// - Parameters:
-    ///   - window: the window to follow, in place of the whole table.
-    ///   - snapshot: the snapshot of the same window that the program shows. If it is `nil`, the server first sends a
-    ///     new snapshot.
-    ///   - overscan: the number of rows that ``WindowSubscription/show(_:)`` requests before and after the visible
-    ///     rows.
+    ///   - snapshot: what the program shows of the window; `nil` to get a new one first.
+    ///   - overscan: the rows that ``WindowSubscription/show(_:)`` asks for before and after the visible ones.
     public func subscribe(window: TableWindow, from snapshot: Snapshot? = nil, overscan: Int = 50)
         -> WindowSubscription
     {

@@ -1,8 +1,8 @@
 import Foundation
 
-/// A handle for a session on the server: one live instance of a table. The methods read, change and follow the session.
+/// A handle for a session: one live instance of a table.
 public struct BraidSession: Sendable {
-    /// The client that sends the session's requests.
+    /// Sends the session's requests.
     public let client: BraidClient
     /// The session's id.
     public let id: String
@@ -17,45 +17,39 @@ public struct BraidSession: Sendable {
 
     /// Returns the server's summary of the session.
     ///
-    /// - Throws: ``Problem`` 404 if the session does not exist. The other methods that send a request for the session
-    ///   throw this problem, too.
+    /// - Throws: ``Problem`` 404 if the session does not exist, like all methods that ask for it.
     public func facts() async throws -> BraidClient.SessionSummary { try await client.value(of: request("GET")) }
 
-    /// Returns the session's current or earlier snapshot, either of the whole table or of a window.
+    /// Returns a snapshot of the whole table or of a window.
     ///
-    /// - Parameter position: the position of an earlier snapshot. `nil` for the current one.
+    /// - Parameter position: of an earlier snapshot; `nil` for the current one.
     /// - Throws: ``Problem`` 404 `section-not-found` or `row-not-found` if the window's section does not exist or its
-    ///   anchor is not displayed. 409 `ambiguous-row` if the window names no section, and several sections display a
-    ///   row with the anchor's id. 410 `revision-not-available` if the session's journal does not reach back to the
-    ///   position, or the position has another epoch.
+    ///   anchor is not displayed. 409 `ambiguous-row` if the window names no section, and several display the anchor.
+    ///   410 `revision-not-available` if the journal does not reach back to the position, or its epoch is another.
     public func snapshot(window: TableWindow? = nil, at position: Position? = nil) async throws -> Snapshot {
         var query = window?.parameters ?? [:]
         query["at"] = position?.description
         return try await client.value(of: request("GET", "snapshot", query: query))
     }
 
-    /// The changes of a session since a position in its history.
+    /// What has changed since a position.
     public enum News: Sendable, Hashable {
-        /// The updates since the position: one for each revision, without a gap. If the caller asked for coalesced
-        /// updates, there is at most one. For a window there is also at most one. `to` is the position up to which
-        /// these updates lead, to be passed to the next call.
+        /// One update for each revision, without a gap; at most one if coalesced or of a window. `to` is the position
+        /// for the next call.
         case updates([Update], to: Position)
-        /// The current snapshot, because the server does not have the updates since the position: for example, the
-        /// session's journal does not reach back to the position, or the position has another epoch.
+        /// In place of updates that the server does not have, because the journal does not reach back or the epoch is
+        /// another.
         case snapshot(Snapshot)
     }
 
-    /// Returns the session's changes since a position in its history.
+    /// Returns what has changed since a position.
     ///
     /// - Parameters:
-    ///   - position: the position of the snapshot that the caller already has.
-    ///   - wait: how long the server waits for a change if there is none yet, at most one minute. The server refuses a
-    ///     longer time. The duration is rounded down to whole seconds.
-    ///   - coalesced: whether the server combines all updates into one.
-    ///   - window: the window whose changes the caller wants. `nil` for the whole table. After a change of its anchor,
-    ///     use the anchor that the snapshot's ``Snapshot/window`` names.
-    ///   - old: the window of the caller's snapshot, if it is not `window`. One update then changes the snapshot of the
-    ///     old window into the snapshot of the new one.
+    ///   - position: of the snapshot that the caller has.
+    ///   - wait: how long the server waits for a change, at most one minute, in whole seconds.
+    ///   - coalesced: whether all updates become one.
+    ///   - window: `nil` for the whole table. Once its anchor has changed, use that of ``Snapshot/window``.
+    ///   - old: the window of the caller's snapshot, if it is another: one update then leads to the new window.
     public func updates(
         since position: Position, waiting wait: Duration = .zero, coalesced: Bool = false, window: TableWindow? = nil,
         from old: TableWindow? = nil
@@ -76,36 +70,36 @@ public struct BraidSession: Sendable {
             list.updates ?? [], to: Position(epoch: position.epoch, revision: list.to ?? position.revision))
     }
 
-    /// Returns the table description to which the session is bound.
+    /// Returns the session's table description.
     ///
-    /// - Throws: ``Problem`` 404 if the session was opened without a table description.
+    /// - Throws: ``Problem`` 404 if it was opened without one.
     public func table() async throws -> JSON { try await client.value(of: request("GET", "table")) }
 
-    /// One record of a session's journal: a command and the update that it led to.
+    /// A command, and the update that it led to.
     public struct JournalRecord: Decodable, Sendable, Hashable {
-        /// The session's revision after the command.
+        /// After the command.
         public var revision: Int
-        /// The time of the commit, in RFC 3339.
+        /// The commit, in RFC 3339.
         public var at: String
-        /// The command in its JSON form.
+        /// In its JSON form.
         public var command: JSON
-        /// The update that the command led to.
+        /// What the command led to.
         public var update: Update
     }
 
-    /// One page of a session's journal.
+    /// One page of a journal.
     public struct JournalPage: Decodable, Sendable, Hashable {
-        /// The records of this page, in order.
+        /// In order.
         public var records: [JournalRecord]
-        /// The argument `after` of the call that returns the next page. `nil` on the last page.
+        /// `after` for the next page; `nil` on the last.
         public var next: Int?
     }
 
     /// Returns one page of the session's journal.
     ///
     /// - Parameters:
-    ///   - revision: the page starts with the record after this revision.
-    ///   - limit: the largest number of records. `nil` for the server's default.
+    ///   - revision: the page begins after it.
+    ///   - limit: `nil` for the server's default.
     public func journal(after revision: Int = 0, limit: Int? = nil) async throws -> JournalPage {
         try await client.value(
             of: request("GET", "journal", query: ["after": String(revision), "limit": limit.map { String($0) }]))
@@ -118,10 +112,10 @@ public struct BraidSession: Sendable {
         return try await client.data(of: request)
     }
 
-    /// Returns the model of the row at an index path of the stored table, which includes changes that are not published
-    /// yet. For a row without a model, returns its view model or `null`.
+    /// Returns the model of a row of the stored table, unpublished changes included; for a row without a model, its
+    /// view model or `null`.
     ///
-    /// - Parameter path: the index path, which counts the displayed sections and rows of the stored table.
+    /// - Parameter path: counts displayed sections and rows.
     /// - Throws: ``Problem`` 404 `section-not-found` or `row-not-found`.
     public func model(at path: RowPath) async throws -> JSON {
         struct Stored: Decodable { var model: JSON }
@@ -129,18 +123,16 @@ public struct BraidSession: Sendable {
             .model
     }
 
-    /// Returns the stored model of the row with an id, in the section with an id. The stored table includes changes
-    /// that are not published yet.
+    /// Returns the model of a row of the stored table, unpublished changes included.
     ///
     /// - Throws: ``Problem`` 404 `section-not-found` or `row-not-found`.
     public func row(_ id: String, inSection section: String) async throws -> JSON {
         try await client.value(of: request("GET", "sections", section, "rows", id))
     }
 
-    /// Returns the header and footer of the section at an index of the stored table, which includes changes that are
-    /// not published yet.
+    /// Returns the header and footer of a section of the stored table, unpublished changes included.
     ///
-    /// - Parameter section: the section's index, which counts the displayed sections of the stored table.
+    /// - Parameter section: counts displayed sections.
     /// - Throws: ``Problem`` 404 `section-not-found`.
     public func sectionData(at section: Int) async throws -> JSON {
         try await client.value(of: request("GET", "sections", "\(section)", "data"))
@@ -148,29 +140,22 @@ public struct BraidSession: Sendable {
 
     // MARK: Commanding
 
-    /// Performs a command. Even if the client sends the command's request several times, the server applies the command
-    /// at most once.
+    /// Performs a command, at most once even if its request is repeated.
     ///
-    /// The client sends the commands of a session in the order of the calls. The client sends each command after all
-    /// earlier commands were answered or have failed. Calls on one actor have an order. Calls from concurrent tasks
-    /// without a common actor have no defined order. A command that is cancelled while it waits for earlier commands is
-    /// never sent at all.
+    /// A session's commands are sent in the order of the calls, each after the answers to those before it. Calls on one
+    /// actor have an order; concurrent tasks without a common actor have none. A command that is cancelled while it
+    /// waits is never sent.
     ///
     /// - Parameters:
-    ///   - command: the command.
-    ///   - base: the revision to which the command's index paths refer. The server rebases the index paths. `nil` means
-    ///     the current revision.
-    ///   - ifMatch: the position that the session must have, with its epoch. If the session has another position, the
-    ///     server answers 412.
-    ///   - dryRun: whether the server computes and answers the command, but does not apply it.
-    ///   - key: the idempotency key. A program that keeps the key can repeat a command that threw
-    ///     ``ConnectionFailure``.
-    ///   - isolation: the caller's actor. The command gets its place in the order of commands on this actor, before
-    ///     other code can run.
-    /// - Returns: the server's answer.
-    /// - Throws: ``Problem`` if the server refuses the command, which then changed nothing. But after a ``Problem``
-    ///   with status 408, 429, 502, 503 or 504, or `idempotency-key-in-use`, an earlier attempt may have applied the
-    ///   command. ``ConnectionFailure`` if no complete answer arrived: the server may have applied the command.
+    ///   - base: the revision to which the command's index paths refer; the server rebases them. `nil` for the current
+    ///     one.
+    ///   - ifMatch: the position that the session must have, with its epoch; otherwise 412.
+    ///   - dryRun: whether the server only computes the answer.
+    ///   - key: the idempotency key, with which a command that threw ``ConnectionFailure`` can be repeated.
+    ///   - isolation: the caller's actor, on which the command takes its place before other code runs.
+    /// - Throws: ``Problem`` if the server refuses the command, which then changed nothing; but with status 408, 429,
+    ///   502, 503 or 504, or `idempotency-key-in-use`, an earlier attempt may have applied it. ``ConnectionFailure`` if
+    ///   no complete answer arrived: the command may have been applied.
     @discardableResult
     public func perform(
         _ command: SessionCommand, base: Position? = nil, ifMatch: Position? = nil, dryRun: Bool = false,
@@ -191,8 +176,7 @@ public struct BraidSession: Sendable {
                 body: command.body))
     }
 
-    /// Ends the session and deletes its data. The client sends this request after the commands that the program called
-    /// earlier.
+    /// Ends the session and deletes its data, after the commands that were called before.
     public func end(isolation: isolated (any Actor)? = #isolation) async throws {
         let place = client.commands.enter(id)
         defer { client.commands.leave(place) }
@@ -202,58 +186,53 @@ public struct BraidSession: Sendable {
 
     // MARK: Tokens
 
-    /// The role of a token: `participant` may act as the person at the table, `viewer` may only look.
+    /// `participant` may act as the person at the table, `viewer` may only look.
     public enum Role: String, Codable, Sendable { case participant, viewer }
 
     /// A token for one session.
     public struct Token: Decodable, Sendable, Hashable {
-        /// The secret token. Only the answer to ``BraidSession/makeToken(_:expiringIn:)`` contains the secret, which
-        /// the server does not store.
+        /// The secret, only in the answer to ``BraidSession/makeToken(_:expiringIn:)``: the server does not store it.
         public var token: String?
-        /// The token's id, which is not secret.
+        /// Not secret.
         public var tokenId: String
         /// What the token allows.
         public var role: Role
-        /// The time of the token's creation, in RFC 3339.
+        /// In RFC 3339.
         public var created: String
-        /// The time of the token's expiry, in RFC 3339.
+        /// In RFC 3339.
         public var expires: String
     }
 
-    /// Creates a token for this session alone. If the answer is lost, the client does not send the request again,
-    /// because a repeated request would create a second token.
+    /// Creates a token for this session. If the answer is lost, the request is not repeated, which would create a
+    /// second token.
     ///
-    /// - Parameters:
-    ///   - role: what the token allows.
-    ///   - seconds: the token's lifetime, at most ten years.
+    /// - Parameter seconds: at most ten years.
     public func makeToken(_ role: Role, expiringIn seconds: Int) async throws -> Token {
         let body: JSON = ["role": .string(role.rawValue), "expiresIn": .integer(seconds)]
-        // The client does not send this request again, because the server could then create a second token.
+        // Repeated, it could create a second token.
         return try await client.value(
             of: Request("POST", ["v1", "sessions", id, "tokens"], body: body, isRepeatable: false))
     }
 
     /// One page of a session's tokens.
     public struct TokenPage: Decodable, Sendable, Hashable {
-        /// The tokens of this page, without their secrets. Expired tokens are left out.
+        /// Without their secrets, and without expired ones.
         public var tokens: [Token]
-        /// The argument `after` of the call that returns the next page. `nil` on the last page.
+        /// `after` for the next page; `nil` on the last.
         public var next: String?
     }
 
     /// Returns one page of the session's tokens.
     ///
     /// - Parameters:
-    ///   - limit: the largest number of tokens. `nil` for the server's default.
-    ///   - after: the `next` of the previous page of tokens.
+    ///   - limit: `nil` for the server's default.
+    ///   - after: the previous page's `next`.
     public func tokens(limit: Int? = nil, after: String? = nil) async throws -> TokenPage {
         try await client.value(
             of: request("GET", "tokens", query: ["limit": limit.map { String($0) }, "after": after]))
     }
 
-    /// Revokes a token. Streams and long polls that were opened with this token end.
-    ///
-    /// - Parameter tokenID: the token's id.
+    /// Revokes a token, and ends its streams and long polls.
     public func revokeToken(_ tokenID: String) async throws {
         _ = try await client.data(of: Request("DELETE", ["v1", "sessions", id, "tokens", tokenID], isDeletion: true))
     }

@@ -1,10 +1,6 @@
 import Synchronization
 
-/// The client's queue of commands for each session: the commands without an answer, in the order of the program's
-/// calls.
-///
-/// Only the first command of a session is sent. A later command waits until each command before it is answered or has
-/// failed.
+/// The commands without an answer, by session, in the order of the calls. Only the first of a session is sent.
 final class CommandQueue: Sendable {
     /// A command's place in its session's queue.
     struct Place: Sendable {
@@ -31,7 +27,7 @@ final class CommandQueue: Sendable {
             if places[session]?.isEmpty == true { places[session] = nil }
         }
 
-        /// Replaces the waiting continuation of the command at an index of a session's queue. Returns the previous one.
+        /// Returns the waiter that was there.
         mutating func exchange(_ waiter: Waiter?, at index: Int, of session: String) -> Waiter? {
             let previous = places[session]?[index].waiter
             places[session]?[index].waiter = waiter
@@ -41,18 +37,17 @@ final class CommandQueue: Sendable {
 
     private let state = Mutex(State())
 
-    /// Adds a command's place at the end of the session's queue. The caller must call `leave` for every place.
+    /// The caller must call `leave` for every place.
     func enter(_ session: String) -> Place { state.withLock { $0.append(to: session) } }
 
-    /// Waits until the command's place is the first place in its session's queue.
+    /// Waits for the first place.
     ///
-    /// - Throws: `CancellationError` if the task is cancelled while it waits.
+    /// - Throws: `CancellationError` if the task is cancelled meanwhile.
     func wait(at place: Place, isolation: isolated (any Actor)? = #isolation) async throws {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { (waiter: Waiter) in
                 let result: Result<Void, any Error>? = state.withLock { state in
-                    // The lock also covers the check for a cancellation. So a cancellation is either seen by this
-                    // check, or its handler finds the stored continuation.
+                    // Under the lock, a cancellation is either seen here, or its handler finds the continuation.
                     if Task.isCancelled { return .failure(CancellationError()) }
                     guard let index = state.index(of: place), index > 0 else { return .success(()) }
                     _ = state.exchange(waiter, at: index, of: place.session)
@@ -68,7 +63,7 @@ final class CommandQueue: Sendable {
         }
     }
 
-    /// Removes a command's place from the queue. If the place was the first in the queue, the next command continues.
+    /// The next command continues if this was the first.
     func leave(_ place: Place) {
         let next = state.withLock { state -> Waiter? in
             guard let index = state.index(of: place) else { return nil }

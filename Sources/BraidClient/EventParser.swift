@@ -7,9 +7,9 @@ struct ServerEvent: Equatable {
     var id: String?
 }
 
-/// A parser of server-sent events (WHATWG HTML, section 9.2.6). The parser accepts the stream in pieces.
+/// Parses server-sent events in pieces (WHATWG HTML, section 9.2.6).
 struct EventParser {
-    /// The delay before a reconnection, from the server's field `retry`. `nil` if the server has sent no such field.
+    /// The delay before a reconnection, if the server has sent `retry`.
     private(set) var retryTime: Duration?
     private var line: [UInt8] = []
     private var endedWithCR = false
@@ -35,8 +35,7 @@ struct EventParser {
         return events
     }
 
-    /// Processes one line of the event stream. An empty line ends an event: the method then returns the event, or `nil`
-    /// if the event has no data.
+    /// Returns the event that an empty line ends, unless it has no data.
     private mutating func endLine() -> ServerEvent? {
         defer { line.removeAll(keepingCapacity: true) }
         if isFirstLine, line.starts(with: [0xEF, 0xBB, 0xBF]) { line.removeFirst(3) }
@@ -59,7 +58,7 @@ struct EventParser {
             hasData = true
         case "id" where !value.contains(0): event.id = String(decoding: value, as: UTF8.self)
         case "retry":
-            // A `retry` field may contain only digits (WHATWG HTML, section 9.2.6), but `Int` would accept a sign.
+            // Digits only (WHATWG HTML, section 9.2.6): `Int` would accept a sign.
             let isNumber = value.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
             if isNumber, let milliseconds = Int(String(decoding: value, as: UTF8.self)) {
                 retryTime = .milliseconds(milliseconds)

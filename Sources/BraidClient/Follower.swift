@@ -4,19 +4,18 @@ import Foundation
 import FoundationNetworking
 #endif
 
-/// Reads a session's event stream, and reconnects after each lost connection.
+/// Reads a session's event stream, and reconnects.
 actor Follower {
-    /// A closure that receives each event, and the window that the snapshot shows after the event.
+    /// Receives each event, and the window that the snapshot shows after it.
     typealias Listener = @Sendable (SessionEvent, TableWindow?) -> Void
 
     private let session: BraidSession
     private var snapshot: Snapshot?
-    /// The window that `snapshot` shows, with its current anchor. `nil` for the whole table.
+    /// What `snapshot` shows, with its current anchor; `nil` for the whole table.
     private var shown: TableWindow?
-    /// The window that the next connection follows. `nil` for the whole table.
+    /// What the next connection follows; `nil` for the whole table.
     private var window: TableWindow?
-    /// The position in the session's history after the last processed event that had an id. Before such an event, the
-    /// position of the given snapshot, if any. A new connection continues from this position.
+    /// Where a new connection continues: after the last processed event with an id, or at the given snapshot.
     private var position: String?
     private var retryTime = Duration.seconds(1)
     private var hasEnded = false
@@ -29,12 +28,7 @@ actor Follower {
         position = snapshot?.position.description
     }
 
-    /// Follows the session until it ends. Two runs of one follower must not overlap. A run continues where the previous
-    /// run was cancelled.
-    ///
-    /// - Parameters:
-    ///   - window: the window to follow. `nil` for the whole table.
-    ///   - tell: receives each event.
+    /// Follows until the session ends. Runs must not overlap; one continues where the last was cancelled.
     func run(following window: TableWindow? = nil, _ tell: Listener) async throws {
         self.window = window
         failures = 0
@@ -49,7 +43,7 @@ actor Follower {
                 failure = error
             }
             try Task.checkCancellation()
-            // If an update could not be decoded or applied, the next connection starts with a new snapshot.
+            // Begin with a new snapshot.
             if failure is UpdateFault || failure is DecodingError { position = nil }
             if (failure as? Problem)?.kind == Self.lostAnchor { leaveAnchor() }
             failures += 1
@@ -62,36 +56,33 @@ actor Follower {
 
     private static let lostAnchor = "row-not-found"
 
-    /// Returns whether the follower must give up after this refusal, because the server would refuse a further attempt
-    /// for the same reason.
+    /// Whether a further attempt would be refused for the same reason.
     private func isFinal(_ problem: Problem) -> Bool {
         if problem.kind == Self.lostAnchor, case .around? = window?.run { return false }
         return problem.status < 500 && problem.status != 408 && problem.status != 429
     }
 
-    /// Replaces the window by one at the same offset, because the window's anchor is not displayed. The server cannot
-    /// tell which row was near the anchor.
+    /// Stays at the offset when the anchor is not displayed: the server cannot tell which row was near.
     private func leaveAnchor() {
         window = window?.withoutAnchor(offset: snapshot?.window?.offset ?? 0)
         position = nil
     }
 
-    /// Reads the events of one connection until the connection ends. The server sends keep-alives, so a connection on
-    /// which no data arrives is lost. The client's timeout ends such a connection.
+    /// Reads one connection to its end. Thanks to keep-alives, the client's timeout ends one that is lost.
     private func follow(_ tell: Listener) async throws {
         let followed = window
         var request = Request(
             "GET", ["v1", "sessions", session.id, "updates"], query: followed?.parameters ?? [:],
             headers: ["Accept": "text/event-stream"])
         if let followed, let position {
-            // The server uses `Last-Event-ID` only for streams that continue with the same window.
+            // The server uses `Last-Event-ID` only for streams of the same window.
             request.query["since"] = position
             if let shown, shown.query != followed.query { request.query["from"] = shown.query }
         } else {
             request.headers["Last-Event-ID"] = position
         }
         let (head, parts) = try await session.client.open(session.client.urlRequest(request))
-        // An answer with another content type may be a log-in page of the network, and not a stream from the server.
+        // Another content type may be a network's log-in page.
         guard head.statusCode != 200 || head.mimeType?.lowercased() == "text/event-stream" else {
             throw ConnectionFailure(detail: "The answer is no stream of events")
         }
@@ -120,13 +111,12 @@ actor Follower {
         }
     }
 
-    /// Processes an event of a connection. `followed` is the window that the connection follows, or `nil` for the whole
-    /// table.
+    /// - Parameter followed: the connection's window; `nil` for the whole table.
     private func take(_ event: ServerEvent, of followed: TableWindow?, _ tell: Listener) throws {
         func decoded<Value: Decodable>(_ type: Value.Type) throws -> Value {
             try JSONDecoder().decode(type, from: Data(event.data))
         }
-        /// Records that the snapshot now shows the window of this connection. The window's anchor may have changed.
+        /// The snapshot shows this connection's window, maybe with a new anchor.
         func noteWindow() {
             shown = followed?.at(snapshot?.window)
             window = shown
@@ -140,14 +130,12 @@ actor Follower {
             tell(.snapshot(new), shown)
         case "update":
             let update = try decoded(Update.self)
-            // After a reconnection the server can repeat updates. An update that the snapshot already contains is
-            // skipped. After a move of the window, an update may start and end at the snapshot's revision; such an
-            // update is not skipped.
+            // After a reconnection the server can repeat updates. After a move of the window, one may start and end at
+            // the snapshot's revision: it counts.
             guard let before = snapshot,
                 update.to > before.revision || before.window != nil && update.from == before.revision
             else { return }
-            // In the event stream, a revision without visible changes has no update. The update can therefore start at
-            // a later revision than the snapshot's.
+            // A revision without visible changes has no update, so this one can start later than the snapshot.
             var base = before
             base.revision = max(before.revision, update.from)
             let after = try update.applied(to: base)

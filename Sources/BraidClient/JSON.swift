@@ -1,55 +1,56 @@
-/// A JSON value, as in models, view models and states.
+import Foundation
+
+/// A JSON value.
 ///
-/// A whole number that fits into `Int` is an `Int`, and any other number is a `Double`. Digits that a `Double` cannot
-/// represent are rounded. A number that is too large for a `Double` becomes infinite, and cannot be encoded as JSON
-/// again. An object's members have no order.
+/// Whole numbers that fit are `Int`, others `Double`, rounded to its digits; one that is too large becomes infinite and
+/// cannot be encoded again. An object's members have no order.
 public enum JSON: Sendable, Hashable {
-    /// The literal `null`.
+    /// `null`.
     case null
-    /// The literal `true` or `false`.
+    /// `true` or `false`.
     case bool(Bool)
-    /// A whole number that fits into `Int`.
+    /// A whole number.
     case integer(Int)
-    /// A number as a `Double`. In decoded JSON, the number is not whole or does not fit into `Int`.
+    /// In decoded JSON, a number that is not whole or does not fit into `Int`.
     case number(Double)
     /// A string.
     case string(String)
-    /// An array's elements, in order.
+    /// The elements, in order.
     case array([JSON])
-    /// An object's members by name.
+    /// The members by name.
     case object([String: JSON])
 
-    /// The value of an object's member. `nil` if the member is missing or the value is not an object.
+    /// An object's member; `nil` if it is missing or this is no object.
     public subscript(name: String) -> JSON? {
         guard case .object(let members) = self else { return nil }
         return members[name]
     }
 
-    /// The element of an array at an index, from 0. `nil` if the index is out of bounds or the value is not an array.
+    /// An array's element; `nil` beyond its bounds or if this is no array.
     public subscript(index: Int) -> JSON? {
         guard case .array(let elements) = self, elements.indices.contains(index) else { return nil }
         return elements[index]
     }
 
-    /// The string. `nil` if the value is not a string.
+    /// `nil` if this is no string.
     public var string: String? {
         guard case .string(let text) = self else { return nil }
         return text
     }
 
-    /// The Boolean value. `nil` if the value is not `true` or `false`.
+    /// `nil` if this is not `true` or `false`.
     public var bool: Bool? {
         guard case .bool(let bool) = self else { return nil }
         return bool
     }
 
-    /// The number of the case ``integer(_:)``. `nil` for any other value, including `.number(3.0)`.
+    /// `nil` for any other case, `.number(3.0)` included.
     public var integer: Int? {
         guard case .integer(let integer) = self else { return nil }
         return integer
     }
 
-    /// The number, whole or not. `nil` if the value is not a number.
+    /// Whole or not; `nil` if this is no number.
     public var number: Double? {
         switch self {
         case .integer(let integer): Double(integer)
@@ -58,14 +59,14 @@ public enum JSON: Sendable, Hashable {
         }
     }
 
-    /// Whether the value is `null`.
+    /// Whether this is `null`.
     public var isNull: Bool { self == .null }
 }
 
 extension JSON: Codable {
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
-        // The decoder tries the most frequent kinds of values first, because each failed attempt costs an error.
+        // The most frequent kinds first: each failed attempt costs an error.
         if let text = try? container.decode(String.self) {
             self = .string(text)
         } else if let members = try? container.decode([String: JSON].self) {
@@ -86,8 +87,7 @@ extension JSON: Codable {
             } catch DecodingError.typeMismatch {
                 throw DecodingError.dataCorruptedError(in: container, debugDescription: "This is not a JSON value.")
             } catch {
-                // The number is too large for a `Double`. Only the text of the error shows whether the number is
-                // negative.
+                // Too large for a `Double`. Only the error's text shows the sign.
                 let text =
                     if case DecodingError.dataCorrupted(let context) = error { context.debugDescription } else {
                         "\(error)"
@@ -111,7 +111,7 @@ extension JSON: Codable {
     }
 }
 
-// `JSON` deliberately cannot be written as the literal `nil`: in Swift, `nil` means that there is no value.
+// Deliberately not `ExpressibleByNilLiteral`: `nil` means that there is no value.
 extension JSON: ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral,
     ExpressibleByStringLiteral, ExpressibleByArrayLiteral,
     ExpressibleByDictionaryLiteral
@@ -121,6 +121,26 @@ extension JSON: ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral, Expres
     public init(floatLiteral number: Double) { self = .number(number) }
     public init(stringLiteral text: String) { self = .string(text) }
     public init(arrayLiteral elements: JSON...) { self = .array(elements) }
-    /// Creates an object. If a name occurs twice, the last value wins.
+    /// If a name occurs twice, the last value wins.
     public init(dictionaryLiteral members: (String, JSON)...) { self = .object(Dictionary(members) { $1 }) }
+}
+
+extension JSON {
+    /// Encodes a value of the program: `JSON(encoding: person)`.
+    public init(encoding value: some Encodable) throws {
+        // In an array, because some versions of Foundation reject a top-level scalar.
+        self = try JSONDecoder().decode([JSON].self, from: JSONEncoder().encode([value])).first ?? .null
+    }
+
+    /// Decodes a type of the program: `row.model?.decoded(as: Person.self)`.
+    ///
+    /// - Throws: `DecodingError`, or `EncodingError` if the value contains an infinite number.
+    public func decoded<Value: Decodable>(as type: Value.Type = Value.self) throws -> Value {
+        let values = try JSONDecoder().decode([Value].self, from: JSONEncoder().encode([self]))
+        guard let value = values.first else {
+            throw DecodingError.valueNotFound(
+                type, DecodingError.Context(codingPath: [], debugDescription: "There is no value."))
+        }
+        return value
+    }
 }

@@ -2,30 +2,26 @@ import Foundation
 
 /// The displayed table at one revision, or a window of it. See docs/http-api/sessions-and-snapshots.md.
 public struct Snapshot: Codable, Sendable, Hashable {
-    /// The session's id. `nil` for a snapshot without a session.
+    /// `nil` without a session.
     public var session: String?
-    /// The name of the session's table description. `nil` if the session was opened without a description.
+    /// `nil` if the session was opened without a description.
     public var table: String?
-    /// The session's epoch, which changes, for example, when the server may have lost revisions. `nil` for a snapshot
-    /// without a session.
+    /// Changes when the server may have lost revisions. `nil` without a session.
     public var epoch: String?
-    /// The session's revision that the snapshot shows.
+    /// The revision that this shows.
     public var revision: Int
-    /// The number of displayed rows in all sections of the table, including rows outside of a window.
+    /// In all sections of the table, also outside of a window.
     public var totalRowCount: Int
-    /// The window's place in the table. `nil` for a snapshot of the whole table.
+    /// `nil` for the whole table.
     public var window: TableWindow.Place?
-    /// The displayed sections, in order. In the snapshot of a window, these are the sections from which the window
-    /// contains rows, and the empty sections that belong to the window.
+    /// The displayed sections, in order; in a window, those of its rows and the empty ones between.
     public var sections: [Section]
     /// The session's state, an object.
     public var state: JSON
-    /// The value that the client shows instead of rows while the table is empty. `nil` if the table has rows or
-    /// declares no such value.
+    /// What to show instead of rows while the table is empty, if it declares that.
     public var empty: JSON?
 
-    /// Creates a snapshot of a whole table. The initializer sets ``totalRowCount`` to the number of rows in all
-    /// sections.
+    /// Creates a snapshot of a whole table, with ``totalRowCount`` from its sections.
     public init(
         session: String? = nil, table: String? = nil, epoch: String? = nil, revision: Int = 0, sections: [Section] = [],
         state: JSON = [:], empty: JSON? = nil
@@ -40,34 +36,31 @@ public struct Snapshot: Codable, Sendable, Hashable {
         totalRowCount = sections.reduce(0) { $0 + $1.rows.count }
     }
 
-    /// The snapshot's position in the session's history.
+    /// Where this is in the session's history.
     public var position: Position { Position(epoch: epoch, revision: revision) }
 }
 
 extension Snapshot {
     /// One displayed section.
     public struct Section: Codable, Sendable, Hashable {
-        /// The section's id, unique in the table.
+        /// Unique in the table.
         public var id: String
-        /// The section's header. `nil` if the section has none.
+        /// `nil` if there is none.
         public var header: SectionTitle?
-        /// The section's footer. `nil` if the section has none.
+        /// `nil` if there is none.
         public var footer: SectionTitle?
-        /// The number of the section's displayed rows, including rows outside of a window.
+        /// The section's displayed rows, also outside of a window.
         public var rowCount: Int
-        /// The index, among all rows of the section, of the first row that the window contains. `nil` in a snapshot of
-        /// the whole table.
+        /// The window's first row among all of the section; `nil` for the whole table.
         public var offset: Int?
-        /// The sections that this section's rows may move to. `nil` if the rows may not move.
+        /// Where the rows may move; `nil` if they may not.
         public var movesTo: MovesTo?
-        /// Whether the section's rows have ids: `false` if some rows have none, or if the section's model type has no
-        /// ids.
+        /// `false` if some rows have no ids, or if the model type has none.
         public var isDiffable: Bool
-        /// The section's displayed rows, in order. In the snapshot of a window, these are only the rows that the window
-        /// contains.
+        /// The displayed rows, in order; in a window, its rows.
         public var rows: [Row]
 
-        /// Creates a section. The initializer sets ``rowCount`` to the number of rows.
+        /// Creates a section, with ``rowCount`` from its rows.
         public init(
             id: String, header: SectionTitle? = nil, footer: SectionTitle? = nil, movesTo: MovesTo? = nil,
             isDiffable: Bool = true, rows: [Row] = []
@@ -112,24 +105,24 @@ extension Snapshot {
 
     /// One displayed row.
     public struct Row: Codable, Sendable, Hashable {
-        /// The row's id, unique within its section. `nil` if the row has no id.
+        /// Unique in its section; `nil` if there is none.
         public var id: String?
-        /// The name of the cell that shows the row.
+        /// The cell that shows the row.
         public var cell: String
-        /// The row's model. `nil` if the row has no model. `JSON.null` if the row's model is `null`.
+        /// `nil` without a model; `JSON.null` if it is `null`.
         public var model: JSON?
-        /// The view model that the row's cell receives. `nil` if the description makes no view model for the row.
+        /// What the cell receives; `nil` if the description makes none.
         public var viewModel: JSON?
-        /// The edit that a person may make to the row. `nil` for none.
+        /// The edit that a person may make.
         public var editing: Editing?
         /// Whether a person may move the row.
         public var isMovable: Bool
-        /// The row's height. `nil` if none is declared.
+        /// `nil` if none is declared.
         public var height: Height?
-        /// The row's estimated height. `nil` if none is declared.
+        /// `nil` if none is declared.
         public var estimatedHeight: Height?
 
-        /// An edit that a person may make to a row: delete it, or insert a row before it.
+        /// Delete the row, or insert one before it.
         public enum Editing: String, Codable, Sendable { case delete, insert }
 
         /// Creates a row.
@@ -156,7 +149,7 @@ extension Snapshot {
             let members = try decoder.container(keyedBy: CodingKeys.self)
             id = try members.decodeIfPresent(String.self, forKey: .id)
             cell = try members.decode(String.self, forKey: .cell)
-            // Decoding must distinguish a row whose model is `null` from a row without a model.
+            // A model `null` differs from no model.
             model = members.contains(.model) ? try members.decode(JSON.self, forKey: .model) : nil
             viewModel = members.contains(.viewModel) ? try members.decode(JSON.self, forKey: .viewModel) : nil
             editing = try members.decodeIfPresent(Editing.self, forKey: .editing)
@@ -177,4 +170,151 @@ extension Snapshot {
             try members.encodeIfPresent(estimatedHeight, forKey: .estimatedHeight)
         }
     }
+}
+
+/// The indexes of a section and of a row in it, from 0; in a window, of what it contains. On the wire, `[section,
+/// row]`.
+public struct RowPath: Codable, Sendable, Hashable, CustomStringConvertible {
+    /// From 0.
+    public var section: Int
+    /// In the section, from 0.
+    public var row: Int
+
+    /// Creates an index path.
+    public init(section: Int, row: Int) {
+        self.section = section
+        self.row = row
+    }
+
+    public init(from decoder: any Decoder) throws {
+        var elements = try decoder.unkeyedContainer()
+        section = try elements.decode(Int.self)
+        row = try elements.decode(Int.self)
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var elements = encoder.unkeyedContainer()
+        try elements.encode(section)
+        try elements.encode(row)
+    }
+
+    /// For table and collection views.
+    public var indexPath: IndexPath { IndexPath(indexes: [section, row]) }
+    public var description: String { "[\(section),\(row)]" }
+}
+
+extension Snapshot {
+    /// A header or footer: a title, or a view with its view model.
+    public struct SectionTitle: Codable, Sendable, Hashable {
+        /// `nil` for a view.
+        public var title: String?
+        /// `nil` for a title.
+        public var view: String?
+        /// What the view receives.
+        public var viewModel: JSON?
+        /// `nil` if none is declared.
+        public var height: Height?
+        /// `nil` if none is declared.
+        public var estimatedHeight: Height?
+
+        /// Creates a header or footer.
+        public init(
+            title: String? = nil, view: String? = nil, viewModel: JSON? = nil, height: Height? = nil,
+            estimatedHeight: Height? = nil
+        ) {
+            self.title = title
+            self.view = view
+            self.viewModel = viewModel
+            self.height = height
+            self.estimatedHeight = estimatedHeight
+        }
+    }
+
+    /// Of a row, header or footer.
+    public enum Height: Codable, Sendable, Hashable {
+        /// A height in points.
+        case points(Double)
+        /// The client measures it.
+        case automatic
+
+        public init(from decoder: any Decoder) throws {
+            let container = try decoder.singleValueContainer()
+            if let points = try? container.decode(Double.self) {
+                self = .points(points)
+            } else if try container.decode(String.self) == "automatic" {
+                self = .automatic
+            } else {
+                throw DecodingError.dataCorruptedError(
+                    in: container, debugDescription: "A height is a number or \"automatic\".")
+            }
+        }
+
+        public func encode(to encoder: any Encoder) throws {
+            var container = encoder.singleValueContainer()
+            switch self {
+            case .points(let points): try container.encode(points)
+            case .automatic: try container.encode("automatic")
+            }
+        }
+    }
+
+    /// Where a section's rows may move.
+    public enum MovesTo: Codable, Sendable, Hashable {
+        /// Every section with stored rows of the same model type.
+        case anySection
+        /// The sections with these ids.
+        case sections([String])
+
+        /// Whether rows may move to the section with an id, compared by bytes. Always true for `anySection`, although
+        /// the server refuses another model type.
+        public func allows(_ section: String) -> Bool {
+            switch self {
+            case .anySection: true
+            case .sections(let ids): ids.contains { $0.isSame(as: section) }
+            }
+        }
+
+        public init(from decoder: any Decoder) throws {
+            let container = try decoder.singleValueContainer()
+            if let ids = try? container.decode([String].self) {
+                self = .sections(ids)
+            } else if try container.decode(String.self) == "anySection" {
+                self = .anySection
+            } else {
+                throw DecodingError.dataCorruptedError(
+                    in: container, debugDescription: "Rows move to \"anySection\", or to a list of sections.")
+            }
+        }
+
+        public func encode(to encoder: any Encoder) throws {
+            var container = encoder.singleValueContainer()
+            switch self {
+            case .anySection: try container.encode("anySection")
+            case .sections(let ids): try container.encode(ids)
+            }
+        }
+    }
+}
+
+/// A position in a session's history, written `<epoch>.<revision>` or `<revision>`.
+public struct Position: Sendable, Hashable, CustomStringConvertible, ExpressibleByIntegerLiteral {
+    /// `nil` for a revision alone.
+    public var epoch: String?
+    /// The revision.
+    public var revision: Int
+
+    /// Creates a position.
+    public init(epoch: String? = nil, revision: Int) {
+        self.epoch = epoch
+        self.revision = revision
+    }
+
+    public init(integerLiteral revision: Int) { self.init(revision: revision) }
+
+    public var description: String { epoch.map { "\($0).\(revision)" } ?? String(revision) }
+}
+
+extension String {
+    /// Ids are compared by their bytes; `==` compares by canonical equivalence.
+    func isSame(as other: String) -> Bool { utf8.elementsEqual(other.utf8) }
 }

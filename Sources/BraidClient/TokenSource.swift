@@ -1,14 +1,13 @@
-/// A program's closure that returns the token for the client's requests, or `nil` to send requests without a token.
+/// Returns the token for the client's requests, or `nil` to send none.
 ///
-/// A client calls its token provider before the first request, and again when the server refuses a token (401).
-/// `refused` is the refused token. It is `nil` in the first call, in the first call after the provider threw, and after
-/// a refused request without a token. If the provider throws, the client treats the request as one without a
-/// connection, and normally sends it again later.
+/// It is called before the first request, and with the `refused` token when the server refuses one (401). `refused` is
+/// `nil` in the first call, after the provider threw, and after a refused request without a token. If it throws, the
+/// request counts as one without a connection.
 public typealias TokenProvider = @Sendable (_ refused: String?) async throws -> String?
 
-/// The source of a client's tokens, which caches the token that the provider returned last.
+/// Keeps the token that the provider returned last.
 actor TokenSource {
-    /// A token, and the task in which the token provider returned it.
+    /// A token, and the task in which the provider returned it.
     struct Issued: Sendable {
         let value: String?
         fileprivate let call: Task<String?, any Error>
@@ -21,8 +20,8 @@ actor TokenSource {
         self.provider = provider
     }
 
-    /// Returns the latest token. If there is no token yet, or if the latest token is the `refused` one, calls the
-    /// provider. The provider is called once, even if many requests were refused with the same token.
+    /// Calls the provider if there is no token yet, or if the latest is `refused`; once for all requests with the same
+    /// token.
     func token(after refused: Issued? = nil) async throws -> Issued {
         let call: Task<String?, any Error>
         if let latest, latest != refused?.call {

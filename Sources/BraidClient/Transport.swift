@@ -5,8 +5,7 @@ import Synchronization
 import FoundationNetworking
 #endif
 
-/// Sends requests with URLSession and delivers their answers as they arrive. `Transport` replaces URLSession's
-/// `bytes(for:)`, which does not exist on all platforms.
+/// URLSession with answers as they arrive: `bytes(for:)` does not exist on all platforms.
 final class Transport: Sendable {
     private let delegate = Delegate()
     private let session: URLSession
@@ -21,17 +20,15 @@ final class Transport: Sendable {
         configuration.urlCache = nil
         configuration.httpCookieStorage = nil
         configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
-        // Each followed session keeps a connection open. With URLSession's default limit of connections, further
-        // requests could wait forever for a free connection.
+        // Each followed session keeps one open. At the default limit, further requests could wait for ever.
         configuration.httpMaximumConnectionsPerHost = 65_536
         session = URLSession(configuration: configuration, delegate: delegate, delegateQueue: nil)
     }
 
-    // A URLSession keeps its delegate alive until the session is invalidated, so `deinit` invalidates the session.
+    // A URLSession keeps its delegate alive until then.
     deinit { session.finishTasksAndInvalidate() }
 
-    /// Sends a request, and returns a stream of the answer: first the head, then the body in pieces. If the program
-    /// drops the stream, the request is cancelled.
+    /// First the head, then the body in pieces. Dropping the stream cancels the request.
     func parts(of request: URLRequest) -> AsyncThrowingStream<Part, any Error> {
         AsyncThrowingStream { continuation in
             let task = session.dataTask(with: request)
@@ -48,8 +45,7 @@ final class Transport: Sendable {
             _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
             completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
         ) {
-            // Foundation on Linux also delivers interim responses, such as 103 (RFC 8297). Only a response with a
-            // status from 200 on is the answer.
+            // Foundation on Linux also delivers interim responses, such as 103 (RFC 8297).
             if let head = response as? HTTPURLResponse, head.statusCode >= 200 { yield(.head(head), for: dataTask) }
             completionHandler(.allow)
         }
@@ -63,8 +59,7 @@ final class Transport: Sendable {
         }
 
         #if canImport(FoundationNetworking)
-        /// Called when the server or a proxy asks for a password. The client has none, and Foundation on Linux would
-        /// wait for one forever. So the refusal becomes the answer of the request.
+        /// A request for a password, which the client does not have: Foundation on Linux would wait for one for ever.
         func urlSession(
             _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
             completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void

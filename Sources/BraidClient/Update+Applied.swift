@@ -1,33 +1,31 @@
-/// The error for an update that cannot be applied to a snapshot. The update belongs to another revision, a table view
-/// that applied it could crash, or the update breaks a rule of the wire format.
+/// An update that cannot be applied: it belongs to another revision, a table view would crash, or it breaks a rule of
+/// the wire format.
 public struct UpdateFault: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The index of the faulty stage, from 0. `nil` if the fault is not in a stage.
+    /// From 0; `nil` if the fault is not in a stage.
     public var stage: Int?
-    /// Says for developers what is wrong with the update.
+    /// For a developer: what is wrong.
     public var detail: String
 
     public var description: String { stage.map { "stage \($0): \(detail)" } ?? detail }
 }
 
 extension Update {
-    /// One stage of an update, with the sections before and after it, for a view to animate. In a window, the sections
-    /// have new rows, but still the old `rowCount` and `offset`. ``Update/applied(to:)`` sets the new values.
+    /// One stage, for a view to animate. In a window, `rowCount` and `offset` are still the old ones:
+    /// ``Update/applied(to:)`` sets them.
     public struct Step: Sendable {
         /// The stage's operations.
         public var stage: Stage
-        /// The table's sections before the stage.
+        /// The sections before the stage.
         public var before: [Snapshot.Section]
-        /// The table's sections after the stage. A table view's data source must return these sections during the batch
-        /// update.
+        /// The sections after the stage, which a data source must return during the batch update.
         public var after: [Snapshot.Section]
     }
 
-    /// Applies this update to a snapshot, and returns the snapshot after the update.
+    /// Returns the snapshot after the update.
     ///
-    /// - Parameter snapshot: the snapshot at the revision ``from``.
-    /// - Throws: ``UpdateFault`` if a table view would crash or the update breaks a rule, see
-    ///   docs/http-api/following.md.
-    /// - Complexity: proportional to the number of sections and the number of rows in changed sections.
+    /// - Parameter snapshot: at the revision ``from``.
+    /// - Throws: ``UpdateFault`` if a table view would crash or a rule is broken: see docs/http-api/following.md.
+    /// - Complexity: O(sections and rows of changed sections).
     public func applied(to snapshot: Snapshot) throws(UpdateFault) -> Snapshot {
         guard snapshot.revision == from else {
             throw UpdateFault(
@@ -51,8 +49,7 @@ extension Update {
         return result
     }
 
-    /// Sets the new `offset` and `rowCount` of a window's sections. Throws if the rows in the sections are not
-    /// consecutive rows of the table.
+    /// Throws if the sections' rows are not consecutive in the table.
     private func setExtents(of sections: inout [Snapshot.Section]) throws(UpdateFault) {
         for extent in extents ?? [] {
             guard sections.indices.contains(extent.section) else {
@@ -75,10 +72,10 @@ extension Update {
         }
     }
 
-    /// Returns the update's stages, each with the sections before and after it.
+    /// Returns the stages, each with the sections before and after it.
     ///
-    /// - Parameter snapshot: the snapshot at the revision ``from``.
-    /// - Throws: the same faults as ``applied(to:)``, except for wrong revisions, counts and `extents`.
+    /// - Parameter snapshot: at the revision ``from``.
+    /// - Throws: the faults of ``applied(to:)``, except those of revisions, counts and `extents`.
     public func steps(from snapshot: Snapshot) throws(UpdateFault) -> [Step] {
         var steps: [Step] = []
         var sections = snapshot.sections
@@ -95,16 +92,15 @@ extension Update {
     }
 }
 
-/// Checks one stage of an update against the rules for stages, and applies the stage to the sections.
+/// Checks a stage against the rules, and applies it.
 private struct StageApplication {
     private let stage: Update.Stage
     private let before: [Snapshot.Section]
-    /// Whether the sections are those of a window. A section can then have more rows than the window contains.
+    /// Whether a section can have more rows than are here.
     private let isWindow: Bool
-    /// The change of each section that the stage changes, by the section's index before the stage.
+    /// What happens to each section that changes, by its index before the stage.
     private var fates: [Int: Fate] = [:]
-    /// The origin of each section after the stage: whether the section stayed, was moved or was inserted, and its index
-    /// before the stage.
+    /// Of each section after the stage: stayed, moved or inserted, and its index before.
     private var origins: [Origin] = []
 
     private enum Fate { case deleted, moved, reloaded, updated }
@@ -157,7 +153,6 @@ private struct StageApplication {
         origins = places.compactMap { $0 ?? others.popFirst().map { .stayed($0) } }
     }
 
-    /// Applies the stage, and returns the table's sections after the stage.
     func sections() throws(UpdateFault) -> [Snapshot.Section] {
         let staying = try rowsThatStay(), arriving = try rowsThatCome()
         let reloads = Dictionary(stage.reloadSections.map { ($0.at, $0.section) }) { $1 }
@@ -193,8 +188,8 @@ private struct StageApplication {
         return after
     }
 
-    /// Returns the remaining rows of each section that loses rows or has rows with new content, at their indexes before
-    /// the stage. A deleted or moved row is replaced by `nil`.
+    /// Of the sections that lose or change rows, at the indexes before the stage, with `nil` for deleted and moved
+    /// ones.
     private func rowsThatStay() throws(UpdateFault) -> [Int: [Snapshot.Row?]] {
         var rows: [Int: [Snapshot.Row?]] = [:], sources: Set<RowPath> = []
         func take(_ path: RowPath, _ what: String, _ replacement: Snapshot.Row?, left: Snapshot.Row?)
@@ -225,7 +220,7 @@ private struct StageApplication {
         return rows
     }
 
-    /// Returns the rows that the stage inserts or moves, by the indexes of section and row after the stage.
+    /// Inserted and moved rows, by section and row after the stage.
     private func rowsThatCome() throws(UpdateFault) -> [Int: [Int: Snapshot.Row]] {
         var rows: [Int: [Int: Snapshot.Row]] = [:]
         func arrive(_ row: Snapshot.Row, _ path: RowPath) throws(UpdateFault) {
@@ -251,8 +246,7 @@ private struct StageApplication {
         return rows
     }
 
-    /// Returns a section's rows after the stage: the inserted and moved rows at their new indexes, and the other rows
-    /// around them in their old order.
+    /// The arriving rows at their indexes, the others around them in order.
     private static func filled(_ section: Int, _ staying: [Snapshot.Row], _ arriving: [Int: Snapshot.Row])
         throws(UpdateFault) -> [Snapshot.Row]
     {

@@ -1,34 +1,32 @@
 import Foundation
 
-/// The change between two revisions of a table or of a window, as stages of table view operations.
-/// docs/http-api/following.md explains updates.
+/// From one revision of a table or window to another, as stages of table view operations. See
+/// docs/http-api/following.md.
 public struct Update: Codable, Sendable, Hashable {
-    /// The session's revision that the update starts from.
+    /// The revision that it starts from.
     public var from: Int
-    /// The session's revision that the update leads to.
+    /// The revision that it leads to.
     public var to: Int
-    /// The update's stages, applied one after the other. Empty if no row or section changed.
+    /// One after the other; empty if no row or section changed.
     public var stages: [Stage]
-    /// The number of displayed rows after the update, in all sections of the table.
+    /// Afterwards, in all sections of the table.
     public var totalRowCount: Int
-    /// The session's state after the update. `nil` if the state did not change.
+    /// `nil` if it did not change.
     public var state: JSON?
-    /// The new value that the client shows instead of rows while the table is empty. `JSON.null` if there is no such
-    /// value any more. `nil` if the value did not change.
+    /// What to show instead of rows while the table is empty: `JSON.null` for nothing any more, `nil` for no change.
     public var empty: JSON?
-    /// The sections that stay in the window and whose `offset` or `rowCount` changed. `nil` if there are none, and in
-    /// updates of the whole table.
+    /// The window's sections whose `offset` or `rowCount` changed; `nil` in updates of the whole table.
     public var extents: [Extent]?
-    /// The window's place after the update. `nil` if the place did not change, and in updates of the whole table.
+    /// `nil` if it did not change, and in updates of the whole table.
     public var window: TableWindow.Place?
 
     /// The new `offset` and `rowCount` of a section in a window.
     public struct Extent: Codable, Sendable, Hashable {
-        /// The section's index in the window after the update.
+        /// In the window after the update.
         public var section: Int
-        /// The section's ``Snapshot/Section/offset`` after the update.
+        /// The section's new ``Snapshot/Section/offset``.
         public var offset: Int
-        /// The section's ``Snapshot/Section/rowCount`` after the update.
+        /// The section's new ``Snapshot/Section/rowCount``.
         public var rowCount: Int
     }
 
@@ -61,35 +59,31 @@ public struct Update: Codable, Sendable, Hashable {
 }
 
 extension Update {
-    /// The operations of one `performBatchUpdates` call of a table view. Indexes count from 0 among the displayed
-    /// sections and rows.
+    /// The operations of one `performBatchUpdates` call. Indexes count displayed sections and rows from 0, in a window
+    /// only its own.
     ///
-    /// In an update of a window, indexes count from 0 among the window's sections and rows.
-    ///
-    /// Deletes, reloads, updates and the `from` of moves refer to the table before the stage. Inserts and the `to` of
-    /// moves refer to the table after the stage.
+    /// Deletes, reloads, updates and the `from` of moves refer to the table before the stage; inserts and the `to` of
+    /// moves, to the table after it.
     public struct Stage: Codable, Sendable, Hashable {
-        /// The indexes of deleted sections, before the stage. The rows of a deleted section are deleted with it.
+        /// Before the stage, with their rows.
         public var deleteSections: [Int] = []
-        /// The inserted sections with their rows, and their indexes after the stage.
+        /// After the stage, with their rows.
         public var insertSections: [PlacedSection] = []
-        /// The old and new indexes of the sections that moved. A section's rows move with it.
+        /// Their rows move with them.
         public var moveSections: [SectionMove] = []
-        /// The sections whose whole content is replaced, with their indexes before the stage.
+        /// Before the stage, with all of their new content.
         public var reloadSections: [PlacedSection] = []
-        /// The sections whose header, footer or `movesTo` changed.
+        /// Changed headers, footers or `movesTo`.
         public var updateSections: [SectionUpdate] = []
-        /// The index paths of deleted rows, before the stage.
+        /// Before the stage.
         public var deleteRows: [RowPath] = []
-        /// The inserted rows and their index paths after the stage.
+        /// After the stage.
         public var insertRows: [PlacedRow] = []
-        /// The rows that moved within their section or to another section.
+        /// Within their section, or to another.
         public var moveRows: [RowMove] = []
-        /// The rows whose content changed, with a visual reload. The index paths of these rows refer to the table
-        /// before the stage.
+        /// Changed rows, with a visual reload, before the stage.
         public var reloadRows: [PlacedRow] = []
-        /// The rows whose content changed, without a visual reload. The index paths of these rows refer to the table
-        /// before the stage.
+        /// Changed rows, without a visual reload, before the stage.
         public var updateRows: [PlacedRow] = []
 
         /// Creates a stage without operations.
@@ -99,60 +93,56 @@ extension Update {
         public struct PlacedSection: Codable, Sendable, Hashable {
             /// The section's index.
             public var at: Int
-            /// The section's content after the stage.
+            /// Its content after the stage.
             public var section: Snapshot.Section
         }
 
         /// The move of a section.
         public struct SectionMove: Codable, Sendable, Hashable {
-            /// The section's index before the stage.
+            /// Before the stage.
             public var from: Int
-            /// The section's index after the stage.
+            /// After the stage.
             public var to: Int
         }
 
-        /// A row with its index path. For an inserted row, the index path refers to the table after the stage. For a
-        /// reloaded or updated row, the index path refers to the table before the stage.
+        /// A row with its index path: after the stage if it is inserted, before it if it is reloaded or updated.
         public struct PlacedRow: Codable, Sendable, Hashable {
             /// The row's index path.
             public var at: RowPath
-            /// The row's content after the stage.
+            /// Its content after the stage.
             public var row: Snapshot.Row
         }
 
         /// The move of a row.
         public struct RowMove: Codable, Sendable, Hashable {
-            /// The row's index path before the stage.
+            /// Before the stage.
             public var from: RowPath
-            /// The row's index path after the stage.
+            /// After the stage.
             public var to: RowPath
-            /// The row's new content, if the move also changed the content and the change needs no visual reload. `nil`
-            /// otherwise.
+            /// The new content, if it changed without need of a visual reload.
             public var row: Snapshot.Row?
         }
 
-        /// The change of the header, footer or `movesTo` of a section. The same stage can also change rows of this
-        /// section. A member is `nil` if the update does not change it.
+        /// What changes of a section besides its rows; `nil` members stay.
         public struct SectionUpdate: Codable, Sendable, Hashable {
-            /// The section's index before the stage.
+            /// Before the stage.
             public var at: Int
             /// The change of the header.
             public var header: Change<Snapshot.SectionTitle>?
             /// The change of the footer.
             public var footer: Change<Snapshot.SectionTitle>?
-            /// The change of the list of sections that this section's rows may move to. `nil` if the list did not
-            /// change.
+            /// The change of where its rows may move.
             public var movesTo: Change<Snapshot.MovesTo>?
         }
 
         /// The change of a header, a footer or `movesTo`.
         public enum Change<Value: Codable & Sendable & Hashable>: Sendable, Hashable {
-            /// The header, footer or `movesTo` has a new value.
+            /// A new value.
             case set(Value)
-            /// The header, footer or `movesTo` was removed.
+            /// No value any more.
             case removed
 
-            /// The new value of the header, footer or `movesTo`. `nil` if it was removed.
+            /// `nil` if it was removed.
             public var value: Value? {
                 switch self {
                 case .set(let value): value
@@ -166,7 +156,7 @@ extension Update {
     }
 }
 
-// The wire format of a stage. Empty lists are omitted, and a removed header, footer or `movesTo` is `null`.
+// On the wire, empty lists are left out, and `null` means removed.
 extension Update.Stage {
     private enum CodingKeys: String, CodingKey, CaseIterable {
         case deleteSections, insertSections, moveSections, reloadSections, updateSections, deleteRows, insertRows,
@@ -180,10 +170,7 @@ extension Update.Stage {
         init?(intValue: Int) { return nil }
     }
 
-    /// Decodes a stage.
-    ///
-    /// - Throws: `DecodingError` for an unknown operation. If the client ignored the operation, its table would differ
-    ///   from the server's table.
+    /// Throws for an unknown operation: a client that ignored it would have another table than the server.
     public init(from decoder: any Decoder) throws {
         for key in try decoder.container(keyedBy: AnyKey.self).allKeys
         where CodingKeys(rawValue: key.stringValue) == nil {
@@ -241,8 +228,7 @@ extension Update.Stage.Change: Codable {
 extension Update.Stage.SectionUpdate {
     public init(from decoder: any Decoder) throws {
         let members = try decoder.container(keyedBy: CodingKeys.self)
-        // The member `null` means that the header, footer or `movesTo` was removed. So `null` differs from a missing
-        // member, which means no change.
+        // `null` means removed; a missing member, no change.
         func change<Value>(_ key: CodingKeys) throws -> Update.Stage.Change<Value>? {
             members.contains(key) ? try members.decode(Update.Stage.Change<Value>.self, forKey: key) : nil
         }

@@ -1,32 +1,28 @@
 import Synchronization
 
-/// A window of a session's table, kept up to date while a list scrolls. Iterate over the subscription to receive its
-/// events, and call ``show(_:)`` or ``move(to:)`` from anywhere to move the window.
+/// A window that is kept up to date while a list scrolls. Iterate over it for the events of
+/// ``BraidSession/subscribe(from:)``, and call ``show(_:)`` or ``move(to:)`` from anywhere.
 ///
-/// A subscription has the same events as ``BraidSession/subscribe(from:)``: for example a snapshot, and then updates
-/// without a gap.
-/// The snapshots contain only the window's rows, and the index paths of updates refer to the window. When the window
-/// moves, one update changes the snapshot of the old window into the snapshot of the new one. This update contains only
-/// the rows that enter the window or have changed. If the server no longer has the old table, it sends a snapshot
-/// instead.
+/// Snapshots and index paths are those of the window. When it moves, one update leads from the old window to the new
+/// one, with only the rows that enter or have changed; or a snapshot comes, if the server no longer has the old table.
 ///
-/// To stop following, leave the loop or cancel the task. A later loop over the same subscription continues where the
-/// earlier loop stopped. A new loop ends an earlier loop that is still running.
+/// To stop, leave the loop or cancel the task. A later loop continues where the last one stopped; it ends one that is
+/// still running.
 public final class WindowSubscription: AsyncSequence, Sendable {
     private let session: BraidSession
     private let overscan: Int
     private let state: Mutex<State>
 
     private struct State {
-        /// The window to follow.
+        /// What to follow.
         var window: TableWindow
-        /// The snapshot after the last event that the loop received.
+        /// After the last event that the loop received.
         var snapshot: Snapshot?
         /// The window that ``snapshot`` shows.
         var shown: TableWindow?
-        /// How often the window has been moved.
+        /// How often the window was moved.
         var moves = 0
-        /// The range of rows that `show` treats as loaded while a requested window has not arrived. `nil` otherwise.
+        /// The rows that `show` takes as loaded until the window that was asked for arrives.
         var requested: Range<Int>?
         var loop: Loop?
 
@@ -44,30 +40,27 @@ public final class WindowSubscription: AsyncSequence, Sendable {
         state = Mutex(State(window: window, snapshot: snapshot, shown: snapshot.map { _ in window }))
     }
 
-    /// The window that the subscription follows, with the anchor that it has after the last received event.
+    /// What the subscription follows, with its current anchor.
     public var window: TableWindow { state.withLock { $0.window } }
 
-    /// Whether the window was moved and the loop has not received the rows of the new window yet.
+    /// Whether the rows of a new window have yet to arrive.
     public var isMoving: Bool { state.withLock { $0.requested != nil } }
 
-    /// Follows another window from now on. An update changes the snapshot of the old window into the snapshot of the
-    /// new one, or a new snapshot arrives.
+    /// Follows another window from now on.
     public func move(to window: TableWindow) {
-        // After this call of `move(to:)`, `show` must not move the window again until the new window has arrived. Until
-        // then, the visible rows are still those of the old window.
+        // Until the new window arrives, the visible rows are those of the old one, for which `show` must not move the
+        // window.
         state.withLock { $0.move(to: window, with: .min ..< .max) }
     }
 
-    /// Tells the subscription which rows are visible. If the visible rows come near the window's edge, the window
-    /// moves.
+    /// Tells which rows are visible. Near the window's edge, it moves.
     ///
-    /// The window does not move while it contains at least half of the overscan before and after the visible rows, or
-    /// all rows up to that end of the section or table. The anchor of a new window is the row in the middle of the
-    /// visible rows, if this row is loaded and has an id. Otherwise the new window has a fixed offset. A new window
-    /// contains the visible rows, and the subscription's overscan before and after them.
+    /// It stays while it contains half of the overscan before and after the visible rows, or all rows up to that end.
+    /// The new window contains the visible rows with the overscan around them. Its anchor is the row in their middle,
+    /// or it has a fixed offset if that row is not loaded or has no id.
     ///
-    /// - Parameter rows: the indexes of the first and the last visible row, among all displayed rows of the window's
-    ///   section or of the whole table. ``Snapshot/displayIndex(of:)`` returns a row's index.
+    /// - Parameter rows: the first and last visible row, among all displayed rows of the window's section or of the
+    ///   whole table: see ``Snapshot/displayIndex(of:)``.
     public func show(_ rows: ClosedRange<Int>) {
         state.withLock { state in
             guard let snapshot = state.snapshot, let offset = snapshot.window?.offset else { return }
@@ -76,7 +69,7 @@ public final class WindowSubscription: AsyncSequence, Sendable {
             let total = section == nil ? snapshot.totalRowCount : snapshot.sections.first?.rowCount ?? 0
             let loaded = state.requested ?? offset..<offset + count
             let first = rows.lowerBound, last = rows.upperBound, near = (overscan + 1) / 2
-            // `AsyncSequence` has methods with the names `min` and `max`, which would hide the global functions.
+            // `AsyncSequence` has methods `min` and `max`.
             let needed = (first: Swift.max(0, first - near), end: Swift.min(total, last + 1 + near))
             if needed.first >= loaded.lowerBound, needed.end <= loaded.upperBound { return }
             let middle = first + (last - first) / 2
@@ -97,7 +90,7 @@ public final class WindowSubscription: AsyncSequence, Sendable {
 
     // MARK: Events
 
-    /// Starts to follow the window. A `for try await` loop over the subscription calls this method.
+    /// For a `for try await` loop.
     public func makeAsyncIterator() -> Iterator {
         let (events, continuation) = AsyncThrowingStream<Told, any Error>.makeStream()
         state.withLock { state in
@@ -110,12 +103,12 @@ public final class WindowSubscription: AsyncSequence, Sendable {
         return Iterator(events: events.makeAsyncIterator(), subscription: self)
     }
 
-    /// The iterator of one loop over the subscription.
+    /// Of one loop over the subscription.
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate var events: AsyncThrowingStream<Told, any Error>.Iterator
         fileprivate let subscription: WindowSubscription
 
-        /// Returns the next event. `nil` if the session has ended, a newer loop has begun or the task was cancelled.
+        /// `nil` if the session has ended, a newer loop has begun or the task was cancelled.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws -> SessionEvent? {
             guard let told = try await events.next(isolation: actor) else { return nil }
             subscription.note(told)
@@ -138,15 +131,14 @@ public final class WindowSubscription: AsyncSequence, Sendable {
         }
     }
 
-    /// An event, the window that the snapshot shows after the event, and the number of moves of the window before the
-    /// event.
+    /// An event, the window that the snapshot shows after it, and the number of moves before it.
     fileprivate struct Told: Sendable {
         var event: SessionEvent
         var window: TableWindow?
         var moves: Int
     }
 
-    /// One loop over the subscription. The loop follows one window at a time.
+    /// One loop, which follows one window at a time.
     private final class Loop: Sendable {
         private let follower: Follower
         private let events: AsyncThrowingStream<Told, any Error>.Continuation
@@ -170,8 +162,7 @@ public final class WindowSubscription: AsyncSequence, Sendable {
                         }
                         events.finish()
                     } catch {
-                        // If this run of the follower was cancelled because the window moved, the run must not finish
-                        // the stream of events. The follower's next run continues the stream.
+                        // The window has moved: the next run continues the stream.
                         if !Task.isCancelled { events.finish(throwing: error) }
                     }
                 }
