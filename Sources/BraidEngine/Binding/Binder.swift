@@ -17,7 +17,7 @@ public struct Binder: Sendable {
     let cells: CellDeclarations
     /// The sources of what a Swift program keeps, for example models, titles and cell counts. Braid's `models: { … }`
     /// closures are such sources.
-    let providers: Confined<[any ModelProvider]>
+    let providers: [any ModelProvider]
     /// The kinds of values, such as the state, that any row, title or move policy of the table or the sections' order
     /// reads.
     let reads: Reads
@@ -38,13 +38,13 @@ public struct Binder: Sendable {
     init(
         sections: [SectionID]?, display: @autoclosure @escaping @Sendable () -> SectionDisplay, empty: JSONText?,
         cells: CellDeclarations,
-        bindings: [Binding], providers: [any ModelProvider]
+        bindings: [ScopeBinding], providers: [any ModelProvider] = []
     ) {
         declaredSections = sections
         currentDisplay = display
         self.empty = empty
         self.cells = cells
-        self.providers = Confined(providers)
+        self.providers = providers
         var known: Set<SectionID> = []
         boundSections = bindings.flatMap { $0.scope.named(in: sections) }.filter { known.insert($0).inserted }
         titledSections = bindings.reduce(into: []) { titled, binding in
@@ -52,8 +52,8 @@ public struct Binder: Sendable {
                 titled.formUnion(Array(binding.headers.keys) + binding.footers.keys)
             }
         }
-        let unnamed = UnnamedBindings(of: bindings)
-        var naming: [SectionID: [Binding]] = [:]
+        let fallbacks = FallbackBindings(of: bindings)
+        var naming: [SectionID: [ScopeBinding]] = [:]
         for id in sections ?? [] { naming[id] = [] }
         for binding in bindings {
             for id in Set(binding.scope.named(in: sections)) { naming[id, default: []].append(binding) }
@@ -62,9 +62,9 @@ public struct Binder: Sendable {
             for id in Set(binding.headers.keys).union(binding.footers.keys) where naming[id] == nil { naming[id] = [] }
         }
         var named: [SectionID: SectionBinding] = [:]
-        for (id, bindings) in naming { named[id] = SectionBinding(section: id, named: bindings, unnamed: unnamed) }
+        for (id, bindings) in naming { named[id] = SectionBinding(section: id, named: bindings, fallbacks: fallbacks) }
         self.named = named
-        other = SectionBinding(section: SectionID(""), named: [], unnamed: unnamed)
+        other = SectionBinding(section: SectionID(""), named: [], fallbacks: fallbacks)
         derivedSections = named.values.filter { !$0.cells.source.isStored }.map(\.section)
         derivesOtherSections = sections == nil && other.map { !$0.cells.source.isStored } ?? false
         let all = [other].compactMap { $0 } + named.values

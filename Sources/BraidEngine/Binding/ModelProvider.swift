@@ -3,7 +3,7 @@
 ///
 /// A command reads all providers before it places any model. A command therefore recognizes a model that moved from one
 /// chain's section to another chain's section.
-protocol ModelProvider: AnyObject {
+protocol ModelProvider: AnyObject, Sendable {
     /// Reads the source, and finds out what changed since the last reading that was not rolled back.
     func read(_ table: TableModel, _ departures: inout Departures) throws
     /// Updates the table to match what `read` has read.

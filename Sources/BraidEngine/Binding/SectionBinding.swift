@@ -8,7 +8,7 @@
 /// struct would retain each of the many members.
 final class SectionBinding: Sendable {
     let section: SectionID
-    let cells: CellBinding
+    let cells: CellRules
     let modelType: ModelType
     let header: Computed<SectionInput>?
     let footer: Computed<SectionInput>?
@@ -41,20 +41,20 @@ final class SectionBinding: Sendable {
     /// section.
     ///
     /// - Returns: `nil` if no binding binds the section's cells.
-    init?(section: SectionID, named: [Binding], unnamed: UnnamedBindings) {
+    init?(section: SectionID, named: [ScopeBinding], fallbacks: FallbackBindings) {
         // The scope `allOtherSections` contains the sections whose cells no binding binds by the section's id.
-        let other = named.contains { $0.cells != nil } ? nil : unnamed.other
+        let other = named.contains { $0.cells != nil } ? nil : fallbacks.other
         // Order the bindings by precedence, the winning binding first.
         let ownByPrecedence = named.reversed() + [other].compactMap { $0 }
-        let byPrecedence = ownByPrecedence + [unnamed.any].compactMap { $0 }
+        let byPrecedence = ownByPrecedence + [fallbacks.any].compactMap { $0 }
         guard let bound = byPrecedence.first(where: { $0.cells != nil }), let cells = bound.cells else { return nil }
 
-        func first<Value>(_ part: (Binding) -> Value?) -> Value? {
+        func first<Value>(_ part: (ScopeBinding) -> Value?) -> Value? {
             for binding in byPrecedence { if let value = part(binding) { return value } }
             return nil
         }
         // A header or footer view wins over the titles of equally specific bindings.
-        func title(_ view: (Binding) -> Computed<SectionInput>?, else title: (Binding) -> Computed<SectionInput>?)
+        func title(_ view: (ScopeBinding) -> Computed<SectionInput>?, else title: (ScopeBinding) -> Computed<SectionInput>?)
             -> Computed<SectionInput>?
         {
             for equals in [named.reversed(), [other].compactMap { $0 }] {
@@ -81,9 +81,9 @@ final class SectionBinding: Sendable {
         onDelete = first(\.onDelete)
         onInsert = first(\.onInsert)
         ownOnTap = ownByPrecedence.lazy.compactMap(\.onTap).first
-        anyOnTap = unnamed.onTap
+        anyOnTap = fallbacks.onTap
         ownOnDequeue = ownByPrecedence.lazy.compactMap(\.onDequeue).first
-        anyOnDequeue = unnamed.onDequeue
+        anyOnDequeue = fallbacks.onDequeue
         onEvent = byPrecedence.map(\.onEvent)
         onPrefetch = first(\.onPrefetch)
         prefetchDistance = first(\.prefetchDistance)
@@ -137,5 +137,33 @@ final class SectionBinding: Sendable {
         if case .counted = cells.source { return false }
         if modelType.isIDOptional, cells.source.isStored { return stored.isWhollyIdentified }
         return modelType.id != nil
+    }
+}
+
+/// The bindings of the scopes `allOtherSections` and `anySection`, merged once instead of once for each section. A
+/// table can have thousands of such bindings and thousands of sections.
+struct FallbackBindings {
+    /// The merged bindings of the scope `allOtherSections`. If two bindings of this scope bind the same part, the later
+    /// binding wins.
+    let other: ScopeBinding?
+    /// The merged bindings of the scope `anySection`. If two bindings of this scope bind the same part, the later
+    /// binding wins.
+    let any: ScopeBinding?
+    /// The tap handlers of the scope `anySection`, in the order of binding. A tap on a row calls all handlers in this
+    /// list.
+    let onTap: [Handler]
+    let onDequeue: [CellFiller]
+
+    init(of bindings: [ScopeBinding]) {
+        func folded(_ bindings: [ScopeBinding]) -> ScopeBinding? {
+            guard var folded = bindings.last else { return nil }
+            for weaker in bindings.dropLast().reversed() { folded.complete(from: weaker) }
+            return folded
+        }
+        let any = bindings.filter { $0.scope == .anySection }
+        other = folded(bindings.filter { $0.scope == .allOtherSections })
+        self.any = folded(any)
+        onTap = any.compactMap(\.onTap)
+        onDequeue = any.compactMap(\.onDequeue)
     }
 }

@@ -10,43 +10,44 @@ extension DescriptionCompiler {
     ]
 
     mutating func bind(
-        _ value: JSONValue, at pointer: JSONPointer, to bindings: TableBindings<SectionID>,
+        _ value: JSONValue, at pointer: JSONPointer, to bindings: TableBindings,
         _ reader: inout DescriptionReader
     ) {
         guard let object = reader.object(value, at: pointer, members: Self.bindingMembers, what: "a binding") else {
             return
         }
         guard let scope = scope(object["on"], at: pointer, &reader) else { return }
-        let chain = bindings.on(scope).edit { $0.pointer = pointer }.carrying(Never.self, JSONText.self)
-        bindCells(object, chain, &reader)
-        for (section, title) in titles(object, "header", chain, &reader) { chain.bind(header: title, of: section) }
-        for (section, title) in titles(object, "footer", chain, &reader) { chain.bind(footer: title, of: section) }
-        bindDimensions(object["dimensions"], chain, &reader)
-        bindEditing(object, chain, &reader)
-        bindMoving(object["moving"], chain, &reader)
-        if let steps = object["onDelete"] {
-            chain.onDelete(reader.handler(steps, at: pointer.appending("onDelete"), over: "reason"))
+        var binding = ScopeBinding(scope: scope, pointer: pointer)
+        // A fault about cells that are bound twice names the binding that bound them first, which can be this one.
+        bindings.bindings.append(binding)
+        bindCells(object, &binding, bindings, &reader)
+        (binding.header, binding.headers) = titles(object, "header", of: binding, &reader)
+        (binding.footer, binding.footers) = titles(object, "footer", of: binding, &reader)
+        bindDimensions(object["dimensions"], &binding, &reader)
+        bindEditing(object, &binding, &reader)
+        bindMoving(object["moving"], &binding, &reader)
+        binding.onDelete = object["onDelete"].map {
+            reader.handler($0, at: pointer.appending("onDelete"), over: "reason")
         }
-        if let steps = object["onInsert"] {
-            chain.onInsert(reader.handler(steps, at: pointer.appending("onInsert"), over: "reason"))
+        binding.onInsert = object["onInsert"].map {
+            reader.handler($0, at: pointer.appending("onInsert"), over: "reason")
         }
-        if let steps = object["onTap"] { chain.onTapped(reader.handler(steps, at: pointer.appending("onTap"))) }
-        bindEvents(object, chain, &reader)
-        bindPrefetch(object, chain, &reader)
-        if let assumed = reader.string(
-            object["assumingModelType"], at: pointer.appending("assumingModelType"), what: "`assumingModelType`")
-        {
-            chain.assuming(modelTypeNamed: assumed)
-        }
+        binding.onTap = object["onTap"].map { reader.handler($0, at: pointer.appending("onTap")) }
+        bindEvents(object, &binding, &reader)
+        bindPrefetch(object, &binding, &reader)
+        binding.assumedType = reader.string(
+            object["assumingModelType"], at: pointer.appending("assumingModelType"), what: "`assumingModelType`"
+        ).map { UTF8Key($0) }
         switch object["updates"] {
         case nil: break
-        case .string("byReloading")?: chain.updates(manually: false)
-        case .string("manually")?: chain.updates(manually: true)
+        case .string("byReloading")?: binding.updatesManually = false
+        case .string("manually")?: binding.updatesManually = true
         default:
             reader.fault(
                 pointer.appending("updates"), .rejecting(object["updates"], accepting: .string),
                 "`updates` must be \"byReloading\" or \"manually\"")
         }
+        bindings.bindings[bindings.bindings.count - 1] = binding
         if scope == .anySection {
             for member in [
                 "cell", "cellProvider", "models", "viewModels", "modelsFrom", "numberOfCells", "shown", "header",
@@ -108,17 +109,17 @@ extension DescriptionCompiler {
     }
 
     /// Reads `onEvent`: `{cell: {event: handler}}`, or `{event: handler}` in a binding whose `cell` is a cell's name.
-    private func bindEvents(_ object: JSONObject, _ chain: Chain, _ reader: inout DescriptionReader) {
-        let root = chain.binding.pointer.appending("onEvent")
+    private func bindEvents(_ object: JSONObject, _ binding: inout ScopeBinding, _ reader: inout DescriptionReader) {
+        let root = binding.pointer.appending("onEvent")
         for (name, value) in reader.map(object["onEvent"], at: root, what: "`onEvent`") {
             let pointer = root.appending(name)
             if case .object = value {
                 requireCell(name, at: pointer, &reader)
                 for (event, handler) in reader.map(value, at: pointer, what: "the events of a cell") {
-                    bindEvent(event, of: name, handler, at: pointer.appending(event), chain, &reader)
+                    bindEvent(event, of: name, handler, at: pointer.appending(event), &binding, &reader)
                 }
             } else if let cell = object["cell"]?.stringValue {
-                bindEvent(name, of: cell, value, at: pointer, chain, &reader)
+                bindEvent(name, of: cell, value, at: pointer, &binding, &reader)
             } else {
                 reader.fault(
                     pointer, .conflict,
@@ -128,8 +129,8 @@ extension DescriptionCompiler {
     }
 
     private func bindEvent(
-        _ event: String, of cell: String, _ handler: JSONValue, at place: JSONPointer, _ chain: Chain,
-        _ reader: inout DescriptionReader
+        _ event: String, of cell: String, _ handler: JSONValue, at place: JSONPointer,
+        _ binding: inout ScopeBinding, _ reader: inout DescriptionReader
     ) {
         if let declaration = cells[cell], declaration.otherEvents == nil, declaration.events[UTF8Key(event)] == nil {
             // If the cell declares more than 16 events, the message contains only their number. The message for each
@@ -143,11 +144,12 @@ extension DescriptionCompiler {
                 "the cell \"\(cell)\" declares no event \"\(event)\"; \(declared.isEmpty ? "it declares none: add it to the cell's `events`" : "it declares \(declared)")"
             )
         }
-        chain.onEvent(event, from: cell, reader.handler(handler, at: place, over: "event"))
+        binding.onEvent[UTF8Key(cell), default: [:]][UTF8Key(event)] = reader.handler(handler, at: place, over: "event")
     }
 
-    private func bindPrefetch(_ object: JSONObject, _ chain: Chain, _ reader: inout DescriptionReader) {
-        let pointer = chain.binding.pointer
+    private func bindPrefetch(_ object: JSONObject, _ binding: inout ScopeBinding, _ reader: inout DescriptionReader)
+    {
+        let pointer = binding.pointer
         let handler = object["onPrefetch"].map { reader.handler($0, at: pointer.appending("onPrefetch")) }
         guard let value = object["prefetch"] else {
             if object["onPrefetch"] != nil {
@@ -166,7 +168,7 @@ extension DescriptionCompiler {
                 .rejecting(prefetch["cellsFromEnd"], accepting: .number),
                 "`cellsFromEnd` must be an integer from 0")
         }
-        chain.prefetch(cellsFromEnd: distance, handler)
+        (binding.prefetchDistance, binding.onPrefetch) = (distance, handler)
     }
 }
 

@@ -2,7 +2,7 @@
 extension DescriptionCompiler {
     /// Checks every `moving` with a list of sections. Rows may move only between sections of one model type, and only
     /// into sections whose rows are stored.
-    func checkMoves(_ bindings: TableBindings<SectionID>, _ binder: Binder, _ reader: inout DescriptionReader) {
+    func checkMoves(_ bindings: TableBindings, _ binder: Binder, _ reader: inout DescriptionReader) {
         // The model types of the sections in each scope. Computed once for each scope, because many bindings can have
         // the same large scope, such as "allOtherSections".
         var typesOfScope: [Scope: Set<UTF8Key?>] = [:]
@@ -38,7 +38,7 @@ extension DescriptionCompiler {
 
     /// Checks bindings that bind no cells. Such a binding may not bind `editing`, `insert` or `moving` if all its
     /// sections have derived rows.
-    func checkPolicies(_ bindings: TableBindings<SectionID>, _ binder: Binder, _ reader: inout DescriptionReader) {
+    func checkPolicies(_ bindings: TableBindings, _ binder: Binder, _ reader: inout DescriptionReader) {
         var derived: [Scope: Bool] = [:]
         for binding in bindings.bindings where binding.cells == nil && !reader.isFull {
             let policies = [
@@ -57,7 +57,7 @@ extension DescriptionCompiler {
     /// Returns whether a binding's sections all have derived rows. `known` contains the results for earlier bindings by
     /// scope, because many bindings can have the same large scope, such as "anySection".
     private func isDerived(
-        _ binding: Binding, _ bindings: TableBindings<SectionID>, _ binder: Binder, _ known: inout [Scope: Bool]
+        _ binding: ScopeBinding, _ bindings: TableBindings, _ binder: Binder, _ known: inout [Scope: Bool]
     ) -> Bool {
         if let isDerived = known[binding.scope] { return isDerived }
         let bound = bindings.sections(of: binding).lazy.compactMap { binder.binding(of: $0) }
@@ -68,7 +68,7 @@ extension DescriptionCompiler {
 
     /// Warns about a handler's actions on its own row if all sections of the handler's binding have derived rows. No
     /// action can change a derived row.
-    func checkActions(_ bindings: TableBindings<SectionID>, _ binder: Binder, _ reader: inout DescriptionReader) {
+    func checkActions(_ bindings: TableBindings, _ binder: Binder, _ reader: inout DescriptionReader) {
         guard reader.warns else { return }
         let actions = Dictionary(grouping: reader.actionsOnOwnRow) { JSONPointer(tokens: Array($0.tokens.prefix(2))) }
         var derived: [Scope: Bool] = [:]
@@ -87,7 +87,7 @@ extension DescriptionCompiler {
 
     /// Checks that a binding's `assumingModelType` names the model type to which another binding binds the sections'
     /// cells.
-    func checkAssumedTypes(_ bindings: TableBindings<SectionID>, _ binder: Binder, _ reader: inout DescriptionReader) {
+    func checkAssumedTypes(_ bindings: TableBindings, _ binder: Binder, _ reader: inout DescriptionReader) {
         for binding in bindings.bindings where !reader.isFull {
             guard let name = binding.assumedType else { continue }
             let pointer = binding.pointer.appending("assumingModelType")

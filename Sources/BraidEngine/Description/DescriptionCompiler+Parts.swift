@@ -1,21 +1,16 @@
 // Compiles the titles, dimensions, editing, inserting and moving of one binding of a table description.
 // `DescriptionCompiler+Cells.swift` compiles the cells.
 extension DescriptionCompiler {
-    typealias Chain = BindingChain<SectionID, Never, JSONText>
-
-    /// Reads the headers or footers of a binding. `member` is `header` or `footer`. In the result, a title with a `nil`
-    /// section is the title of every section of the scope that has no title by id.
+    /// Reads a binding's `header` and `headers`, or `footer` and `footers`. `member` is the singular.
     func titles(
-        _ object: JSONObject, _ member: String, _ chain: Chain, _ reader: inout DescriptionReader
-    ) -> [(section: SectionID?, title: Computed<SectionInput>)] {
-        let pointer = chain.binding.pointer
-        var titles: [(section: SectionID?, title: Computed<SectionInput>)] = []
-        if let value = object[member], let title = reader.title(value, at: pointer.appending(member)) {
-            titles.append((nil, title))
-        }
+        _ object: JSONObject, _ member: String, of binding: ScopeBinding, _ reader: inout DescriptionReader
+    ) -> (ofAll: Computed<SectionInput>?, byID: [SectionID: Computed<SectionInput>]) {
+        let pointer = binding.pointer
+        let ofAll = object[member].flatMap { reader.title($0, at: pointer.appending(member)) }
+        var titles: [SectionID: Computed<SectionInput>] = [:]
         let plural = member + "s"
-        guard let byID = object[plural] else { return titles }
-        let isExcluded = chain.binding.scope.exclusion()
+        guard let byID = object[plural] else { return (ofAll, titles) }
+        let isExcluded = binding.scope.exclusion()
         for (name, value) in reader.map(byID, at: pointer.appending(plural), what: "`\(plural)`") {
             let place = pointer.appending(plural).appending(name)
             if isExcluded(SectionID(name)) {
@@ -23,13 +18,13 @@ extension DescriptionCompiler {
             } else {
                 reader.requireSection(SectionID(name), at: place)
             }
-            if let title = reader.title(value, at: place) { titles.append((SectionID(name), title)) }
+            if let title = reader.title(value, at: place) { titles[SectionID(name)] = title }
         }
-        return titles
+        return (ofAll, titles)
     }
 
-    func bindDimensions(_ value: JSONValue?, _ chain: Chain, _ reader: inout DescriptionReader) {
-        let pointer = chain.binding.pointer.appending("dimensions")
+    func bindDimensions(_ value: JSONValue?, _ binding: inout ScopeBinding, _ reader: inout DescriptionReader) {
+        let pointer = binding.pointer.appending("dimensions")
         guard let value,
             let object = reader.object(
                 value, at: pointer,
@@ -52,16 +47,16 @@ extension DescriptionCompiler {
                 }
             }
         }
-        if let height = forRows("cellHeight") { chain.cellHeight(height) }
-        if let height = forRows("estimatedCellHeight") { chain.estimatedCellHeight(height) }
-        if let height = forSections("headerHeight") { chain.headerHeight(height) }
-        if let height = forSections("estimatedHeaderHeight") { chain.estimatedHeaderHeight(height) }
-        if let height = forSections("footerHeight") { chain.footerHeight(height) }
-        if let height = forSections("estimatedFooterHeight") { chain.estimatedFooterHeight(height) }
+        binding.cellHeight = forRows("cellHeight")
+        binding.estimatedCellHeight = forRows("estimatedCellHeight")
+        binding.headerHeight = forSections("headerHeight")
+        binding.estimatedHeaderHeight = forSections("estimatedHeaderHeight")
+        binding.footerHeight = forSections("footerHeight")
+        binding.estimatedFooterHeight = forSections("estimatedFooterHeight")
     }
 
-    func bindEditing(_ object: JSONObject, _ chain: Chain, _ reader: inout DescriptionReader) {
-        let pointer = chain.binding.pointer
+    func bindEditing(_ object: JSONObject, _ binding: inout ScopeBinding, _ reader: inout DescriptionReader) {
+        let pointer = binding.pointer
         if let value = object["editing"],
             let template = reader.template(value, at: pointer.appending("editing"), over: DescriptionReader.rowNames)
         {
@@ -72,7 +67,7 @@ extension DescriptionCompiler {
                     pointer.appending("editing"), .rejecting(value, accepting: .string, .object),
                     "`editing` must be \"delete\", \"insert\", \"none\", or a template that gives one of them")
             }
-            chain.allowEditing(Computed(rendering: template) { $1.context(for: $0, reading: $2) })
+            binding.editing = Computed(rendering: template) { $1.context(for: $0, reading: $2) }
         }
         guard let value = object["insert"],
             let insert = reader.object(value, at: pointer.appending("insert"), members: ["template"], what: "`insert`")
@@ -83,7 +78,7 @@ extension DescriptionCompiler {
         if let template = reader.template(
             source, at: pointer.appending("insert").appending("template"), over: ["count", "uuid"])
         {
-            chain.insertTemplate { section, evaluation in
+            binding.insertTemplate = { section, evaluation in
                 let count = evaluation.table[section]?.rows.count ?? 0
                 let input = SectionInput(id: section, count: count, displayedCount: count)
                 var context = evaluation.context(forTitleOf: input, reading: .everything)
@@ -93,8 +88,8 @@ extension DescriptionCompiler {
         }
     }
 
-    func bindMoving(_ value: JSONValue?, _ chain: Chain, _ reader: inout DescriptionReader) {
-        let pointer = chain.binding.pointer.appending("moving"), to = pointer.appending("to")
+    func bindMoving(_ value: JSONValue?, _ binding: inout ScopeBinding, _ reader: inout DescriptionReader) {
+        let pointer = binding.pointer.appending("moving"), to = pointer.appending("to")
         guard let value, let object = reader.object(value, at: pointer, members: ["to", "movable"], what: "`moving`")
         else { return }
         var policy: MovePolicy?
@@ -129,6 +124,6 @@ extension DescriptionCompiler {
         }
         let movable = reader.expression(
             object["movable"], at: pointer.appending("movable"), over: DescriptionReader.rowNames, what: "`movable`")
-        if let policy { chain.allowMoving(policy, rowIsMovable: movable.map { Computed(holding: $0) }) }
+        if let policy { (binding.moving, binding.movable) = (policy, movable.map { Computed(holding: $0) }) }
     }
 }

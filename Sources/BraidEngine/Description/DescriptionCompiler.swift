@@ -70,7 +70,7 @@ struct DescriptionCompiler {
                 "`empty` cannot be null: in an update null says that it went away")
         }
 
-        let bindings = TableBindings(sections: sections)
+        let bindings = TableBindings(declared: sections)
         let bindingsPointer = root.appending("bindings")
         switch object["bindings"] {
         case nil: break

@@ -125,7 +125,7 @@ struct CommandInProgress {
     /// - Parameter isEdit: whether the command only inserted, deleted or moved one row.
     mutating func readProvided(isEdit: Bool = false) throws {
         hasReadProvided = true
-        let providers = binder.providers.value
+        let providers = binder.providers
         if providers.isEmpty { return }
         var departures = Departures()
         for provider in providers { try provider.read(editor.table, &departures) }
@@ -144,7 +144,7 @@ struct CommandInProgress {
     /// Sections that chains bind by name come first, in the order of binding. All other sections follow in the order of
     /// their ids.
     private mutating func arrangeProvidedSections() throws(Refusal) {
-        var others = binder.providers.value.reduce(into: binder.titledSections) { $0.formUnion($1.sections) }
+        var others = binder.providers.reduce(into: binder.titledSections) { $0.formUnion($1.sections) }
         if binder.display.behavior == .manuallyManaged { others.formUnion(editor.table.displayedSections ?? []) }
         others.subtract(binder.boundSections)
         let sections = binder.boundSections + others.sorted()

@@ -213,7 +213,7 @@ enum RowSource: Sendable {
 }
 
 /// Where a section's rows come from, which cell shows a row, and what the cell contains.
-struct CellBinding: Sendable {
+struct CellRules: Sendable {
     var source = RowSource.stored
     /// Computes the name of a row's cell, as a JSON string.
     var cell: Computed<RowInput>
@@ -238,11 +238,11 @@ typealias CellFiller = @Sendable (RowInput, inout any ReuseIdentifiable) throws 
 /// What one item of a description's `bindings`, or one binding chain of a Swift program, binds to its scope.
 ///
 /// Several bindings can apply to the same section: `SectionBinding` resolves which one wins.
-struct Binding: Sendable {
+struct ScopeBinding: Sendable {
     let scope: Scope
     /// The JSON pointer to the binding in its description, for error messages.
     var pointer: JSONPointer = .root
-    var cells: CellBinding?
+    var cells: CellRules?
     var modelType: ModelType?
     /// The name of the model type that this binding's handlers expect, if another binding binds the section's models.
     var assumedType: UTF8Key?
@@ -277,7 +277,10 @@ struct Binding: Sendable {
     var prefetchDistance: Int?
     var updatesManually: Bool?
 
-    init(scope: Scope) { self.scope = scope }
+    init(scope: Scope, pointer: JSONPointer = .root) {
+        self.scope = scope
+        self.pointer = pointer
+    }
 
     /// Whether this binding has the scope `anySection` but binds cells, titles, editing or moving, which that scope
     /// must not bind.
@@ -291,7 +294,7 @@ struct Binding: Sendable {
     }
 
     /// Copies the parts that this binding lacks from a binding of the same scope with lower precedence.
-    mutating func complete(from weaker: Binding) {
+    mutating func complete(from weaker: ScopeBinding) {
         if cells == nil { (cells, modelType) = (weaker.cells, weaker.modelType) }
         // A title for all sections of the scope wins over titles by section id in a binding with lower precedence.
         if header == nil {
@@ -323,33 +326,5 @@ struct Binding: Sendable {
         onPrefetch = onPrefetch ?? weaker.onPrefetch
         prefetchDistance = prefetchDistance ?? weaker.prefetchDistance
         updatesManually = updatesManually ?? weaker.updatesManually
-    }
-}
-
-/// The bindings of the scopes `allOtherSections` and `anySection`, merged once instead of once for each section. A
-/// table can have thousands of such bindings and thousands of sections.
-struct UnnamedBindings {
-    /// The merged bindings of the scope `allOtherSections`. If two bindings of this scope bind the same part, the later
-    /// binding wins.
-    let other: Binding?
-    /// The merged bindings of the scope `anySection`. If two bindings of this scope bind the same part, the later
-    /// binding wins.
-    let any: Binding?
-    /// The tap handlers of the scope `anySection`, in the order of binding. A tap on a row calls all handlers in this
-    /// list.
-    let onTap: [Handler]
-    let onDequeue: [CellFiller]
-
-    init(of bindings: [Binding]) {
-        func folded(_ bindings: [Binding]) -> Binding? {
-            guard var folded = bindings.last else { return nil }
-            for weaker in bindings.dropLast().reversed() { folded.complete(from: weaker) }
-            return folded
-        }
-        let any = bindings.filter { $0.scope == .anySection }
-        other = folded(bindings.filter { $0.scope == .allOtherSections })
-        self.any = folded(any)
-        onTap = any.compactMap(\.onTap)
-        onDequeue = any.compactMap(\.onDequeue)
     }
 }
