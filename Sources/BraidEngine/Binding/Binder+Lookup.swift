@@ -1,9 +1,9 @@
-// The lookup of displayed rows by their ids, through the index of the stored table that a snapshot shows.
+// Finds displayed rows by id, through the index of the stored table.
 extension Binder {
-    /// Returns a section's index among the displayed sections, or `nil` if the section is not displayed.
+    /// The section's place among the displayed ones.
     ///
-    /// - Complexity: O(1) if all sections are displayed in stored order, O(log sections) if some sections are displayed
-    ///   in stored order. O(sections) if the order is another, or if the section is not displayed.
+    /// - Complexity: O(1) if all sections are displayed in stored order, O(log sections) if some are. O(sections) for
+    ///   another order, or if the section is not displayed.
     func displayedPlace(of id: SectionID, in shown: Snapshot, of table: TableModel) -> Int? {
         if let position = table.position(of: id) {
             if position < shown.sections.count, shown.sections[position].id == id { return position }
@@ -13,8 +13,7 @@ extension Binder {
         return shown.sections.firstIndex { $0.id == id }
     }
 
-    /// Returns the indexes, ascending, of the displayed sections that may display a row with the given id. Some of
-    /// these sections may display no such row.
+    /// The ascending places of the displayed sections that may display a row with the id; some may not.
     func displayedPlaces(ofSectionsThatMayShow id: RowID, in shown: Snapshot, of table: TableModel) -> [Int] {
         let all = shown.sections.indices
         guard all.count > TableModel.fewSections, !derivesOtherSections else { return Array(all) }
@@ -24,8 +23,7 @@ extension Binder {
         return Set(sections.compactMap { displayedPlace(of: $0, in: shown, of: table) }).sorted()
     }
 
-    /// Returns the index, among a section's displayed rows, of the first row with the given id. Returns `nil` if no
-    /// displayed row has the id.
+    /// The index of the first displayed row with the id.
     ///
     /// - Complexity: O(log² rows), and O(rows) where ``examinesRows(for:in:of:)``.
     func displayedIndex(of id: RowID, in section: Section, of table: TableModel) -> Int? {
@@ -43,7 +41,7 @@ extension Binder {
         return section.rows.indexes(of: id).first
     }
 
-    /// Returns whether ``displayedIndex(of:in:of:)`` has to examine each row of a section.
+    /// Whether ``displayedIndex(of:in:of:)`` has to look at each row.
     func examinesRows(for id: RowID, in section: Section, of table: TableModel) -> Bool {
         switch binding(of: section.id)?.cells.source {
         case .stored, .counted: false

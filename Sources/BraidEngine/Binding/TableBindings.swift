@@ -1,13 +1,12 @@
 /// The bindings of one table, in the order in which a description or a program's chains give them, and who binds whose
 /// cells. Makes the `Binder`.
 class TableBindings {
-    /// The ids of the declared sections. `nil` if sections are dynamic and come with the models.
+    /// `nil` if sections are dynamic and come with the models.
     let declared: [SectionID]?
     var bindings: [ScopeBinding] = []
     private var owners: [SectionID: Int] = [:]
     private(set) var ownerOfOthers: Int?
-    /// The cached ids of the declared sections whose cells no binding binds by the section's id. `nil` if the ids must
-    /// be computed again.
+    /// The declared sections whose cells no binding binds by id; `nil` until computed again.
     private var others: [SectionID]?
     private var agreed: Set<Assumption> = []
 
@@ -18,12 +17,9 @@ class TableBindings {
 
     init(declared: [SectionID]?) { self.declared = declared }
 
-    /// Records that a binding binds the cells of its sections. Two bindings that name the same section must not both
-    /// bind its cells. Two bindings of the scope `allOtherSections` must not both bind cells.
+    /// Records that the binding at an index binds the cells of its sections, which no other may.
     ///
-    /// - Parameter index: the binding's index in `bindings`.
-    /// - Returns: the sections whose cells another binding already binds, with that binding. A `nil` section means the
-    ///   sections that no binding names.
+    /// - Returns: the sections that another binds already. `nil` stands for those that no binding names.
     func claimCells(_ index: Int) -> [(section: SectionID?, owner: ScopeBinding)] {
         let scope = bindings[index].scope
         others = nil
@@ -41,16 +37,14 @@ class TableBindings {
         }
     }
 
-    /// Returns the binding that names the section and binds its cells, or `nil` if there is no such binding.
+    /// The binding that binds the section's cells by name.
     func owner(of section: SectionID) -> ScopeBinding? { owners[section].map { bindings[$0] } }
 
-    /// Returns those of the given sections whose cells no binding binds.
     func unbound(among sections: [SectionID]) -> [SectionID] {
         ownerOfOthers == nil ? sections.filter { owners[$0] == nil } : []
     }
 
-    /// Returns the ids of the sections to which a binding applies: the sections that its scope names, or the declared
-    /// sections that its scope includes.
+    /// The sections that a binding's scope names, or the declared ones that it includes.
     func sections(of binding: ScopeBinding) -> [SectionID] {
         switch binding.scope {
         case .sections, .table: binding.scope.named(in: declared)
@@ -65,8 +59,7 @@ class TableBindings {
         return sections
     }
 
-    /// Returns a section whose models are of another type than the binding assumes, or `nil` if there is no such
-    /// section.
+    /// A section whose models are of another type than the binding assumes.
     func mismatch(of binding: ScopeBinding, in binder: Binder) -> (section: SectionID, bound: ModelType)? {
         guard let assumed = binding.assumedType, !agreed.contains(Assumption(scope: binding.scope, type: assumed))
         else { return nil }
@@ -88,8 +81,7 @@ class TableBindings {
 }
 
 extension Scope {
-    /// Returns the ids of the sections that the scope names. The scopes `allOtherSections` and `anySection` name no
-    /// section.
+    /// `allOtherSections` and `anySection` name none.
     func named(in declared: [SectionID]?) -> [SectionID] {
         switch self {
         case .table: declared ?? []

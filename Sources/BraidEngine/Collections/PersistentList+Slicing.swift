@@ -1,14 +1,12 @@
 extension PersistentList {
-    /// Returns the elements of a range. The result shares the chunks that lie wholly in the range with this list, so it
-    /// needs a few kilobytes of its own, however long it is.
-    ///
-    /// - Complexity: O(log count).
+    /// The elements of a range. Shares the chunks that lie wholly in it, so the result needs a few kilobytes of its
+    /// own, however long it is. O(log count).
     func slice(_ range: Range<Int>) -> PersistentList {
         precondition(
             range.lowerBound >= 0 && range.upperBound <= count, "PersistentList: range out of bounds")
         guard !range.isEmpty, var node = root else { return PersistentList() }
         var range = range
-        // Descend while one child contains the whole range: the child becomes the root.
+        // A child that contains the whole range becomes the root.
         while range.count < node.count, case .inner(let inner) = node {
             let (child, start) = inner.locate(range.lowerBound)
             guard child == inner.locate(range.upperBound - 1).child else { break }
@@ -20,7 +18,7 @@ extension PersistentList {
         return result
     }
 
-    /// Returns a node of the same depth with the elements of a range that is not empty.
+    /// A node of the same depth with the elements of a range, which is not empty.
     private static func slice(_ range: Range<Int>, of node: Node) -> Node {
         if range.count == node.count { return node }
         switch node {
