@@ -281,8 +281,8 @@ extension Binder {
         var input = SectionInput(id: section.id, count: displayedCount, displayedCount: displayedCount)
         guard let binding = binding(of: section.id) else { return input }
         if binding.cells.source.isStored { input.count = section.rows.count }
-        let header = try section.facts.header ?? binding.header?.value(for: input, evaluation) ?? .null
-        let footer = try section.facts.footer ?? binding.footer?.value(for: input, evaluation) ?? .null
+        let header = try section.summary.header ?? binding.header?.value(for: input, evaluation) ?? .null
+        let footer = try section.summary.footer ?? binding.footer?.value(for: input, evaluation) ?? .null
         input.header = header
         input.footer = footer
         return input

@@ -103,7 +103,7 @@ public struct Binder: Sendable {
                 one: "declares only", many: "declares")
             throw Refusal(.eventUndeclared, "The cell \"\(cell)\" declares no event \"\(event)\". It \(declared).")
         }
-        let mismatches = schema.mismatches(of: parameters.value())
+        let mismatches = schema.errorIndicators(of: parameters.value())
         guard mismatches.isEmpty else {
             throw Refusal(
                 .eventInvalid,

@@ -180,7 +180,7 @@ struct RowMaker {
         if case .counted = binding.cells.source { shownModel = nil }
         if !binding.cells.showsModel { (viewModel, shownModel) = (model, nil) }
         if let schema = cell.declaration.viewModel,
-            let mismatch = schema.mismatches(of: viewModel?.value() ?? .null, limit: 1).first
+            let mismatch = schema.errorIndicators(of: viewModel?.value() ?? .null, limit: 1).first
         {
             throw Refusal(
                 templateFailed:

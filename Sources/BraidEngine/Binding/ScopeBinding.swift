@@ -39,7 +39,7 @@ struct ModelType: Sendable {
     /// - Throws: ``Refusal`` with `modelInvalid`.
     func identify(_ model: JSONText) throws(Refusal) -> RowID? {
         if let schema {
-            let mismatches = schema.mismatches(of: model.value())
+            let mismatches = schema.errorIndicators(of: model.value())
             if !mismatches.isEmpty {
                 throw Refusal(
                     .modelInvalid, "A model does not match the schema of the model type \"\(name?.string ?? "")\".",
@@ -68,7 +68,7 @@ struct ModelType: Sendable {
     }
 }
 
-extension JTDSchema.Mismatch {
+extension JTDSchema.ErrorIndicator {
     var fault: Refusal.Fault { .init(pointer: instancePath, code: code, detail: detail) }
 }
 

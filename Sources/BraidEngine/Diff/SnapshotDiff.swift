@@ -120,9 +120,9 @@ extension TableDifference {
         var content = BatchUpdate.Stage()
         content.reloadSections = reloadedSections.map { ($0.pair.new, $0.section) }
         content.updateSections = updatedSections.map { update in
-            var facts = update.facts
-            facts.at = update.pair.new
-            return facts
+            var placed = update.content
+            placed.at = update.pair.new
+            return placed
         }
         content.reloadRows = reloadedRows.map { .init(at: place($0), row: $0.row) }
         content.updateRows = updatedRows.map { .init(at: place($0), row: $0.row) }

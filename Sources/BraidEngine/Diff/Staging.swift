@@ -125,9 +125,9 @@ struct Staging: ~Copyable {
             (place(ofNew: $0.pair.new, before: plan.content), $0.section)
         }
         stage.updateSections = difference.updatedSections.map { update in
-            var facts = update.facts
-            facts.at = place(ofNew: update.pair.new, before: plan.content)
-            return facts
+            var placed = update.content
+            placed.at = place(ofNew: update.pair.new, before: plan.content)
+            return placed
         }
         stage.reloadRows = difference.reloadedRows.map { .init(at: place(of: $0, before: plan.content), row: $0.row) }
         stage.updateRows = difference.updatedRows.map { .init(at: place(of: $0, before: plan.content), row: $0.row) }

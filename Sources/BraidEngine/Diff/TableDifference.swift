@@ -29,9 +29,9 @@ struct TableDifference: ~Copyable {
     var insertedSections: [(at: Int, section: Section)] = []
     /// The sections whose whole content, including rows, is replaced.
     var reloadedSections: [(pair: Pair, section: Section)] = []
-    /// The sections whose header, footer or `movesTo` changed. `facts.at`, the section's index, is set later, when the
+    /// The sections whose header, footer or `movesTo` changed. `placed.at`, the section's index, is set later, when the
     /// stage is known.
-    var updatedSections: [(pair: Pair, facts: BatchUpdate.SectionUpdate)] = []
+    var updatedSections: [(pair: Pair, content: BatchUpdate.SectionUpdate)] = []
 
     var deletedRows: [RowPath] = []
     var insertedRows: [BatchUpdate.PlacedRow] = []

@@ -188,7 +188,7 @@ struct CommandInProgress {
     /// Returns whether `onPrefetch` has run for a section whose last stored row is one that the section did not have at
     /// the last snapshot. Rows without ids are the same unless a list of models has replaced them.
     private func hasNewEnd(_ id: SectionID) -> Bool {
-        guard let section = editor.table[id], section.facts.prefetched != nil, let last = section.rows.last,
+        guard let section = editor.table[id], section.summary.prefetched != nil, let last = section.rows.last,
             let old = shownTable[id]
         else { return false }
         if let id = last.id { return !old.contains(id) }
@@ -199,7 +199,7 @@ struct CommandInProgress {
     /// Returns whether `onPrefetch` has run for a section whose last derived row is now one that the section did not
     /// display in the snapshot `old`.
     private func hasNewEnd(_ id: SectionID, since old: Snapshot) -> Bool {
-        guard editor.table[id]?.facts.prefetched != nil, let place = displayedPlace(of: id),
+        guard editor.table[id]?.summary.prefetched != nil, let place = displayedPlace(of: id),
             let last = shown.sections[place].rows.last?.id, let before = old.sections.first(where: { $0.id == id })
         else { return false }
         return before.rows.indexes(of: last).isEmpty
@@ -279,9 +279,9 @@ extension CommandInProgress {
         for section in opening.sections {
             try meter.checkTime()
             try editor.setModels(section.rows.map { ($0.id, $0.model) }, in: section.id)
-            try editor.setHeader(section.facts.header, of: section.id)
-            try editor.setFooter(section.facts.footer, of: section.id)
-            try editor.setPrefetched(section.facts.prefetched, of: section.id)
+            try editor.setHeader(section.summary.header, of: section.id)
+            try editor.setFooter(section.summary.footer, of: section.id)
+            try editor.setPrefetched(section.summary.prefetched, of: section.id)
         }
         editor.setDisplayedSections(opening.displayedSections)
         editor.setState(opening.state)

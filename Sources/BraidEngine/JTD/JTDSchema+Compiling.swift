@@ -5,7 +5,7 @@ extension JTDSchema {
     ///   faults precede those of its subschemas, which are in the order of the document. The list ends earlier if the
     ///   pointers of all faults after the first one would exceed 64 KiB together.
     /// - Complexity: O(size of the document).
-    public static func compile(_ json: JSONValue) -> (schema: JTDSchema?, faults: [Fault]) {
+    public static func compile(_ json: JSONValue) -> (schema: JTDSchema?, faults: [SyntaxError]) {
         var compiler = JTDCompiler(json)
         compiler.run()
         guard compiler.faults.isEmpty else { return (nil, compiler.faults) }
@@ -53,7 +53,7 @@ private struct JTDCompiler {
     ]
 
     var nodes = [JTDNode()]
-    var faults: [JTDSchema.Fault] = []
+    var faults: [JTDSchema.SyntaxError] = []
     private var budget = FaultBudget()
     private var pending: [Pending]
     /// The index in `nodes` of the first schema under `definitions`. The nodes of the other schemas under `definitions`

@@ -10,7 +10,7 @@ extension JTDSchema {
     ///   - value: the value.
     ///   - limit: the largest number of mismatches to return.
     /// - Complexity: O(size of the value + required members of its objects).
-    public func mismatches(of value: JSONValue, limit: Int = 32) -> [Mismatch] {
+    public func errorIndicators(of value: JSONValue, limit: Int = 32) -> [ErrorIndicator] {
         var validation = JTDValidation(nodes: nodes, limit: limit)
         validation.run(value)
         return validation.mismatches
@@ -22,7 +22,7 @@ extension JTDSchema {
 private struct JTDValidation {
     let nodes: [JTDNode]
     let limit: Int
-    var mismatches: [JTDSchema.Mismatch] = []
+    var mismatches: [JTDSchema.ErrorIndicator] = []
     private var budget = FaultBudget()
     private var frames: [Frame] = []
 

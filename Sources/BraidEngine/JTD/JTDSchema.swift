@@ -1,4 +1,4 @@
-/// A JSON Type Definition (RFC 8927), checked and compiled once. ``mismatches(of:limit:)`` returns the places where a
+/// A JSON Type Definition (RFC 8927), checked and compiled once. ``errorIndicators(of:limit:)`` returns the places where a
 /// value does not match the schema.
 ///
 /// The whole of the RFC is supported. Where the RFC leaves a choice:
@@ -12,7 +12,7 @@ public struct JTDSchema: Sendable {
     let nodes: [JTDNode]
 
     /// One reason why a document is not a correct schema (RFC 8927, section 2).
-    public struct Fault: Sendable, Equatable {
+    public struct SyntaxError: Sendable, Equatable {
         /// The JSON pointer to the faulty value in the schema document.
         public var pointer: JSONPointer
         /// The kind of the fault.
@@ -30,7 +30,7 @@ public struct JTDSchema: Sendable {
 
     /// One place where a value does not match a schema: an error indicator of RFC 8927, section 3.2, with a sentence
     /// for people.
-    public struct Mismatch: Sendable, Equatable {
+    public struct ErrorIndicator: Sendable, Equatable {
         /// The JSON pointer to the part of the value that was rejected.
         public var instancePath: JSONPointer
         /// The JSON pointer to the part of the schema that rejected the value.

@@ -182,7 +182,7 @@ import Testing
             _ = table.insertSection(SectionID("s\(number)"), at: number % 3 == 0 ? 0 : table.sections.count / 2)
         }
         for (position, section) in table.sections.enumerated() { #expect(table.position(of: section.id) == position) }
-        #expect(table.sections.map(\.facts.ordinal) == table.sections.map(\.facts.ordinal).sorted())
+        #expect(table.sections.map(\.summary.ordinal) == table.sections.map(\.summary.ordinal).sorted())
     }
 
     /// The engine merges the bindings that have the same scope and name no section into one binding. The merged binding
