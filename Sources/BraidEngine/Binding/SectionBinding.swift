@@ -50,7 +50,9 @@ final class SectionBinding: Sendable {
             return nil
         }
         // A header or footer view wins over the titles of equally specific bindings.
-        func title(_ view: (ScopeBinding) -> Computed<SectionInput>?, else title: (ScopeBinding) -> Computed<SectionInput>?)
+        func title(
+            _ view: (ScopeBinding) -> Computed<SectionInput>?, else title: (ScopeBinding) -> Computed<SectionInput>?
+        )
             -> Computed<SectionInput>?
         {
             for equals in [named.reversed(), [other].compactMap { $0 }] {

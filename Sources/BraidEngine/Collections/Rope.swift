@@ -112,14 +112,12 @@ struct Rope<Piece: RopePiece> {
     private mutating func split(_ node: Int, at index: Int) -> (left: Int, right: Int) {
         var cutOff: Piece?
         let (left, right) = split(node, at: index, &cutOff)
-        // The second part of the cut piece becomes a new node. Joining from the root puts the new node at the depth
-        // that its random priority requires. At the place of the cut, the new node could be below a node of lower
-        // priority.
+        // The cut piece's second part is a new node. Joined from the root, it comes to the depth that its priority
+        // requires.
         return (left, cutOff.map { joined(add($0), right) } ?? right)
     }
 
-    /// Splits a subtree of the treap. If `index` lies inside a piece, `cutOff` receives the second part of that piece,
-    /// which belongs at the start of the right result.
+    /// If `index` lies inside a piece, `cutOff` receives its second part, which begins the right result.
     private mutating func split(_ node: Int, at index: Int, _ cutOff: inout Piece?) -> (left: Int, right: Int) {
         if node < 0 { return (-1, -1) }
         let before = total(nodes[node].left), count = nodes[node].piece.count

@@ -1,5 +1,4 @@
-// Compiles one binding of a table description: its scope and its members. `DescriptionCompiler+Checks.swift` contains
-// checks that need all bindings of the description.
+// Compiles one item of `bindings`. `DescriptionCompiler+Checks.swift` checks what needs all of them.
 extension DescriptionCompiler {
     private static let bindingMembers = [
         "on", "cell", "cellProvider", "models", "viewModels", "viewModel", "modelsFrom", "numberOfCells", "shown",
@@ -108,7 +107,7 @@ extension DescriptionCompiler {
         return nil
     }
 
-    /// Reads `onEvent`: `{cell: {event: handler}}`, or `{event: handler}` in a binding whose `cell` is a cell's name.
+    /// `{cell: {event: handler}}`, or `{event: handler}` if the binding's `cell` is a name.
     private func bindEvents(_ object: JSONObject, _ binding: inout ScopeBinding, _ reader: inout DescriptionReader) {
         let root = binding.pointer.appending("onEvent")
         for (name, value) in reader.map(object["onEvent"], at: root, what: "`onEvent`") {
@@ -133,8 +132,7 @@ extension DescriptionCompiler {
         _ binding: inout ScopeBinding, _ reader: inout DescriptionReader
     ) {
         if let declaration = cells[cell], declaration.otherEvents == nil, declaration.events[UTF8Key(event)] == nil {
-            // If the cell declares more than 16 events, the message contains only their number. The message for each
-            // undeclared event would repeat the names.
+            // The message for each undeclared event repeats the names, so it has at most 16 of them.
             let declared =
                 reader.isFull || declaration.events.count > 16
                 ? "\(declaration.events.count) others"
@@ -147,8 +145,7 @@ extension DescriptionCompiler {
         binding.onEvent[UTF8Key(cell), default: [:]][UTF8Key(event)] = reader.handler(handler, at: place, over: "event")
     }
 
-    private func bindPrefetch(_ object: JSONObject, _ binding: inout ScopeBinding, _ reader: inout DescriptionReader)
-    {
+    private func bindPrefetch(_ object: JSONObject, _ binding: inout ScopeBinding, _ reader: inout DescriptionReader) {
         let pointer = binding.pointer
         let handler = object["onPrefetch"].map { reader.handler($0, at: pointer.appending("onPrefetch")) }
         guard let value = object["prefetch"] else {
@@ -173,11 +170,8 @@ extension DescriptionCompiler {
 }
 
 extension Scope {
-    /// Returns a function that says whether the scope is a list of sections without a given section. Any other scope
-    /// excludes no section.
-    ///
-    /// The function looks up the section by hash. Searching a long list for each of many sections would take quadratic
-    /// time.
+    /// Whether the scope is a list without the section. Looks up by hash: a long list would be searched for each of
+    /// many sections.
     func exclusion() -> (SectionID) -> Bool {
         guard case .sections(let ids) = self else { return { _ in false } }
         let named = Set(ids)
@@ -193,10 +187,9 @@ extension Scope {
     }
 }
 
-// Compiles the titles, dimensions, editing, inserting and moving of one binding of a table description.
-// `DescriptionCompiler+Cells.swift` compiles the cells.
+// The titles, dimensions, editing, inserting and moving of a binding.
 extension DescriptionCompiler {
-    /// Reads a binding's `header` and `headers`, or `footer` and `footers`. `member` is the singular.
+    /// A binding's `header` and `headers`, or `footer` and `footers`; `member` is the singular.
     func titles(
         _ object: JSONObject, _ member: String, of binding: ScopeBinding, _ reader: inout DescriptionReader
     ) -> (ofAll: Computed<SectionInput>?, byID: [SectionID: Computed<SectionInput>]) {

@@ -1,4 +1,4 @@
-// Compiles the members of a description's binding that say which cells show its rows and where the rows come from.
+// Which cells show a binding's rows, and where the rows come from.
 extension DescriptionCompiler {
     mutating func bindCells(
         _ object: JSONObject, _ binding: inout ScopeBinding, _ bindings: TableBindings,
@@ -63,7 +63,6 @@ extension DescriptionCompiler {
         return nil
     }
 
-    /// Reads a binding's `cell` or `cellProvider`, which decides the cell of each row. `pointer` leads to the binding.
     private func cell(_ object: JSONObject, at pointer: JSONPointer, _ reader: inout DescriptionReader) -> Computed<
         RowInput
     >? {
@@ -113,8 +112,6 @@ extension DescriptionCompiler {
         return cell
     }
 
-    /// Reads where a section's rows come from: `modelsFrom`, `numberOfCells`, or the stored models. With `shown`, only
-    /// some stored models become rows.
     private func source(_ object: JSONObject, _ binding: ScopeBinding, _ reader: inout DescriptionReader) -> RowSource {
         let pointer = binding.pointer
         var source = RowSource.stored
@@ -148,8 +145,8 @@ extension DescriptionCompiler {
         return source
     }
 
-    /// Checks the `modelsFrom` template without rendering it: the kind of its result and, unless a member's name
-    /// contains `$`, the section ids that the template names.
+    /// Checks `modelsFrom` without rendering it: its kind and, unless a name contains `$`, the section ids that it
+    /// names.
     private func checkDerived(
         _ source: JSONValue, _ template: JSONeTemplate, _ binding: ScopeBinding, _ reader: inout DescriptionReader
     ) {
@@ -232,8 +229,7 @@ extension DescriptionCompiler {
 }
 
 extension Computed where Input == RowInput {
-    /// Creates a rule that evaluates an expression for a row. The result is a JSON boolean: whether the expression's
-    /// value is truthy.
+    /// A JSON boolean: whether the expression's value is truthy.
     init(holding expression: Expression) {
         let reads = Reads(names: expression.names)
         self.init(reads: reads) { input, evaluation in

@@ -64,18 +64,18 @@ extension BatchUpdate {
             revision: to, sections: sections, state: state ?? snapshot.state,
             empty: empty.map { $0.isNull ? nil : $0 } ?? snapshot.empty)
         guard result.totalRowCount == totalRowCount else {
-            throw InvalidUpdate(detail: "`totalRowCount` is \(totalRowCount), but there are \(result.totalRowCount) rows")
+            throw InvalidUpdate(
+                detail: "`totalRowCount` is \(totalRowCount), but there are \(result.totalRowCount) rows")
         }
         return result
     }
 }
 
-/// Checks one stage of an update against the rules that `applied(to:)` lists, and applies the stage.
+/// Checks one stage against the rules that `applied(to:)` lists, and applies it.
 private struct StageApplication {
     private let stage: BatchUpdate.Stage
     private let before: [Section]
-    /// `fates` says what the stage does to each section that exists before the stage. `origins` says where each section
-    /// after the stage comes from.
+    /// What becomes of each section before the stage, and where each section after it comes from.
     private var fates: [Fate]
     private var origins: [Origin]
 
@@ -136,7 +136,6 @@ private struct StageApplication {
         origins = places.compactMap { $0 }
     }
 
-    /// Returns the sections as they are after the stage.
     func sections() throws(InvalidUpdate) -> [Section] {
         var rows: [Int: ContiguousArray<Row?>] = [:]
         try takeRows(from: &rows)
@@ -175,9 +174,8 @@ private struct StageApplication {
         return after
     }
 
-    /// Removes the stage's deleted and moved rows from `rows`, and replaces the content of reloaded and updated rows.
-    /// `rows` receives the list of rows of each section in which a row leaves or changes. In such a list each row keeps
-    /// its index before the stage, and `nil` replaces a row that leaves.
+    /// Takes out the deleted and moved rows, and replaces reloaded and updated ones. `rows` receives the rows of each
+    /// section concerned, by their index before the stage; `nil` is where a row left.
     private func takeRows(from rows: inout [Int: ContiguousArray<Row?>]) throws(InvalidUpdate) {
         var sources: Set<RowPath> = []
         func check(_ path: RowPath, _ what: String, _ replacement: Row?) throws(InvalidUpdate) {
@@ -219,7 +217,7 @@ private struct StageApplication {
         }
     }
 
-    /// Returns the rows that the stage inserts or moves, by their section's and their own index after the stage.
+    /// By their section's and their own index after the stage.
     private func arrivals() throws(InvalidUpdate) -> [Int: [Int: Row]] {
         var arrivals: [Int: [Int: Row]] = [:]
         func arrive(_ row: Row, _ path: RowPath) throws(InvalidUpdate) {
@@ -230,7 +228,8 @@ private struct StageApplication {
             switch origins[path.section] {
             case .inserted:
                 throw InvalidUpdate(detail: "a row comes to \(path), but its section is inserted in the same stage")
-            case .moved: throw InvalidUpdate(detail: "a row comes to \(path), but its section is moved in the same stage")
+            case .moved:
+                throw InvalidUpdate(detail: "a row comes to \(path), but its section is moved in the same stage")
             case .stayed(let old):
                 if fates[old] == .reloaded {
                     throw InvalidUpdate(detail: "a row comes to \(path), but its section is reloaded in the same stage")
@@ -245,8 +244,7 @@ private struct StageApplication {
         return arrivals
     }
 
-    /// Returns a section's rows after the stage. Inserted and moved rows are at their given indexes. The other rows
-    /// keep their order around them.
+    /// The inserted and moved rows are at their indexes, the others in order around them.
     private static func filled(_ section: Int, _ stayed: [Row], _ arrivals: [Int: Row]) throws(InvalidUpdate)
         -> PersistentList<Row>
     {

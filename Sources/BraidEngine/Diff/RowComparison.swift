@@ -1,10 +1,10 @@
-/// Compares a section's old and new rows pair by pair, from the starts or from the ends of the lists. Tree nodes that
-/// both lists share are skipped: after an edit of one row, comparing all rows costs O(log rows).
+/// Compares a section's rows pair by pair, from the starts or from the ends. Skips shared tree nodes: after an edit of
+/// one row, all rows take O(log rows).
 struct RowComparison {
     enum Rule {
         case sameID, samePlace
-        /// The rule for a section in which not all rows have ids. The caller has paired the old and the new row of each
-        /// stored row. A pair is the same row if both rows have the same id, or if both have none.
+        /// For a section whose rows do not all have ids: the caller has paired the rows. A pair is one row if both have
+        /// the same id, or none.
         case known
     }
 
@@ -14,9 +14,8 @@ struct RowComparison {
     let new: PersistentList<Row>
     var rule = Rule.sameID
 
-    /// Returns how many rows, from `oldStart` and `newStart` on, are the same rows in both lists, at most `limit`.
-    /// Appends those of them whose content changed to `changes`. With the rule `samePlace`, stops at the first row that
-    /// needs a reload.
+    /// How many rows from the two starts on are the same, at most `limit`. Appends those whose content changed to
+    /// `changes`. With `samePlace`, stops at the first that needs a reload.
     func matchingPrefix(oldStart: Int = 0, newStart: Int = 0, limit: Int, changes: inout ContiguousArray<ChangedRow>)
         -> Int
     {
@@ -34,8 +33,7 @@ struct RowComparison {
         }
     }
 
-    /// Returns how many rows at the ends of the two lists are the same rows. Works like `matchingPrefix`, but compares
-    /// the ends.
+    /// As `matchingPrefix`, from the ends.
     func matchingSuffix(limit: Int, changes: inout ContiguousArray<ChangedRow>) -> Int {
         PersistentList.walk(old, old.count, new, new.count, limit: limit, .backward) { left, right, count, passed in
             withRows(left.chunk, right.chunk) { oldRows, newRows in
@@ -76,8 +74,8 @@ struct RowComparison {
         _ oldRow: RowView, _ newRow: RowView, _ oldIndex: Int, _ newIndex: Int,
         _ changes: inout ContiguousArray<ChangedRow>
     ) -> Bool {
-        // Rows whose ids have equal hashes count as the same row, so that the ids themselves are not read from memory.
-        // If two different ids ever had the same hash, the update would change the old row to the whole new row.
+        // Equal hashes count as the same row, so that ids are not read from memory. Were two ids ever to collide, the
+        // update would change the old row to the whole new one.
         if rule != .samePlace, oldRow.marks.idHash != newRow.marks.idHash || rule == .sameID && newRow.marks.idHash == 0
         {
             return false
@@ -86,12 +84,11 @@ struct RowComparison {
             oldRow, newRow, old: RowPath(section: oldSection, row: oldIndex),
             new: RowPath(section: newSection, row: newIndex))
         if let change {
-            // If many rows of a list changed, mostly all of them changed. Growing the list of changes fourfold copies
-            // the changes fewer times.
+            // Mostly all rows of a list changed if many did, so grow fourfold.
             if changes.count == changes.capacity { changes.reserveCapacity(max(8, 4 * changes.count)) }
             changes.append(change)
-            // A section compared by indexes is reloaded as a whole if one of its rows needs a reload, so the comparison
-            // stops here. If an insert has shifted the rows, most further rows would differ.
+            // A section compared by indexes is then reloaded as a whole. After an insert, most further rows would
+            // differ.
             if rule == .samePlace, change.needsReload { return false }
         }
         return true
@@ -99,17 +96,12 @@ struct RowComparison {
 }
 
 extension RowComparison {
-    /// The maximum number of rows that `nearest` skips to find a matching row.
+    /// How many rows `nearest` skips at most.
     private static var reach: Int { 8 }
 
-    /// Matches rows that are neighbours in the old range and in the new range, with little hashing. Leaves all other
-    /// rows to `matching`.
-    ///
-    /// The method first matches rows that are in the same order and close to each other. If few rows are close, as in a
-    /// shuffled list, the method looks for long stretches that moved.
-    ///
-    /// Ids are unique in a section, so rows with the same id are the same row. The update therefore does not depend on
-    /// which rows this method finds. O(rows).
+    /// Matches neighbours with little hashing, and leaves the rest to `matching`: first rows in the same order and
+    /// close to each other, then, if these are few, long stretches that moved. Ids are unique in a section, so the
+    /// update does not depend on which rows are found here. O(rows).
     func matchStretches(
         _ oldRange: Range<Int>, _ newRange: Range<Int>, _ section: SectionID, _ found: inout MatchedRows,
         _ matching: inout RowMatching
@@ -133,15 +125,14 @@ extension RowComparison {
         }
     }
 
-    /// Matches rows that are in the same order in both lists. Each search for the next matching row skips at most
-    /// `reach` rows of one list. After a search without result, the method skips one row of each list. Returns the
-    /// index, in each list, after the last matched row.
+    /// Each search skips at most `reach` rows of one list; after one without result, a row of each. Returns where the
+    /// last match ends.
     private func matchNearby(
         _ oldRange: Range<Int>, _ newRange: Range<Int>, _ section: SectionID, _ found: inout MatchedRows,
         _ matching: inout RowMatching
     ) throws(Refusal) -> (old: Int, new: Int) {
         var at = (old: oldRange.lowerBound, new: newRange.lowerBound)
-        // The indexes of the first rows that are neither in a run nor passed to `matching`.
+        // The first rows that are neither in a run nor passed on.
         var open = at
         var misses = 0
         var oldAhead = PersistentList.Window(old), newAhead = PersistentList.Window(new)
@@ -171,8 +162,7 @@ extension RowComparison {
         return open
     }
 
-    /// Returns the smallest number of rows to skip, in one of the two lists, so that both lists continue with the same
-    /// row. `nil` if skipping up to `reach` rows does not help. The ranges must not be empty.
+    /// The fewest rows to skip, in one list, so that both continue with the same row. The ranges must not be empty.
     private static func nearest(
         _ oldRows: inout PersistentList<Row>.Window, _ oldRange: Range<Int>,
         _ newRows: inout PersistentList<Row>.Window, _ newRange: Range<Int>

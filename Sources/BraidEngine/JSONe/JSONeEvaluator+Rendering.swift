@@ -1,4 +1,4 @@
-/// Rendering of compiled templates. A result of `nil` is an absent value: arrays and objects leave it out.
+/// Renders compiled templates. `nil` is an absent value, which arrays and objects leave out.
 extension JSONeEvaluator {
     mutating func render(_ node: JSONeNode) throws(JSONeError) -> JSONValue? {
         if case .literal(let value) = node { return value }
@@ -28,8 +28,7 @@ extension JSONeEvaluator {
         }
     }
 
-    /// Runs a closure, and adds the member name `token` at the start of the pointer of an error that the closure
-    /// throws.
+    /// Puts `token` in front of the pointer of an error.
     mutating func at<Result>(
         _ token: String, _ body: (inout JSONeEvaluator) throws(JSONeError) -> Result
     ) throws(JSONeError) -> Result {
@@ -109,7 +108,7 @@ extension JSONeEvaluator {
 
     // MARK: Local names, and the operator $let
 
-    /// Runs a closure that can read additional local names. Removes the names when the closure returns or throws.
+    /// Removes the local names again, also after an error.
     mutating func with<Result>(
         _ names: [(name: String, value: JSONValue)], _ body: (inout JSONeEvaluator) throws(JSONeError) -> Result
     ) throws(JSONeError) -> Result {
@@ -135,11 +134,10 @@ extension JSONeEvaluator {
 
     // MARK: $match and $switch
 
-    /// Evaluates the conditions of `$match` or `$switch`.
+    /// The conditions of `$match` or `$switch`.
     ///
-    /// - Parameter limit: the number of conditions that may be true, or `nil` for any number.
-    /// - Returns: the number of true conditions, and the rendered values that belong to the true conditions. Absent
-    ///   values are left out.
+    /// - Parameter limit: how many may be true; `nil` for any number.
+    /// - Returns: how many are true, and their values without absent ones.
     private mutating func matches(
         _ cases: [JSONeCase], atMost limit: Int?
     ) throws(JSONeError) -> (found: Int, values: [JSONValue]) {
@@ -170,7 +168,7 @@ extension JSONeEvaluator {
 }
 
 extension JSONeNode {
-    /// Whether a `$let` with these values gives names only to parts of the context and to literals.
+    /// Whether the names of a `$let` are only for literals and parts of the context.
     fileprivate var givesPathsOnly: Bool {
         switch self {
         case .object(let members): members.allSatisfy { $0.value.isPath }
@@ -179,10 +177,9 @@ extension JSONeNode {
     }
 }
 
-/// Renders the JSON-e operators on arrays and objects, such as `$map` and `$sort` (json-e.js.org/operators.html).
+/// The operators on arrays and objects, such as `$map` and `$sort` (json-e.js.org/operators.html).
 extension JSONeEvaluator {
-    /// Renders the operand of an operator on arrays or objects, such as `$map`. Checks the operand's size and depth
-    /// once. A literal or a part of the context needs no check, because the template did not build it.
+    /// Checks the operand's size and depth once, unless the template did not build it.
     private mutating func operand(_ node: JSONeNode, of name: String) throws(JSONeError) -> JSONValue? {
         let value = try render(node, at: name)
         if let value, !node.isPath { try budget.admit(value, counting: false) }
@@ -238,8 +235,7 @@ extension JSONeEvaluator {
         return try render(body, at: each.key)
     }
 
-    /// Renders `$reduce`. As in JSON-e's reference implementation, `initial` is a plain value and not a template. If a
-    /// step's result is absent, the accumulator keeps its value.
+    /// As in the reference implementation, `initial` is a plain value. A step without a result keeps the accumulator.
     mutating func reduce(
         _ node: JSONeNode, _ initial: JSONValue, _ each: EachClause, _ body: JSONeNode
     ) throws(JSONeError) -> JSONValue {
@@ -255,8 +251,7 @@ extension JSONeEvaluator {
         return accumulator
     }
 
-    /// Renders `$find`: returns the first element that meets the condition, or `nil` if no element does. The element
-    /// itself is not rendered, because data is never a template.
+    /// The first element that meets the condition, as it is: data is no template.
     mutating func find(
         _ node: JSONeNode, _ each: EachClause, _ condition: ExpressionNode
     ) throws(JSONeError) -> JSONValue? {
@@ -319,8 +314,8 @@ extension JSONeEvaluator {
         }
     }
 
-    /// Merges an object into `merged` for `$mergeDeep`: merges objects member by member, concatenates arrays and
-    /// replaces all other values. Merges in place, so that the merged result is not copied for each further object.
+    /// For `$mergeDeep`: merges objects, concatenates arrays, replaces the rest. In place, so that the result is not
+    /// copied for each further object.
     private mutating func mergeDeep(_ right: JSONObject, into merged: inout JSONObject) throws(JSONeError) {
         try budget.spend(building: right.count)
         for (name, value) in right.members {
@@ -341,7 +336,7 @@ extension JSONeEvaluator {
 
     // MARK: $sort
 
-    /// Renders `$sort`, which is stable. The keys must be all numbers or all strings.
+    /// Stable. All keys must be numbers, or all strings.
     mutating func sort(
         _ node: JSONeNode, _ by: (name: String, key: ExpressionNode)?
     ) throws(JSONeError) -> JSONValue {
@@ -367,7 +362,7 @@ extension JSONeEvaluator {
         }
         guard numbers.isEmpty || strings.isEmpty else { throw .template(mismatch) }
         try budget.spend(building: elements.count)
-        // Sorting n keys compares each key about log n times, so the bytes of each key are charged that many times.
+        // Each key is compared about log n times, and its bytes charged as often.
         let comparisons = strings.count.bitWidth - strings.count.leadingZeroBitCount
         try budget.spend(scanning: strings.reduce(0) { $0 + $1.key.utf8.count } * comparisons)
         numbers.sort { $0.key < $1.key || ($0.key == $1.key && $0.position < $1.position) }

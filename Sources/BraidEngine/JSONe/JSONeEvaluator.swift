@@ -1,9 +1,9 @@
-/// Evaluates parsed expressions and holds the state of a rendering: the context, the local names that operators such as
-/// `$let` and `$map` add, and the remaining budget.
+/// Evaluates expressions, with the state of a rendering: the context, the local names of operators such as `$let`, and
+/// the budget.
 struct JSONeEvaluator {
     let context: JSONeContext
     var budget: JSONeBudget
-    /// The local names that operators such as `$let` have added, innermost last. Their values are shared, not copied.
+    /// Innermost last. Values are shared, not copied.
     var locals: [(name: String, value: JSONValue)] = []
 
     init(_ context: JSONeContext, _ budget: JSONeBudget) {
@@ -43,14 +43,14 @@ struct JSONeEvaluator {
         }
     }
 
-    /// Evaluates an expression to a JSON value. A function becomes a number, see ``Operand/json()``.
+    /// A function becomes a number, see ``Operand/json()``.
     mutating func json(_ node: ExpressionNode) throws(JSONeError) -> JSONValue { try evaluate(node).json() }
 
     mutating func isTruthy(_ node: ExpressionNode) throws(JSONeError) -> Bool { try evaluate(node).isTruthy }
 
     // MARK: Names, lists, objects
 
-    /// Returns the operand. Charges extra steps if the operand is a long number.
+    /// Charges for a long number.
     private mutating func charged(_ operand: Operand) throws(JSONeError) -> Operand {
         if case .json(.number(let number)) = operand { try budget.spend(parsing: number) }
         return operand
@@ -89,7 +89,7 @@ struct JSONeEvaluator {
         return sign == .minus ? .number(try number.negated()) : operand
     }
 
-    /// Evaluates `base ** exponent`, the exponent first, as JSON-e's reference implementation does.
+    /// The exponent first, as in the reference implementation.
     private mutating func power(_ base: ExpressionNode, _ exponent: ExpressionNode) throws(JSONeError) -> Operand {
         let exponent = try evaluate(exponent)
         let base = try evaluate(base)
@@ -135,7 +135,7 @@ struct JSONeEvaluator {
         throw .interpreter("infix: \(symbol.rawValue) expects \(kinds) \(symbol.rawValue) \(kinds)")
     }
 
-    /// Evaluates `<`, `>`, `<=` or `>=`: compares two numbers by value or two strings by code points.
+    /// Two numbers by value, or two strings by code points.
     private mutating func compare(
         _ symbol: InfixOperator, _ left: Operand, _ right: Operand
     ) throws(JSONeError) -> Bool {
@@ -182,8 +182,7 @@ struct JSONeEvaluator {
 
     // MARK: Equality
 
-    /// Returns whether two values are deeply equal. Two 64-bit integers are compared exactly, and other numbers as
-    /// doubles. Values of different types are never equal.
+    /// Deeply. Two 64-bit integers exactly, other numbers as doubles; different types are never equal.
     mutating func areEqual(_ left: Operand, _ right: Operand) throws(JSONeError) -> Bool {
         switch (left, right) {
         case (.json(let left), .json(let right)): return try areEqual(left, right)
@@ -226,9 +225,8 @@ struct JSONeEvaluator {
     }
 }
 
-/// Evaluation of what can follow a value: `.name`, `[index]`, `[from:to]`, `(arguments)`
-/// (json-e.js.org/expressions.html, "Object Property Access", "Array and String Indexing and Slicing", "Function
-/// Invocation").
+/// What can follow a value: `.name`, `[index]`, `[from:to]`, `(arguments)` (json-e.js.org/expressions.html, "Object
+/// Property Access", "Array and String Indexing and Slicing", "Function Invocation").
 extension JSONeEvaluator {
     mutating func access(_ base: ExpressionNode, _ accesses: [ExpressionAccess]) throws(JSONeError) -> Operand {
         var value = try evaluate(base)
@@ -259,8 +257,7 @@ extension JSONeEvaluator {
         return try call(builtin, arguments)
     }
 
-    /// Evaluates `value[index]`. A missing member of an object is `null`. Negative indices count from the end, and an
-    /// index beyond either end is an error.
+    /// A missing member is `null`. Negative indices count from the end; beyond either end is an error.
     private mutating func element(_ index: Operand, of value: Operand) throws(JSONeError) -> Operand {
         switch value {
         case .json(.object(let object)):
@@ -286,8 +283,7 @@ extension JSONeEvaluator {
         return index < 0 ? index + count : index
     }
 
-    /// Evaluates `value[from:to]`. Clamps both bounds to the ends. For an object, `[name:]` means the same as `[name]`,
-    /// as in JSON-e's reference implementation.
+    /// Clamps both bounds. For an object, `[name:]` is `[name]`, as in the reference implementation.
     private mutating func slice(
         of value: Operand, _ from: ExpressionNode?, _ to: ExpressionNode?
     ) throws(JSONeError) -> Operand {

@@ -141,7 +141,8 @@ import Testing
                 #expect(row.rank > last, "ranks ascend")
                 last = row.rank
                 let stored = try #require(rows[row.key])
-                #expect(stored.section == section.summary.number && stored.rank == row.rank && stored.model == row.model)
+                #expect(
+                    stored.section == section.summary.number && stored.rank == row.rank && stored.model == row.model)
                 if let id = row.id { #expect(section.index(of: id) != nil) }
             }
         }

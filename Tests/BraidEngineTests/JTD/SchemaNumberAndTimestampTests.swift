@@ -103,7 +103,9 @@ import Testing
     func anythingElseIsNone(text: String) throws {
         #expect(!Timestamp.isValid(text))
         #expect(
-            try JTDSchema.make(#"{"type": "timestamp"}"#).errorIndicators(of: .string(text)).map(\.indicator) == [" /type"])
+            try JTDSchema.make(#"{"type": "timestamp"}"#).errorIndicators(of: .string(text)).map(\.indicator) == [
+                " /type"
+            ])
     }
 
     @Test("Every proper prefix of a timestamp is refused")

@@ -22,7 +22,8 @@ import Testing
         let elements = try JTDSchema.make(#"{"elements": {"type": "string"}}"#)
         #expect(elements.errorIndicators(of: .array(Array(repeating: 1, count: 40)), limit: limit).count == count)
         let names = (0..<40).map { "\"m\($0)\": {}" }.joined(separator: ", ")
-        #expect(try JTDSchema.make("{\"properties\": {\(names)}}").errorIndicators(of: [:], limit: limit).count == count)
+        #expect(
+            try JTDSchema.make("{\"properties\": {\(names)}}").errorIndicators(of: [:], limit: limit).count == count)
     }
 
     @Test("By default, validation returns at most 32 mismatches")
