@@ -20,7 +20,6 @@ struct LayerTests {
         Layer("Windows", above: ["Binding", "Diff"]),
         Layer("Description", above: ["Binding"]),
         Layer("Editing", above: ["Description", "Diff"]),
-        Layer("DataSource", above: ["Editing"]),
         Layer("Library", above: ["Editing"]),
     ]
 

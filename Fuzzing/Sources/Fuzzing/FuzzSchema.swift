@@ -13,13 +13,13 @@ func fuzzSchema(_ input: [UInt8]) {
         claim(document[fault.pointer] != nil && !fault.message.isEmpty, "the fault \(fault) points nowhere")
     }
     guard let schema else { return }
-    let mismatches = schema.mismatches(of: instance)
+    let mismatches = schema.errorIndicators(of: instance)
     claim(mismatches.count <= 32, "more mismatches than asked for")
     for mismatch in mismatches {
         claim(instance[mismatch.instancePath] != nil, "\(mismatch) points nowhere in the instance")
         claim(document[mismatch.schemaPath] != nil, "\(mismatch) points nowhere in the schema")
     }
     claim(
-        schema.mismatches(of: instance, limit: 1) == Array(mismatches.prefix(1)),
+        schema.errorIndicators(of: instance, limit: 1) == Array(mismatches.prefix(1)),
         "the first mismatch is another one alone")
 }

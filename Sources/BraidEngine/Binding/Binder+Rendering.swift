@@ -1,12 +1,9 @@
 extension Binder {
     /// Renders the whole snapshot of a table.
     ///
-    /// - Parameters:
-    ///   - table: the stored table.
-    ///   - revision: the revision that the snapshot shows.
-    ///   - now: the time in RFC 3339, which templates read.
-    /// - Throws: ``Refusal`` with `templateFailed` if a template fails. ``Refusal`` with another code, for example if
-    ///   derived models are not valid or the table exceeds the ``limits``.
+    /// - Parameter now: the time in RFC 3339, which templates read.
+    /// - Throws: ``Refusal`` with `templateFailed`, or another code if derived models are not valid or a limit is
+    ///   exceeded.
     /// - Complexity: O(rows).
     public func snapshot(of table: TableModel, revision: Int, now: String) throws -> Snapshot {
         var remade: [Remade] = []
@@ -15,8 +12,7 @@ extension Binder {
             Evaluation(table: table, now: now, meter: CommandMeter(rows: table.rowCount, limits, isTimed: false)))
     }
 
-    /// The table and the snapshot before a command, and what the command changed. The renderer reuses the parts of the
-    /// previous snapshot that the change cannot affect.
+    /// What was before a command, and what the command changed, so that the renderer reuses the rest.
     struct Previous {
         var table: TableModel
         var snapshot: Snapshot
@@ -25,10 +21,8 @@ extension Binder {
 
     typealias Remade = (section: SectionID, rowCount: Int)
 
-    /// Renders a snapshot, and reuses the parts of the previous snapshot that did not change.
-    ///
-    /// - Parameter remade: receives sections whose rows were all rendered again. Possible reasons: a value that the
-    ///   rows read may have changed, the command edited a filtered section, or there was no previous rendering.
+    /// - Parameter remade: receives the sections whose rows were all rendered again: a value that they read may have
+    ///   changed, the command edited a filtered section, or there was no previous rendering.
     func snapshot(
         of table: TableModel, revision: Int, after previous: Previous?, remade: inout [Remade], _ evaluation: Evaluation
     ) throws -> Snapshot {
@@ -43,27 +37,24 @@ extension Binder {
     }
 }
 
-/// The state of rendering one snapshot. Each section's rows and titles are rendered at most once, and only if needed.
+/// Rendering one snapshot. Each section's rows and titles are rendered at most once, and only if needed.
 private struct SnapshotMaking {
     let binder: Binder
     let table: TableModel
     let previous: Binder.Previous?
     let evaluation: Evaluation
     private(set) var remade: [Binder.Remade] = []
-    /// The kinds of values (``Reads``) that may have changed for all sections since the previous snapshot, such as the
-    /// state.
+    /// What may have changed for all sections since the previous snapshot.
     private let changed: Reads
     private lazy var oldPlaces = Dictionary(
         uniqueKeysWithValues: (previous?.snapshot.sections ?? []).enumerated().map { ($1.id, $0) })
-    /// Access by index to the table's stored sections and to the previously displayed sections. Each `Window` keeps the
-    /// list chunk that was read last, so that reading the next section is fast.
+    /// A `Window` keeps the chunk that was read last, so that the next section is read fast.
     private var stored: PersistentList<StoredSection>.Window
     private var shown: PersistentList<Section>.Window
     private var inputs: [Int: SectionInput] = [:]
     private var rows: [Int: PersistentList<Row>] = [:]
     private var shownKeys: [SectionID: [Int]]
-    /// The number of derived or counted rows that may still be rendered within the row limit. Counted rows have no
-    /// model: a template or a Swift program gives only their number.
+    /// How many derived or counted rows may still be rendered within the row limit.
     private var room: Int
 
     init(binder: Binder, table: TableModel, previous: Binder.Previous?, evaluation: Evaluation) {
@@ -74,8 +65,7 @@ private struct SnapshotMaking {
         shownKeys = previous?.snapshot.shownKeys ?? [:]
         stored = .init(table.sections)
         shown = .init(previous?.snapshot.sections ?? [])
-        // If an operator lowers the row limit, a table above the limit may keep its number of rows or shrink, but not
-        // grow.
+        // After an operator has lowered the limit, a table above it may shrink or keep its size, but not grow.
         room = max(binder.limits.rows, previous?.snapshot.totalRowCount ?? 0)
         var changed: Reads = .now
         if let previous {
@@ -127,10 +117,9 @@ private struct SnapshotMaking {
         return snapshot
     }
 
-    /// Returns a copy of the previous snapshot in which only the sections that the command touched are rendered again.
+    /// A copy of the previous snapshot with only the touched sections rendered again; the others are not visited.
     ///
-    /// Returns `nil` if the command may have changed other sections, or which sections are displayed, or their order.
-    /// Untouched sections are not visited.
+    /// `nil` if other sections, which sections are displayed, or their order may have changed.
     private mutating func patched(_ previous: Binder.Previous) throws -> Snapshot? {
         guard !previous.step.displayChanged, !binder.asksMovePolicy, binder.reads.isDisjoint(with: changed) else {
             return nil
@@ -184,8 +173,7 @@ private struct SnapshotMaking {
         return section
     }
 
-    /// Returns the section as the previous snapshot displays it, if nothing that it shows can have changed. Otherwise,
-    /// and if the section was not displayed, returns `nil`.
+    /// The section of the previous snapshot, if nothing that it shows can have changed.
     private mutating func unchanged(_ position: Int, _ binding: SectionBinding, at place: Int) -> Section? {
         let id = id(at: position)
         guard let previous, !previous.step.sections.contains(id), !binding.asksMovePolicy,
@@ -194,8 +182,7 @@ private struct SnapshotMaking {
         return oldPlace(of: id, near: place).map { shown[$0] }
     }
 
-    /// Returns the section's index among the previously displayed sections, or `nil` if the section was not displayed.
-    /// Looks at the index `place` first, because most commands do not change the indexes of sections.
+    /// The section's place in the previous snapshot. Tries `place` first, because most commands move no section.
     private mutating func oldPlace(of id: SectionID, near place: Int) -> Int? {
         guard let previous else { return nil }
         if place < previous.snapshot.sections.count, shown[place].id == id { return place }
@@ -204,8 +191,7 @@ private struct SnapshotMaking {
 
     private mutating func id(at position: Int) -> SectionID { stored[position].id }
 
-    /// Returns a section's id, row counts, header and footer. If the displayed rows can differ from the stored rows,
-    /// the section's rows are rendered to count them.
+    /// If the displayed rows can differ from the stored ones, renders them to count them.
     private mutating func input(_ position: Int) throws -> SectionInput {
         if let input = inputs[position] { return input }
         let stored = table.sections[position]
@@ -227,7 +213,6 @@ private struct SnapshotMaking {
         return made
     }
 
-    /// Returns the rendered rows that the section at a position of the table had before the command.
     private mutating func oldRows(at position: Int, _ id: SectionID) -> PersistentList<Row>? {
         guard let previous else { return nil }
         return oldPlace(of: id, near: position).map { previous.snapshot.sections[$0].rows }
@@ -259,8 +244,7 @@ private struct SnapshotMaking {
         return made
     }
 
-    /// Returns a header or footer as the snapshot's JSON: `{"title": …}` or the view's members, with the heights that
-    /// are bound. JSON null if there is no header or footer.
+    /// A header or footer in JSON, with its heights: `{"title": …}` or the view's members; null for none.
     private func titled(
         _ title: JSONText, _ input: SectionInput, _ height: Computed<SectionInput>?,
         _ estimated: Computed<SectionInput>?
@@ -292,22 +276,20 @@ private struct SnapshotMaking {
 }
 
 extension Binder {
-    /// Returns a section's id, row counts, header and footer. If a command has set a header or footer, it takes
-    /// precedence over the header or footer that a binding gives.
+    /// What a command has set wins over what a binding gives.
     func titles(of section: StoredSection, displayedCount: Int, _ evaluation: Evaluation) throws -> SectionInput {
         var input = SectionInput(id: section.id, count: displayedCount, displayedCount: displayedCount)
         guard let binding = binding(of: section.id) else { return input }
         if binding.cells.source.isStored { input.count = section.rows.count }
-        let header = try section.facts.header ?? binding.header?.value(for: input, evaluation) ?? .null
-        let footer = try section.facts.footer ?? binding.footer?.value(for: input, evaluation) ?? .null
+        let header = try section.summary.header ?? binding.header?.value(for: input, evaluation) ?? .null
+        let footer = try section.summary.footer ?? binding.footer?.value(for: input, evaluation) ?? .null
         input.header = header
         input.footer = footer
         return input
     }
 }
 
-/// Finds the sections to which rows may be moved. Within one snapshot, each pair of move policy and model type is
-/// evaluated at most once.
+/// The sections to which rows may move. Evaluates each pair of move policy and model type once for a snapshot.
 private struct MoveTargets {
     private struct Movers: Hashable {
         var policy: ObjectIdentifier
@@ -326,16 +308,14 @@ private struct MoveTargets {
         self.displayed = displayed
     }
 
-    /// Returns a section's `movesTo` in the snapshot: `"anySection"`, a list of section ids, or `nil` if its rows may
-    /// not move.
+    /// A section's `movesTo`: `"anySection"`, a list of section ids, or `nil`.
     mutating func targets(of binding: SectionBinding) throws -> JSONText? {
         guard binding.allowsMoving else { return nil }
         switch binding.moving?.targets {
         case nil: return nil
         case .anySection: return .string("anySection")
         case .sections(let ids):
-            // All sections of one binding share one array of target ids. Two sections whose arrays share their storage
-            // therefore have the same targets.
+            // All sections of one binding share one array of target ids.
             if let last, last.ids.hasSameStorage(as: ids) { return last.targets }
             let targets = JSONText(ids: ids)
             last = (ids, targets)

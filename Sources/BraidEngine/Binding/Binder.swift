@@ -6,45 +6,41 @@ public struct Binder: Sendable {
     /// The rule that decides which sections are displayed, and in which order. A program can change the rule between
     /// two commands, and in a handler.
     public var display: SectionDisplay { currentDisplay() }
-    /// The value of the snapshot's member `empty`, which clients show while the table displays no rows.
+    /// The snapshot's `empty` while the table displays no rows.
     private(set) var empty: JSONText?
-    /// The ids of the sections that the scope of at least one binding names, in the order of the bindings.
+    /// The sections that scopes name, in the order of the bindings.
     let boundSections: [SectionID]
-    /// The ids of the sections that a binding with the scope `allOtherSections` gives a header or footer by section id.
+    /// The sections that a binding of `allOtherSections` gives a header or footer by id.
     let titledSections: Set<SectionID>
     /// The limits of the table's size and of a command's cost. By default only the templates' steps are limited.
     public var limits = TableLimits()
     let cells: CellDeclarations
-    /// The sources of what a Swift program keeps, for example models, titles and cell counts. Braid's `models: { … }`
-    /// closures are such sources.
-    let providers: Confined<[any ModelProvider]>
-    /// The kinds of values, such as the state, that any row, title or move policy of the table or the sections' order
-    /// reads.
+    /// What a Swift program keeps: its models, titles and cell counts.
+    let providers: [any ModelProvider]
+    /// What any row, title, move policy or the order reads.
     let reads: Reads
-    /// Whether at least one section's move policy is a condition on the target section. Such a condition can depend on
-    /// the facts of other sections.
+    /// Whether a move policy is a condition on the target, which can depend on other sections.
     let asksMovePolicy: Bool
-    /// The ids of the declared or named sections whose rows do not come from stored models.
+    /// The declared or named sections without stored rows.
     let derivedSections: [SectionID]
-    /// Whether sections are dynamic, and the rows of the sections that no binding names do not come from stored models.
+    /// Whether sections are dynamic, and those that no binding names have no stored rows.
     let derivesOtherSections: Bool
     private let currentDisplay: @Sendable () -> SectionDisplay
     private let named: [SectionID: SectionBinding]
-    /// The one resolved binding of all the sections that no binding names. `nil` if no binding binds the cells of such
-    /// sections.
+    /// What applies to all sections that no binding names.
     private let other: SectionBinding?
 
-    /// Creates a binder, and resolves the bindings of each section once. `display` is evaluated again at every use.
+    /// Resolves the bindings of each section once. `display` is evaluated again at every use.
     init(
         sections: [SectionID]?, display: @autoclosure @escaping @Sendable () -> SectionDisplay, empty: JSONText?,
         cells: CellDeclarations,
-        bindings: [Binding], providers: [any ModelProvider]
+        bindings: [ScopeBinding], providers: [any ModelProvider] = []
     ) {
         declaredSections = sections
         currentDisplay = display
         self.empty = empty
         self.cells = cells
-        self.providers = Confined(providers)
+        self.providers = providers
         var known: Set<SectionID> = []
         boundSections = bindings.flatMap { $0.scope.named(in: sections) }.filter { known.insert($0).inserted }
         titledSections = bindings.reduce(into: []) { titled, binding in
@@ -52,19 +48,18 @@ public struct Binder: Sendable {
                 titled.formUnion(Array(binding.headers.keys) + binding.footers.keys)
             }
         }
-        let unnamed = UnnamedBindings(of: bindings)
-        var naming: [SectionID: [Binding]] = [:]
+        let fallbacks = FallbackBindings(of: bindings)
+        var naming: [SectionID: [ScopeBinding]] = [:]
         for id in sections ?? [] { naming[id] = [] }
         for binding in bindings {
             for id in Set(binding.scope.named(in: sections)) { naming[id, default: []].append(binding) }
-            // A binding with the scope `allOtherSections` names no section in its scope, but can give a section a
-            // header or footer by the section's id.
+            // A binding of `allOtherSections` can give a section a header or footer by id.
             for id in Set(binding.headers.keys).union(binding.footers.keys) where naming[id] == nil { naming[id] = [] }
         }
         var named: [SectionID: SectionBinding] = [:]
-        for (id, bindings) in naming { named[id] = SectionBinding(section: id, named: bindings, unnamed: unnamed) }
+        for (id, bindings) in naming { named[id] = SectionBinding(section: id, named: bindings, fallbacks: fallbacks) }
         self.named = named
-        other = SectionBinding(section: SectionID(""), named: [], unnamed: unnamed)
+        other = SectionBinding(section: SectionID(""), named: [], fallbacks: fallbacks)
         derivedSections = named.values.filter { !$0.cells.source.isStored }.map(\.section)
         derivesOtherSections = sections == nil && other.map { !$0.cells.source.isStored } ?? false
         let all = [other].compactMap { $0 } + named.values
@@ -85,7 +80,6 @@ public struct Binder: Sendable {
     /// Whether a row, a title, a move policy or the order of the sections reads the time of the command.
     package var readsNow: Bool { reads.contains(.now) }
 
-    /// Returns the resolved binding of a section, or `nil` if no binding binds its cells.
     func binding(of section: SectionID) -> SectionBinding? {
         named[section] ?? (declaredSections == nil ? other : nil)
     }
@@ -100,8 +94,6 @@ public struct Binder: Sendable {
         return binding
     }
 
-    /// Checks that a cell's declaration allows an event and that the event's parameters match the declared schema.
-    ///
     /// - Throws: ``Refusal`` with `eventUndeclared` or `eventInvalid`.
     func checkEvent(_ event: String, of cell: String, _ parameters: JSONText) throws(Refusal) {
         let declaration = cells[cell]
@@ -111,7 +103,7 @@ public struct Binder: Sendable {
                 one: "declares only", many: "declares")
             throw Refusal(.eventUndeclared, "The cell \"\(cell)\" declares no event \"\(event)\". It \(declared).")
         }
-        let mismatches = schema.mismatches(of: parameters.value())
+        let mismatches = schema.errorIndicators(of: parameters.value())
         guard mismatches.isEmpty else {
             throw Refusal(
                 .eventInvalid,
@@ -120,15 +112,14 @@ public struct Binder: Sendable {
         }
     }
 
-    /// Checks a model against the section's model type, and returns the model with the row id that it contains, if any.
+    /// Checks a model against the section's model type, and returns it with its id.
     func identified(_ model: JSONText, in section: SectionID) throws(Refusal) -> (id: RowID?, model: JSONText) {
         (try requiredBinding(of: section).modelType.identify(model), model)
     }
 
-    /// Checks models against the section's model type, and returns each model with the row id that it contains, if any.
+    /// Checks models against the section's model type, and returns them with their ids.
     ///
-    /// - Parameter pointer: the pointer to the models in the document that contains them. The pointers of a model's
-    ///   faults begin with it.
+    /// - Parameter pointer: leads to the models; the pointers of faults begin with it.
     func identified(_ models: [JSONText], in section: SectionID, at pointer: JSONPointer) throws(Refusal) -> [(
         id: RowID?, model: JSONText
     )] {
@@ -145,13 +136,12 @@ public struct Binder: Sendable {
         return identified
     }
 
-    /// Returns the models of a section that fit the section's model type, with their ids, and the faults of the other
-    /// models. If several models of that type have the same id, only the first of them fits. Returns nothing if no
-    /// binding binds the section's cells.
+    /// The models that fit the section's model type, with their ids, and the faults of the others. Of several with one
+    /// id, the first fits.
     ///
-    /// The faults' pointers begin with the section's id and the model's index, as in the body of the command `models`.
+    /// The faults' pointers begin with the section's id and the model's index, as in the body of `models`.
     ///
-    /// - Parameter stored: the section that has the models now, whose rows may keep their ids.
+    /// - Parameter stored: the section that has the models now; its rows may keep their ids.
     func fitting(_ models: some Sequence<JSONText>, in section: SectionID, of stored: StoredSection? = nil) -> (
         models: [TableEditor.Model], faults: [Refusal.Fault]
     ) {
@@ -179,5 +169,58 @@ public struct Binder: Sendable {
             }
         }
         return (fitting, faults)
+    }
+}
+
+// Finds displayed rows by id, through the index of the stored table.
+extension Binder {
+    /// The section's place among the displayed ones.
+    ///
+    /// - Complexity: O(1) if all sections are displayed in stored order, O(log sections) if some are. O(sections) for
+    ///   another order, or if the section is not displayed.
+    func displayedPlace(of id: SectionID, in shown: Snapshot, of table: TableModel) -> Int? {
+        if let position = table.position(of: id) {
+            if position < shown.sections.count, shown.sections[position].id == id { return position }
+            let place = shown.sections.firstPosition { table.position(of: $0.id) ?? .max >= position }
+            if place < shown.sections.count, shown.sections[place].id == id { return place }
+        }
+        return shown.sections.firstIndex { $0.id == id }
+    }
+
+    /// The ascending places of the displayed sections that may display a row with the id; some may not.
+    func displayedPlaces(ofSectionsThatMayShow id: RowID, in shown: Snapshot, of table: TableModel) -> [Int] {
+        let all = shown.sections.indices
+        guard all.count > TableModel.fewSections, !derivesOtherSections else { return Array(all) }
+        let sections = table.positions(ofSectionsWith: id).map { table.sections[$0].id } + derivedSections
+        // Finding one section among the displayed sections can cost as much as examining a few hundred sections.
+        guard sections.count <= 16 else { return Array(all) }
+        return Set(sections.compactMap { displayedPlace(of: $0, in: shown, of: table) }).sorted()
+    }
+
+    /// The index of the first displayed row with the id.
+    ///
+    /// - Complexity: O(log² rows), and O(rows) where ``examinesRows(for:in:of:)``.
+    func displayedIndex(of id: RowID, in section: Section, of table: TableModel) -> Int? {
+        switch binding(of: section.id)?.cells.source {
+        case .stored: return table[section.id]?.index(of: id)
+        case .counted: return nil
+        case .shown:
+            guard let stored = table[section.id], let index = stored.index(of: id) else { return nil }
+            guard section.isDiffable else { break }
+            // All displayed rows have ids, and are in the order of the stored rows.
+            let row = section.rows.firstPosition { row in row.id.flatMap { stored.index(of: $0) } ?? .max >= index }
+            return row < section.rows.count && section.rows[row].content.has(id) ? row : nil
+        case .derived, nil: break
+        }
+        return section.rows.indexes(of: id).first
+    }
+
+    /// Whether ``displayedIndex(of:in:of:)`` has to look at each row.
+    func examinesRows(for id: RowID, in section: Section, of table: TableModel) -> Bool {
+        switch binding(of: section.id)?.cells.source {
+        case .stored, .counted: false
+        case .shown: !section.isDiffable && table[section.id]?.contains(id) == true
+        case .derived, nil: true
+        }
     }
 }

@@ -1,20 +1,16 @@
 import Synchronization
 
-/// Limits the cost of one command: the work of all its templates together, and the command's time.
+/// Limits what one command costs: the work of all its templates together, and its time.
 ///
-/// Each rendering of a template also has its own budget. `CommandMeter` additionally bounds the total cost of the
-/// command, because a cheap template may be rendered for a hundred thousand rows.
+/// Each rendering has a budget of its own as well, but a cheap template may be rendered for a hundred thousand rows.
 final class CommandMeter: Sendable {
-    /// The budget of template steps and output that all templates of the command share.
     let templates: SharedJSONeBudget
-    /// The largest number of table rows that this meter has received so far during the command. The template budget is
-    /// computed for this number.
+    /// The largest number of rows so far; the template budget is computed for it.
     private let rows: Mutex<Int>
     private let limit: Duration?
     private let start = ContinuousClock.now
 
-    /// Starts the command's clock, and computes the template budget, which grows with the table's number of rows.
-    /// `isTimed` is false for rendering a snapshot outside of a command, which has no time limit.
+    /// The budget grows with the table's rows. Rendering outside of a command is not timed.
     init(rows: Int, _ limits: TableLimits, isTimed: Bool = true) {
         limit = isTimed ? limits.commandTime : nil
         self.rows = Mutex(rows)
@@ -23,15 +19,13 @@ final class CommandMeter: Sendable {
             output: limits.renderedBytes.saturatingAdd(1_000 * rows))
     }
 
-    /// Whether the templates of the command have less left than a single template may use. Then another failure may
-    /// only be that of the command's limit.
+    /// Whether less is left than a single template may use, so that another failure may be that of this limit.
     var isNearlyUsedUp: Bool {
         let left = templates.budget, whole = JSONeBudget()
         return left.remainingSteps < whole.remainingSteps || left.remainingOutput < whole.remainingOutput
     }
 
-    /// Raises the template budget if `rows`, the table's number of rows now, is larger than all earlier numbers of the
-    /// command.
+    /// Raises the template budget if the table has grown beyond its largest size in this command.
     func allow(rows: Int) {
         let more = self.rows.withLock { known in
             defer { known = max(known, rows) }
@@ -40,7 +34,7 @@ final class CommandMeter: Sendable {
         templates.add(steps: 200 * more, output: 1_000 * more)
     }
 
-    /// Charges the command's template budget for work that is not the rendering of a template.
+    /// Charges work that is not the rendering of a template.
     func charge(_ work: (inout JSONeBudget) throws(JSONeError) -> Void) throws(Refusal) {
         let whole = templates.budget
         var budget = whole
@@ -52,8 +46,7 @@ final class CommandMeter: Sendable {
         }
     }
 
-    /// Charges the command's limit of rendered bytes for bytes of the description that a section repeats: a constant in
-    /// each row, titles, and the list of the sections to which its rows may move.
+    /// Charges bytes of the description that a section repeats: a constant in each row, titles, move targets.
     func charge(repeated bytes: Int, in section: SectionID) throws(Refusal) {
         guard !templates.take(output: bytes) else { return }
         throw Refusal(
@@ -62,9 +55,9 @@ final class CommandMeter: Sendable {
         )
     }
 
-    /// Throws `commandTimeout` if the command has taken longer than the limit on a command's time.
+    /// Called in loops whose length a request can choose.
     ///
-    /// Loops whose length a request can choose call `checkTime()`, for example the loop over a transaction's commands.
+    /// - Throws: ``Refusal`` with `commandTimeout`.
     func checkTime() throws(Refusal) {
         guard let limit, ContinuousClock.now - start > limit else { return }
         throw Refusal(
@@ -73,15 +66,13 @@ final class CommandMeter: Sendable {
         )
     }
 
-    /// Returns a duration as text for an error message, in whole seconds or in milliseconds.
     private static func seconds(_ limit: Duration) -> String {
         let (seconds, attoseconds) = limit.components
         let milliseconds = attoseconds / 1_000_000_000_000_000
         return milliseconds == 0 ? "\(seconds) seconds" : "\(seconds * 1_000 + milliseconds) milliseconds"
     }
 
-    /// Calls `checkTime()` only at every 256th index of a loop over rows. Reading the clock can take longer than the
-    /// loop's work for one row.
+    /// Looks at the clock at every 256th row only: reading it can take longer than a row's work.
     func checkTime(at index: Int) throws(Refusal) { if index & 0xFF == 0 { try checkTime() } }
 }
 
@@ -91,14 +82,11 @@ public struct TableLimits: Sendable {
     public var rows = Int.max
     /// The maximum number of sections that a table may have.
     public var sections = Int.max
-    /// The maximum number of template steps in one command. Each row of the table raises the maximum by 200 steps.
-    ///
-    /// The default, five million steps, takes about a third of a second. ``JSONeBudget`` defines a step.
+    /// The maximum of template steps in one command, and 200 more for each row of the table. ``JSONeBudget`` defines a
+    /// step; five million take about a third of a second.
     public var templateSteps = 5_000_000
-    /// The maximum number of bytes that the templates of one command may build. Each row of the table raises the
-    /// maximum by 1,000 bytes.
-    ///
-    /// Bytes are counted as in ``JSONeBudget``.
+    /// The maximum of bytes that one command's templates may build, and 1,000 more for each row of the table. Bytes are
+    /// counted as in ``JSONeBudget``.
     public var renderedBytes = Int.max
     /// Whether new rows and sections may only have ids that a request can name (`IDRule`). Rows and sections of earlier
     /// versions keep their ids.
@@ -109,8 +97,7 @@ public struct TableLimits: Sendable {
     /// Creates the default limits of a table and its commands: only the templates' steps are limited.
     public init() {}
 
-    /// Throws if the table exceeds a limit of its size, unless the table has not grown. After an operator has lowered a
-    /// limit, a table above the limit may keep its size or shrink.
+    /// After an operator has lowered a limit, a table above it may keep its size or shrink.
     func check(_ table: TableModel, after before: TableModel?) throws(Refusal) {
         if table.sections.count > sections, table.sections.count > before?.sections.count ?? 0 {
             throw Refusal(

@@ -1,17 +1,16 @@
 import Synchronization
 
-/// The facts of one section. The methods `context` of `Evaluation` decide which of these facts an expression can read.
+/// What expressions about a section can read. `Evaluation` decides which members each kind of expression gets.
 struct SectionInput: Sendable {
     var id: SectionID
-    /// The number of the section's rows, hidden rows included.
+    /// Hidden rows included.
     var count: Int
     var displayedCount: Int
     var header: JSONText = .null
     var footer: JSONText = .null
 }
 
-/// The facts of one row, which expressions about the row can read. `row` is the row's index among all rows of the
-/// section, hidden rows included, from 0.
+/// What expressions about a row can read. `row` counts hidden rows, too.
 struct RowInput: Sendable {
     var section: SectionID
     var row: Int
@@ -19,36 +18,33 @@ struct RowInput: Sendable {
     var model: JSONText
 }
 
-/// The set of values that an expression reads.
-///
-/// If a value changes, the rows and titles whose expressions read the value have to be rendered again.
+/// The values that an expression reads. When one changes, its rows and titles are rendered again.
 struct Reads: OptionSet, Sendable {
     let rawValue: Int
     init(rawValue: Int) { self.rawValue = rawValue }
 
     static let everything = Reads(rawValue: 2047)
 
-    /// Set if the expression reads the row's index. An insert or a delete changes the index of all later rows.
+    /// Changes for all later rows at an insert or a delete.
     static let row = Reads(rawValue: 1)
-    /// The expression reads the number of the section's rows, hidden rows included.
+    /// Hidden rows included.
     static let count = Reads(rawValue: 2)
     static let state = Reads(rawValue: 4)
-    /// The expression reads the stored models of all sections.
+    /// The stored models of all sections.
     static let models = Reads(rawValue: 8)
-    /// The expression reads the command's time, so the expression's value can differ at every command.
+    /// The time, which can differ at every command.
     static let now = Reads(rawValue: 16)
     static let model = Reads(rawValue: 32)
     static let section = Reads(rawValue: 64)
-    /// Set if the choice of a row's cell depends on the cells that the session has registered for model types.
+    /// The cells that the session has registered for model types.
     static let cells = Reads(rawValue: 128)
-    /// The expression reads the number of the section's displayed rows.
     static let displayedCount = Reads(rawValue: 256)
     static let header = Reads(rawValue: 512)
     static let footer = Reads(rawValue: 1024)
 
     init(names read: NamesRead) {
-        // A template that calls `defined` with a computed name can ask for every name. `now` is left out: it is always
-        // defined, so the answer does not depend on the time.
+        // `defined` with a computed name can ask for every name, but not for the value of `now`, which is always
+        // defined.
         self = read.asksForAnyName ? Reads.everything.subtracting([.now, .cells]) : []
         let names = read.all
         if names.contains("row") { insert(.row) }
@@ -64,15 +60,13 @@ struct Reads: OptionSet, Sendable {
     }
 }
 
-/// The values that expressions can read at one moment of a command. The state and the models are decoded at most once,
-/// and only if an expression reads them.
+/// What expressions can read at one moment of a command. State and models are decoded at most once, if needed.
 final class Evaluation: Sendable {
-    /// The command's time, in RFC 3339.
+    /// In RFC 3339.
     let now: String
     let table: TableModel
-    /// The command's meter, which all evaluations of the command share.
     let meter: CommandMeter
-    /// The source of the ids that `uuid()` makes in an `insert.template`.
+    /// For `uuid()` in an `insert.template`.
     let ids: IDSource?
     private let made = Mutex<(state: JSONValue?, models: JSONValue?)>((nil, nil))
 
@@ -92,7 +86,7 @@ final class Evaluation: Sendable {
         }
     }
 
-    /// The stored models of all sections, as a JSON object from section ids to arrays of models.
+    /// By section id, as one JSON object.
     var models: JSONValue {
         made.withLock { made in
             if let models = made.models { return models }
@@ -103,8 +97,7 @@ final class Evaluation: Sendable {
         }
     }
 
-    /// Returns a template context with the names that do not depend on a row or section: `now`, `state` and `models`.
-    /// To keep the context of each row cheap, `state` and `models` are set only if `reads` contains them.
+    /// `state` and `models` are set only if they are read, which keeps each row's context cheap.
     func context(reading reads: Reads) -> JSONeContext {
         var context = JSONeContext(now: now)
         context.sharedBudget = meter.templates
@@ -122,15 +115,14 @@ final class Evaluation: Sendable {
         return context
     }
 
-    /// Returns the template context for `modelsFrom` and `numberOfCells`, which has no `count` because the rows of the
-    /// section do not exist yet.
+    /// For `modelsFrom` and `numberOfCells`: no `count`, because the rows do not exist yet.
     func context(forRowsOf input: SectionInput, reading reads: Reads) -> JSONeContext {
         var context = context(reading: reads)
         if reads.contains(.section) { context["section"] = .string(input.id.text) }
         return context
     }
 
-    /// Returns the template context for headers, footers and their heights.
+    /// For headers, footers and their heights.
     func context(forTitleOf input: SectionInput, reading reads: Reads) -> JSONeContext {
         var context = context(forRowsOf: input, reading: reads)
         if reads.contains(.count) { context["count"] = .number(JSONNumber(input.count)) }
@@ -140,7 +132,7 @@ final class Evaluation: Sendable {
         return context
     }
 
-    /// Returns the template context for `order` and `passing`, which may also read the section's header and footer.
+    /// For `order` and `passing`, which may read the header and footer, too.
     func context(for input: SectionInput, reading reads: Reads) -> JSONeContext {
         var context = context(forTitleOf: input, reading: reads)
         if reads.contains(.header) { context["header"] = input.header.value() }
@@ -149,10 +141,10 @@ final class Evaluation: Sendable {
     }
 }
 
-/// A JSON value that is either constant or computed for each row or section.
+/// A JSON value that is constant or computed for each row or section.
 struct Computed<Input>: Sendable {
     let reads: Reads
-    /// The constant value, which is the same for every row or section. `nil` if the value is computed.
+    /// `nil` if the value is computed.
     let constant: JSONText?
     private let compute: @Sendable (Input, Evaluation) throws -> JSONText?
 
@@ -168,7 +160,6 @@ struct Computed<Input>: Sendable {
         self.compute = compute
     }
 
-    /// Returns the value for one row or section. `nil` if the function that computes the value returns `nil`.
     func value(for input: Input, _ evaluation: Evaluation) throws -> JSONText? {
         if let constant { return constant }
         return try compute(input, evaluation)
@@ -176,11 +167,9 @@ struct Computed<Input>: Sendable {
 }
 
 extension Computed where Input == RowInput {
-    /// Returns a function that chooses a row's cell by the type of the row's model. A cell that the session has
-    /// registered for the model type wins over the cell that the table description registers.
+    /// Chooses a row's cell by its model type. What the session has registered wins over `described`.
     ///
-    /// - Parameter typeNamesCell: if true, a model type without a registered cell uses its own name as the cell's name.
-    ///   If false, the function refuses a row whose model type has no registered cell.
+    /// - Parameter typeNamesCell: whether a type without a cell names its cell itself. If not, such a row is refused.
     static func cellByModelType(_ described: RegisteredCells, typeNamesCell: Bool = false) -> Computed<RowInput> {
         Computed(reads: .cells) { input, evaluation in
             let type = input.model.modelType

@@ -1,28 +1,27 @@
-/// A source of models, titles or cell counts that a Swift program keeps, or the program's rule that decides which
-/// sections are displayed. Every command reads the source again, like Braid's `models: { … }` closures.
+/// What a Swift program keeps: models, titles or cell counts, or the rule that decides which sections are displayed.
+/// Every command reads it again, as Braid calls its `models: { … }` closures.
 ///
-/// A command reads all providers before it places any model. A command therefore recognizes a model that moved from one
-/// chain's section to another chain's section.
-protocol ModelProvider: AnyObject {
-    /// Reads the source, and finds out what changed since the last reading that was not rolled back.
+/// All providers are read before any places its models, so that a model that moves between two chains is recognized.
+///
+/// `Sendable` only so that a binder can hold it: the program's binder is not, and it alone calls its providers.
+protocol ModelProvider: AnyObject, Sendable {
+    /// Reads the source and finds out what changed since the last reading that was not rolled back.
     func read(_ table: TableModel, _ departures: inout Departures) throws
-    /// Updates the table to match what `read` has read.
+    /// Makes the table match what was read.
     func place(into editor: inout TableEditor, _ departures: inout Departures) throws
-    /// Releases the Swift models that left their places in the table and did not reappear anywhere in the same reading.
+    /// Releases the models that left their places and did not reappear in the same reading.
     func settle(_ departures: Departures)
-    /// The sections for which the source gave models, titles or counts at the last reading. A section with an empty
-    /// list counts.
+    /// The sections of the last reading, those with an empty list included.
     var sections: Set<SectionID> { get }
     func commit()
     func rollBack()
 }
 
-/// The models with ids that left their places in the table during one reading of all providers, by model id. Each Swift
-/// model is represented by a number in the table. If such a model reappears unchanged, it keeps its number.
+/// The models that left their places during one reading of all providers, as their numbers by id. One that reappears
+/// unchanged keeps its number.
 struct Departures {
     private var numbers: [RowID: JSONText] = [:]
-    /// The models that left their places and whose id already has an entry in `numbers`. Several sections can contain
-    /// the same id.
+    /// Further models with an id of `numbers`: several sections can contain it.
     private var others: [RowID: [JSONText]] = [:]
     private var kept: Set<JSONText> = []
 

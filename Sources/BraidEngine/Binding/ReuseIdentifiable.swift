@@ -2,7 +2,7 @@
 public protocol ReuseIdentifiable: Sendable {
     /// The name of this cell, header or footer type in snapshots. The default is the type's Swift name.
     static var reuseIdentifier: String { get }
-    /// Creates an empty cell, header or footer, which is filled afterwards.
+    /// Creates an empty cell, header or footer, to be filled afterwards.
     init()
 }
 

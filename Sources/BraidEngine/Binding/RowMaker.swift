@@ -1,19 +1,15 @@
-/// Renders the rows of one section.
 struct RowMaker {
     private let binding: SectionBinding
     private let section: SectionID
-    /// The number of the section's stored rows.
     private let count: Int
     private let evaluation: Evaluation
     private let cells: CellDeclarations
-    /// The number of derived or counted rows, which have no stored model, that may still be rendered within the row
-    /// limit. The limit is checked before rendering, because a short template can ask for a very large number of rows.
+    /// How many derived or counted rows may still be rendered. Checked first: a short template can ask for very many.
     private let room: Int
     private let limits: TableLimits
-    /// The bytes of the constants that each of the section's rows repeats: its view model and its cell's name.
+    /// The bytes that each row repeats: a constant view model and cell name.
     private let constantBytes: Int
-    /// The cell that all rows of the section share, and its declaration. `nil` if the cell depends on the row or is not
-    /// declared.
+    /// The cell of all rows, if it is the same for all and declared.
     private let constant: (name: String, declaration: CellDeclaration)?
 
     init(binding: SectionBinding, section: SectionID, count: Int, room: Int, binder: Binder, evaluation: Evaluation) {
@@ -28,8 +24,7 @@ struct RowMaker {
         constant = binding.cells.cell.constant?.stringValue.flatMap { name in binder.cells[name].map { (name, $0) } }
     }
 
-    /// Renders all rows of the section. If the section has a filter, `shownKeys` receives the keys of the displayed
-    /// rows.
+    /// `shownKeys` receives the keys of the displayed rows, if the section has a filter.
     func rows(of stored: StoredSection, shownKeys: inout [Int]) throws -> PersistentList<Row> {
         var rows: [Row] = [], failures = TemplateFailures(evaluation.meter)
         switch binding.cells.source {
@@ -107,15 +102,10 @@ struct RowMaker {
         return PersistentList(rows)
     }
 
-    /// The largest row count that a `numberOfCells` template may give, even if the table's row limit is higher.
+    /// Applies even if the table's row limit is higher.
     static let mostCountedRows = 100_000
 
-    /// Renders the rows of a section that shows every stored model, and reuses rows that the command did not change.
-    ///
-    /// - Parameters:
-    ///   - old: the stored section before the edits.
-    ///   - shown: the section's rendered rows before the edits.
-    ///   - touched: the rows that the command edited.
+    /// Renders a section that shows every stored model, and reuses the rows that the command did not change.
     func rows(
         of stored: StoredSection, after old: StoredSection, shown: PersistentList<Row>, touched: TouchedRows
     ) throws -> PersistentList<Row> {
@@ -125,7 +115,7 @@ struct RowMaker {
         case .edits(let edits): (changes, removed) = (edits.changes, edits.inserted.isEmpty ? [] : edits.removed)
         case .whole: (changes, removed) = ([(0..<old.rows.count, 0..<stored.rows.count)], Array(0..<old.rows.count))
         }
-        // A row that moved inside the section without a change of its model keeps its rendering.
+        // A row that moved within the section, with the same model, keeps its rendering.
         var places: [Int: Int] = [:], oldRows = PersistentList.Window(old.rows)
         places.reserveCapacity(removed.count)
         for index in removed { places[oldRows[index].key] = index }
@@ -154,15 +144,13 @@ struct RowMaker {
         return rows
     }
 
-    /// Charges the command for the constants of the description that each of the given number of rows repeats.
     private func chargeConstants(of rows: Int) throws(Refusal) {
         try evaluation.meter.charge(repeated: constantBytes * rows, in: section)
     }
 
     private var input: SectionInput { SectionInput(id: section, count: count, displayedCount: count) }
 
-    /// Returns the models that the `modelsFrom` template gives for this section. The template renders an array, or an
-    /// object of arrays by section id.
+    /// The template renders an array, or an object of arrays by section id.
     private func models(from template: Computed<SectionInput>) throws -> [JSONText] {
         let value = try template.value(for: input, evaluation) ?? .null
         if let models = value.elements() { return models }
@@ -192,7 +180,7 @@ struct RowMaker {
         if case .counted = binding.cells.source { shownModel = nil }
         if !binding.cells.showsModel { (viewModel, shownModel) = (model, nil) }
         if let schema = cell.declaration.viewModel,
-            let mismatch = schema.mismatches(of: viewModel?.value() ?? .null, limit: 1).first
+            let mismatch = schema.errorIndicators(of: viewModel?.value() ?? .null, limit: 1).first
         {
             throw Refusal(
                 templateFailed:
@@ -224,7 +212,7 @@ extension RowMaker {
 }
 
 extension EditingStyle {
-    /// The value of a displayed row's member `editing`. `nil` for the style `none`, where the row has no such member.
+    /// As in a displayed row, which has no `editing` for `none`.
     var nameWhenAllowed: String? { self == .none ? nil : rawValue }
 }
 

@@ -1,14 +1,12 @@
-/// Everything that is bound to one section, after precedence is resolved.
+/// Everything that is bound to one section, after precedence is resolved: bindings that name the section win over
+/// `allOtherSections`, which wins over `anySection`; of equally specific ones the later wins. Exceptions: header and
+/// footer views, tap handlers, cell fillers.
 ///
-/// Bindings that name the section win over bindings of the scope `allOtherSections`. Bindings of the scope
-/// `allOtherSections` win over bindings of the scope `anySection`. If two bindings are equally specific, the later
-/// binding wins. There are exceptions for views of headers and footers, tap handlers and functions that fill cells.
-///
-/// `SectionBinding` is a class, because rendering a snapshot can look up the binding of every section. A copy of a
-/// struct would retain each of the many members.
+/// A class, because rendering can look up every section's binding, and a copied struct would retain each of the many
+/// members.
 final class SectionBinding: Sendable {
     let section: SectionID
-    let cells: CellBinding
+    let cells: CellRules
     let modelType: ModelType
     let header: Computed<SectionInput>?
     let footer: Computed<SectionInput>?
@@ -25,36 +23,36 @@ final class SectionBinding: Sendable {
     let onDelete: Handler?
     let onInsert: Handler?
     private let ownOnTap: Handler?, ownOnDequeue: CellFiller?
-    /// The tap handlers and cell-filling functions of the scope `anySection`, which all sections share.
+    /// Those of the scope `anySection`, which all sections share.
     private let anyOnTap: [Handler], anyOnDequeue: [CellFiller]
     private let onEvent: [[UTF8Key: [UTF8Key: Handler]]]
     let onPrefetch: Handler?
-    /// The largest distance from the section's end, in rows, at which a displayed row runs `onPrefetch`.
+    /// From the section's end, in rows.
     let prefetchDistance: Int?
     let updatesManually: Bool
-    /// The values that the expressions of the section's rows read.
     let rowReads: Reads
-    /// The values that the expressions of the section's header, footer and their heights read.
+    /// Of the header, the footer and their heights.
     let titleReads: Reads
 
-    /// Resolves the bindings that name the section, in the order of their declaration, and the bindings that name no
-    /// section.
+    /// `named` in the order of declaration.
     ///
-    /// - Returns: `nil` if no binding binds the section's cells.
-    init?(section: SectionID, named: [Binding], unnamed: UnnamedBindings) {
-        // The scope `allOtherSections` contains the sections whose cells no binding binds by the section's id.
-        let other = named.contains { $0.cells != nil } ? nil : unnamed.other
-        // Order the bindings by precedence, the winning binding first.
+    /// - Returns: `nil` if nothing binds the section's cells.
+    init?(section: SectionID, named: [ScopeBinding], fallbacks: FallbackBindings) {
+        // `allOtherSections` contains the sections whose cells no binding binds by id.
+        let other = named.contains { $0.cells != nil } ? nil : fallbacks.other
+        // The winning binding first.
         let ownByPrecedence = named.reversed() + [other].compactMap { $0 }
-        let byPrecedence = ownByPrecedence + [unnamed.any].compactMap { $0 }
+        let byPrecedence = ownByPrecedence + [fallbacks.any].compactMap { $0 }
         guard let bound = byPrecedence.first(where: { $0.cells != nil }), let cells = bound.cells else { return nil }
 
-        func first<Value>(_ part: (Binding) -> Value?) -> Value? {
+        func first<Value>(_ part: (ScopeBinding) -> Value?) -> Value? {
             for binding in byPrecedence { if let value = part(binding) { return value } }
             return nil
         }
         // A header or footer view wins over the titles of equally specific bindings.
-        func title(_ view: (Binding) -> Computed<SectionInput>?, else title: (Binding) -> Computed<SectionInput>?)
+        func title(
+            _ view: (ScopeBinding) -> Computed<SectionInput>?, else title: (ScopeBinding) -> Computed<SectionInput>?
+        )
             -> Computed<SectionInput>?
         {
             for equals in [named.reversed(), [other].compactMap { $0 }] {
@@ -81,9 +79,9 @@ final class SectionBinding: Sendable {
         onDelete = first(\.onDelete)
         onInsert = first(\.onInsert)
         ownOnTap = ownByPrecedence.lazy.compactMap(\.onTap).first
-        anyOnTap = unnamed.onTap
+        anyOnTap = fallbacks.onTap
         ownOnDequeue = ownByPrecedence.lazy.compactMap(\.onDequeue).first
-        anyOnDequeue = unnamed.onDequeue
+        anyOnDequeue = fallbacks.onDequeue
         onEvent = byPrecedence.map(\.onEvent)
         onPrefetch = first(\.onPrefetch)
         prefetchDistance = first(\.prefetchDistance)
@@ -94,28 +92,21 @@ final class SectionBinding: Sendable {
             .reduce(into: Reads()) { $0.formUnion($1?.reads ?? []) }
     }
 
-    /// The section's own tap handler, if the section has one, and the tap handlers of the scope `anySection`. A tap on
-    /// a row calls all handlers in this list.
+    /// All of these run at a tap, the section's own first.
     var onTap: [Handler] { [ownOnTap].compactMap { $0 } + anyOnTap }
 
-    /// The section's own function that fills cells, if the section has one, and the functions of the scope
-    /// `anySection`. Filling a cell calls all functions in this list.
+    /// All of these fill a cell, the section's own first.
     var onDequeue: [CellFiller] { [ownOnDequeue].compactMap { $0 } + anyOnDequeue }
 
-    /// Whether the section's rows may be moved: its rows are stored models, and a move policy is bound.
     var allowsMoving: Bool { moving != nil && cells.source.isStored }
 
-    /// Returns whether rows of a model type may be moved into this section.
-    ///
-    /// A section of stored rows accepts rows of the model type that is bound to the section. The section also accepts
-    /// rows of other types if a program's `onInsert` creates the models itself. A section of derived rows accepts no
-    /// rows.
+    /// Whether rows of a model type may be moved here. Rows of another type may if a program's `onInsert` makes the
+    /// models itself.
     func takes(rowsOf type: UTF8Key?) -> Bool {
         cells.source.isStored && (modelType.name == type || cells.isProvided && onInsert?.takesModel == false)
     }
 
-    /// The condition that decides to which sections this section's rows may move. `nil` if the move policy has no such
-    /// condition. With a condition, the `movesTo` of this section can depend on other sections' facts.
+    /// With such a condition, this section's `movesTo` can depend on other sections.
     private var movePolicy: PassingPolicy? {
         if allowsMoving, case .passing(let policy)? = moving?.targets { policy } else { nil }
     }
@@ -124,18 +115,41 @@ final class SectionBinding: Sendable {
 
     var moveReads: Reads { movePolicy?.reads ?? [] }
 
-    /// Returns the handler of a cell's event from the most specific binding that has a handler for the event.
+    /// From the most specific binding that has one.
     func handler(of event: String, from cell: String) -> Handler? {
         for handlers in onEvent { if let handler = handlers[UTF8Key(cell)]?[UTF8Key(event)] { return handler } }
         return nil
     }
 
-    /// Returns whether every row of the section has an id, so that updates can compare the section's rows by id.
-    ///
-    /// - Complexity: O(1).
+    /// Whether every row has an id, so that updates can compare the rows by id. O(1).
     func isDiffable(_ stored: StoredSection) -> Bool {
         if case .counted = cells.source { return false }
         if modelType.isIDOptional, cells.source.isStored { return stored.isWhollyIdentified }
         return modelType.id != nil
+    }
+}
+
+/// The bindings of the scopes that name no section, merged once: there can be thousands of them, and of sections. The
+/// later wins.
+struct FallbackBindings {
+    /// Of `allOtherSections`.
+    let other: ScopeBinding?
+    /// Of `anySection`.
+    let any: ScopeBinding?
+    /// Of `anySection`, in order; a tap runs them all.
+    let onTap: [Handler]
+    let onDequeue: [CellFiller]
+
+    init(of bindings: [ScopeBinding]) {
+        func folded(_ bindings: [ScopeBinding]) -> ScopeBinding? {
+            guard var folded = bindings.last else { return nil }
+            for weaker in bindings.dropLast().reversed() { folded.complete(from: weaker) }
+            return folded
+        }
+        let any = bindings.filter { $0.scope == .anySection }
+        other = folded(bindings.filter { $0.scope == .allOtherSections })
+        self.any = folded(any)
+        onTap = any.compactMap(\.onTap)
+        onDequeue = any.compactMap(\.onDequeue)
     }
 }

@@ -3,20 +3,18 @@ public struct SectionDisplay: Sendable {
     /// The rule that decides which sections are displayed, but not their order. The raw value is the rule's name in
     /// JSON.
     public enum Behavior: String, Sendable, CaseIterable {
-        /// The behaviors differ in the sections that they display:
-        /// - `manuallyManaged`: the sections in the list that the program, the description or a command has set, in the
-        ///   list's order. If no list was set, all sections.
+        /// - `manuallyManaged`: the sections that the program, the description or a command has set, in that order; all
+        ///   until then.
         /// - `hidesSectionsWithNoCellData`: the sections with displayed rows.
         /// - `hidesSectionsWithNoData`: the sections with displayed rows, a header or a footer.
         case manuallyManaged, hidesSectionsWithNoCellData, hidesSectionsWithNoData
 
-        /// The reason why a command cannot set the displayed sections, as text for a message. `nil` if a command can
-        /// set them.
+        /// For a message; `nil` if a command can set the displayed sections.
         var whyNotSet: String? {
             self == .manuallyManaged ? nil : "The sections' display is automatic (\(rawValue)): it cannot be set."
         }
 
-        /// Returns whether one of the two automatic behaviors, which hide empty sections, displays a section.
+        /// Under one of the two automatic behaviors.
         func shows(_ section: SectionInput) -> Bool {
             section.displayedCount > 0
                 || self == .hidesSectionsWithNoData && !(section.header.isNull && section.footer.isNull)
@@ -28,11 +26,9 @@ public struct SectionDisplay: Sendable {
         case declared
         /// Displays sections in the order in which a function of the program returns them.
         case sorting(@Sendable ([SectionID]) throws -> [SectionID])
-        /// Displays sections in ascending order of the value that an expression has for each section. Sections with
-        /// equal values keep the order of the table's sections.
+        /// Ascending by an expression; equal sections keep the table's order.
         case by(reads: Reads, @Sendable (SectionInput, Evaluation) throws -> JSONValue)
 
-        /// The values that the order's expression reads.
         var reads: Reads { if case .by(let reads, _) = self { reads } else { [] } }
     }
 
@@ -40,15 +36,14 @@ public struct SectionDisplay: Sendable {
     /// order.
     public var behavior: Behavior = .manuallyManaged
     var order: Order = .declared
-    /// The sections that `manuallyManaged` displays until a command sets others. `nil` displays all sections.
+    /// What `manuallyManaged` displays until a command sets others. `nil` for all.
     var displayed: [SectionID]?
 
     init() {}
 
-    /// Returns the positions in `table.sections` of the displayed sections, in display order.
+    /// The positions in `table.sections`, in display order.
     ///
-    /// - Parameter input: returns the facts of the section at a position. The fact `displayedCount` is the number of
-    ///   rows that the section would display.
+    /// - Parameter input: describes the section at a position.
     /// - Complexity: O(sections log sections).
     func displayedPositions(
         in table: TableModel, _ evaluation: Evaluation, input: (Int) throws -> SectionInput

@@ -1,15 +1,14 @@
-/// The failures of templates in the rows of a table, so that one refusal names several faulty rows.
+/// Collects templates' failures, so that one refusal names several faulty rows.
 struct TemplateFailures {
     private let meter: CommandMeter
     private var first: Refusal?
 
-    /// The most failures that a refusal names.
     static let most = 10
 
     init(_ meter: CommandMeter) { self.meter = meter }
 
-    /// Keeps a template's failure, so that the caller continues with the next row. Throws any other error, and the kept
-    /// failures if they are enough.
+    /// Keeps a template's failure, so that the caller goes on with the next row. Throws any other error, and all
+    /// failures once there are enough.
     mutating func add(_ error: any Error, in place: @autoclosure () -> Refusal.Fault.Place? = nil) throws {
         guard var refusal = error as? Refusal, refusal.code == .templateFailed, !refusal.faults.isEmpty else {
             throw first ?? error
@@ -21,6 +20,5 @@ struct TemplateFailures {
         if kept.faults.count >= Self.most || meter.isNearlyUsedUp { throw kept }
     }
 
-    /// Throws the kept failures, if there are any.
     func check() throws { if let first { throw first } }
 }

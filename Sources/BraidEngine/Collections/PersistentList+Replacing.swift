@@ -1,14 +1,13 @@
-// Replaces many ranges of a persistent list at once.
+// Replacing many ranges at once.
 extension PersistentList {
-    /// One replacement in a list: a range of its elements, which may be empty, and the elements that replace the range.
+    /// The range may be empty.
     typealias Replacement = (range: Range<Int>, elements: ContiguousArray<Element>)
 
-    /// Applies many replacements. Most chunks that no replacement touches stay shared.
+    /// Chunks that no replacement touches mostly stay shared.
     ///
-    /// - Parameter replacements: replacements with ascending, disjoint ranges. All ranges are indexes of the list
-    ///   before the first replacement.
-    /// - Complexity: O(log count) for each changed element if few elements change. If many elements change, O(count /
-    ///   64 + elements of the changed chunks).
+    /// - Parameter replacements: ascending and disjoint; the ranges are those before the first replacement.
+    /// - Complexity: O(log count) for each changed element if few change, else O(count / 64 + elements of the changed
+    ///   chunks).
     mutating func replace(_ replacements: [Replacement]) {
         precondition(
             replacements.last.map { $0.range.upperBound <= count } ?? true, "PersistentList: index out of bounds")
@@ -20,8 +19,8 @@ extension PersistentList {
         }
     }
 
-    /// `replace` changes elements one by one if at most one in `fewOf` elements changes, and otherwise rebuilds the
-    /// tree. Changing one element takes about as long as copying the references to a few chunks in a rebuild.
+    /// If more than one element in so many changes, the tree is rebuilt: changing one takes about as long as copying
+    /// the references to a few chunks.
     private static var fewOf: Int { 512 }
 
     private mutating func replaceOneByOne(_ replacement: Replacement) {
@@ -33,13 +32,13 @@ extension PersistentList {
 
     private mutating func rebuild(_ replacements: [Replacement]) {
         var leaves = Leaves(), next = 0
-        // `start` is the list index of the chunk's first element, and `index` that of the next element to copy.
+        // The list index of the chunk's first element, and that of the next element to copy.
         var start = 0, index = 0
         let count = count
         for chunk in chunks {
             defer { start += chunk.count }
             let end = start + chunk.count
-            /// Whether the next replacement begins in this chunk or, in the last chunk, at the end of the list.
+            /// Whether the next replacement begins here or, in the last chunk, at the end of the list.
             func isNextHere() -> Bool {
                 next < replacements.count && (replacements[next].range.lowerBound < end || end == count)
             }
@@ -64,8 +63,7 @@ extension PersistentList {
         root = leaves.root()
     }
 
-    /// Builds a tree's leaves from runs of elements and whole chunks, in order. `Leaves` avoids leaves with few
-    /// elements between other leaves.
+    /// Builds leaves from runs of elements and whole chunks. Avoids short leaves between others.
     private struct Leaves {
         private var done: ContiguousArray<Node> = []
         private var run = Chunk()
@@ -77,8 +75,7 @@ extension PersistentList {
                 run.append(contentsOf: rest.prefix(count))
                 rest = rest.dropFirst(count)
                 if run.count == widest {
-                    // The first three quarters of the full run become a leaf. The last quarter remains in the run, and
-                    // is wide enough for another leaf.
+                    // The rest of the run stays, wide enough for another leaf.
                     done.append(.leaf(Chunk(run[..<(widest * 3 / 4)])))
                     run.removeSubrange(..<(widest * 3 / 4))
                 }

@@ -1,17 +1,16 @@
-// The nodes of a persistent list's tree, and how a change of the list creates new nodes.
+// The nodes of the tree, and how a change makes new ones.
 extension PersistentList {
-    /// A run of neighbouring elements: the content of one leaf. Lists share the storage of chunks, so comparing
-    /// addresses finds shared chunks in O(1).
+    /// The content of a leaf. Lists share chunks, so comparing addresses finds shared ones in O(1).
     typealias Chunk = ContiguousArray<Element>
 
     struct Child: Sendable {
         fileprivate(set) var node: Node
-        /// The number of elements below this child and below the siblings before this child.
+        /// The number of elements below this child and the siblings before it.
         let end: Int
     }
 
     struct Inner: Sendable {
-        /// The node's children. An inner node always has children.
+        /// Never empty.
         fileprivate(set) var children: ContiguousArray<Child>
 
         init(_ children: ContiguousArray<Child>) { self.children = children }
@@ -28,8 +27,7 @@ extension PersistentList {
         @inline(__always)
         func isShared(with other: Inner) -> Bool { children.hasSameStorage(as: other.children) }
 
-        /// Returns the position of the child that contains the element at an index, and the index within the child. For
-        /// the end index, returns the last child.
+        /// The child with the element at an index, and the index within it. For the end index, the last child.
         func locate(_ index: Int) -> (child: Int, offset: Int) {
             var low = 0, high = children.count - 1
             while low < high {
@@ -39,7 +37,7 @@ extension PersistentList {
             return (low, index - (low == 0 ? 0 : children[low - 1].end))
         }
 
-        /// Returns a copy of the children in which one or two nodes replace a range of children.
+        /// A copy with one or two nodes in place of a range of children.
         func replacing(_ range: ClosedRange<Int>, with nodes: (Node, Node?)) -> ContiguousArray<Child> {
             var changed = ContiguousArray<Child>()
             changed.reserveCapacity(children.count - range.count + 2)
@@ -54,12 +52,11 @@ extension PersistentList {
         }
     }
 
-    /// A node of the list's tree. All leaves of the tree have the same depth.
+    /// All leaves have the same depth.
     enum Node: Sendable {
         case leaf(Chunk)
         case inner(Inner)
 
-        /// The number of elements in the leaf or below the inner node.
         var count: Int {
             switch self {
             case .leaf(let chunk): chunk.count
@@ -67,7 +64,6 @@ extension PersistentList {
             }
         }
 
-        /// The first element in the leaf or below the inner node.
         var first: Element {
             switch self {
             case .leaf(let chunk): chunk[0]
@@ -84,7 +80,7 @@ extension PersistentList {
             }
         }
 
-        /// The number of a leaf's elements or of an inner node's children.
+        /// The number of a leaf's elements or an inner node's children.
         var width: Int {
             switch self {
             case .leaf(let chunk): chunk.count
@@ -93,11 +89,10 @@ extension PersistentList {
         }
     }
 
-    /// The maximum number of a leaf's elements or of an inner node's children. A wider node is split. A node that a
-    /// removal makes narrower than a quarter of the maximum is joined with a neighbour, if it has one.
+    /// The maximum width. A wider node is split; one that a removal makes narrower than a quarter is joined with a
+    /// neighbour.
     static var widest: Int { 64 }
 
-    /// Builds the tree over leaves and returns its root.
     static func root(over leaves: ContiguousArray<Node>) -> Node? {
         var level = leaves
         while level.count > 1 {
@@ -109,7 +104,7 @@ extension PersistentList {
         return level.first
     }
 
-    /// Returns a copy of a node with an element inserted. If the copy would be too wide, returns it as two nodes.
+    /// Two nodes if one would be too wide.
     static func inserting(_ element: Element, at index: Int, in node: Node) -> (Node, Node?) {
         switch node {
         case .leaf(let chunk):
@@ -121,7 +116,7 @@ extension PersistentList {
         }
     }
 
-    /// Returns a copy of a node with one element removed, or `nil` if the node has no other element.
+    /// `nil` if the node has no other element.
     static func removing(at index: Int, from node: Node) -> Node? {
         switch node {
         case .leaf(let chunk):
@@ -141,13 +136,13 @@ extension PersistentList {
         }
     }
 
-    /// Returns the content of two neighbouring nodes as one node or, if one node would be too wide, as two nodes.
+    /// Two neighbours as one node or, if that would be too wide, two.
     private static func joined(_ left: Node, _ right: Node) -> (Node, Node?) {
         switch (left, right) {
         case (.leaf(let left), .leaf(let right)): leaves(left + right)
         case (.inner(let left), .inner(let right)):
             inners(Inner((left.children + right.children).map { $0.node }).children)
-        // A leaf and an inner node are never neighbours: neighbours are on the same level.
+        // Neighbours are on the same level.
         default: (left, right)
         }
     }
@@ -164,12 +159,11 @@ extension PersistentList {
         return (.inner(Inner(ContiguousArray(children[..<half]))), .inner(Inner(children[half...].map { $0.node })))
     }
 
-    /// Replaces one element below a node. Nodes that no other list shares are changed in place. Shared nodes on the
-    /// path to the element are copied.
+    /// Changes nodes in place that no other list shares, and copies the others on the path.
     static func replace(at index: Int, in node: inout Node, with element: Element) {
         switch node {
         case .leaf(var chunk):
-            // Release the node's reference to the chunk. The next assignment would otherwise copy the chunk.
+            // Drop the node's reference, or the next assignment would copy the chunk.
             node = .leaf([])
             chunk[index] = element
             node = .leaf(chunk)
@@ -183,8 +177,7 @@ extension PersistentList {
 }
 
 extension Array {
-    /// Returns whether both arrays share one buffer, and so have equal elements. O(1). Arrays that do not share a
-    /// buffer may still have equal elements.
+    /// Whether both share one buffer, and so are equal. O(1). Equal arrays need not share.
     func hasSameStorage(as other: [Element]) -> Bool {
         count == other.count
             && withUnsafeBufferPointer { mine in other.withUnsafeBufferPointer { mine.baseAddress == $0.baseAddress } }
@@ -192,15 +185,13 @@ extension Array {
 }
 
 extension ContiguousArray {
-    /// Returns whether both arrays share one buffer. O(1). Arrays that do not share a buffer may still have equal
-    /// elements.
+    /// Whether both share one buffer, and so are equal. O(1). Equal arrays need not share.
     @inline(__always)
     func hasSameStorage(as other: ContiguousArray) -> Bool {
         withUnsafeBufferPointer { $0.baseAddress } == other.withUnsafeBufferPointer { $0.baseAddress }
     }
 
-    /// Returns a copy with a range replaced. The copy reserves only the needed capacity, whereas `replaceSubrange` can
-    /// double the capacity.
+    /// Reserves only what is needed; `replaceSubrange` can double the capacity.
     fileprivate func replacing(_ range: Range<Int>, with new: some Collection<Element>) -> ContiguousArray {
         var changed = ContiguousArray()
         changed.reserveCapacity(count - range.count + new.count)

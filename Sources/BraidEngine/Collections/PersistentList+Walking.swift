@@ -1,18 +1,16 @@
 extension PersistentList {
-    /// The direction in which a cursor moves through a list: towards higher indexes (forward) or lower ones (backward).
     enum Direction { case forward, backward }
 
-    /// A position between two elements of a list. A cursor moves by elements of a chunk, by chunks or by whole
-    /// subtrees.
+    /// A position between two elements, which moves by elements of a chunk, by chunks or by whole subtrees.
     struct Cursor {
         private(set) var path: [(inner: Inner, child: Int)] = []
         private(set) var chunk: Chunk
-        /// The number of elements of the current chunk that have lower indexes than the cursor.
+        /// How many of the chunk's elements lie before the cursor, in list order.
         var offset: Int
         let direction: Direction
 
-        /// Creates a cursor between the elements at `index - 1` and `index`. The list must contain the element that the
-        /// cursor passes first. Returns `nil` if the list is empty. O(log count).
+        /// Between the elements at `index - 1` and `index`; the one that the cursor passes first must exist. `nil` if
+        /// the list is empty. O(log count).
         init?(_ list: PersistentList, at index: Int, _ direction: Direction) {
             guard var node = list.root else { return nil }
             var rest = direction == .forward ? index : index - 1
@@ -28,14 +26,13 @@ extension PersistentList {
             self.direction = direction
         }
 
-        /// The number of elements of the current chunk that are ahead of the cursor, in its direction.
+        /// How many of the chunk's elements are ahead.
         var ahead: Int { direction == .forward ? chunk.count - offset : offset }
 
-        /// Whether all elements of the cursor's current chunk are still ahead of the cursor.
         var isAtStartOfChunk: Bool { ahead == chunk.count }
 
-        /// Returns the inner node `level` levels above the cursor's chunk if the cursor is in the first of the node's
-        /// children that it visits. Otherwise returns `nil`. A backward cursor visits the last child first.
+        /// The inner node `level` levels above the chunk, if the cursor is in the first child that it visits there;
+        /// backward, that is the last.
         @inline(__always)
         func parent(_ level: Int) -> Inner? {
             guard level <= path.count else { return nil }
@@ -43,15 +40,14 @@ extension PersistentList {
             return child == (direction == .forward ? 0 : inner.children.count - 1) ? inner : nil
         }
 
-        /// Moves the cursor past `count` elements of its chunk. `count` is at most the number of elements ahead in the
-        /// chunk. After the chunk's last element, the cursor enters the next chunk, if there is one.
+        /// Passes elements of the chunk, at most those ahead, and enters the next chunk after its last.
         mutating func pass(_ count: Int) {
             offset += direction == .forward ? count : -count
             if ahead == 0 { leave(0) }
         }
 
-        /// Returns the parent of the node `level` levels above the cursor's chunk, and the position in that parent of
-        /// the node's next sibling. The position is out of bounds if the node has no next sibling.
+        /// The parent of the node `level` levels above the chunk, and where that node's next sibling is; out of bounds
+        /// if it has none.
         @inline(__always)
         func siblings(_ level: Int) -> (inner: Inner, next: Int)? {
             guard level < path.count else { return nil }
@@ -59,8 +55,8 @@ extension PersistentList {
             return (inner, direction == .forward ? child + 1 : child - 1)
         }
 
-        /// Moves the cursor past the node `level` levels above its chunk, and past a number of that node's siblings. If
-        /// no element is ahead in the cursor's direction, the cursor stays in its chunk.
+        /// Passes the node `level` levels above the chunk, and some of its siblings. Stays in the chunk if no element
+        /// is ahead.
         mutating func leave(_ level: Int, siblings: Int = 0) {
             path.removeLast(level)
             if siblings > 0 { path[path.count - 1].child += direction == .forward ? siblings : -siblings }
@@ -84,17 +80,16 @@ extension PersistentList {
         }
     }
 
-    /// Random access to a list. A window keeps the chunk of the last accessed element, so that neighbouring elements
-    /// are found faster.
+    /// Random access that keeps the last chunk, so that neighbours are found faster.
     struct Window {
         private let list: PersistentList
         private var chunk: Chunk = []
-        /// The range of list indexes that the kept chunk contains.
+        /// The kept chunk's.
         private var range = 0..<0
 
         init(_ list: PersistentList) { self.list = list }
 
-        /// The list's element at an index, which must be in the list's bounds.
+        /// The index must be in bounds.
         subscript(index: Int) -> Element {
             @inline(__always)
             mutating get {
@@ -107,16 +102,13 @@ extension PersistentList {
         }
     }
 
-    /// Walks through two lists in parallel and skips the nodes that both lists share.
-    ///
-    /// If one list was made from the other by replacing one element, a walk over the whole lists costs O(log count).
+    /// Walks through two lists in parallel, past the nodes that they share. If one was made from the other by replacing
+    /// one element, the whole walk costs O(log count).
     ///
     /// - Parameters:
-    ///   - limit: the maximum number of elements to pass. Each list must contain at least `limit` elements from its
-    ///     start position on, in the walk's direction.
-    ///   - accept: called where the lists do not share a node. `accept` receives both cursors, the number of elements
-    ///     ahead and the number of elements passed so far. `accept` returns how many of the elements ahead it accepts.
-    ///     If `accept` does not accept all elements ahead, the walk ends.
+    ///   - limit: the most elements to pass; both lists must have as many ahead.
+    ///   - accept: called where the lists share no node, with both cursors, the number of elements ahead and of those
+    /// passed. Returns how many of those ahead it accepts; the walk ends if not all.
     /// - Returns: the number of elements passed.
     static func walk(
         _ left: PersistentList, _ leftStart: Int, _ right: PersistentList, _ rightStart: Int, limit: Int,
@@ -158,9 +150,7 @@ extension PersistentList {
         return passed
     }
 
-    /// Compares the next siblings of a node in one list with the next siblings of a node in another list. Returns how
-    /// many siblings, from the first on, both lists share, and the number of elements below them. Stops before the
-    /// number of elements would exceed `limit`.
+    /// How many next siblings the two lists share, and how many elements are below them, at most `limit`.
     private static func sharedSiblings(_ left: Cursor, _ right: Cursor, _ level: Int, limit: Int) -> (
         count: Int, elements: Int
     ) {
@@ -181,17 +171,15 @@ extension PersistentList {
         return (count, elements)
     }
 
-    /// Calls a closure with each element of a range and the element's index in the list, in order. O(log count +
-    /// range).
+    /// With each element's index. O(log count + range).
     func forEach<Failure: Error>(in range: Range<Int>, _ body: (Int, Element) throws(Failure) -> Void) throws(Failure) {
         try forEachBuffer(in: range) { (index, elements) throws(Failure) in
             for offset in elements.indices { try body(index + offset, elements[offset]) }
         }
     }
 
-    /// Calls a closure with the elements of a range, one chunk at a time. The closure receives a buffer of the
-    /// elements, which must not leave the closure, and the list index of the buffer's first element. O(log count +
-    /// range).
+    /// One chunk at a time, with the list index of its first element. The buffer must not leave the closure. O(log
+    /// count + range).
     @inline(__always)
     func forEachBuffer<Failure: Error>(
         in range: Range<Int>, _ body: (Int, UnsafeBufferPointer<Element>) throws(Failure) -> Void

@@ -1,11 +1,9 @@
-/// An ordered list whose copies share memory: a B+ tree of chunks of at most 64 elements.
+/// An ordered list whose copies share memory: a B+ tree of chunks of at most 64 elements. A copy costs O(1); replacing
+/// an element of a shared list copies its chunk and the nodes above it.
 ///
-/// A copy costs O(1). Replacing one element of a shared list copies the element's chunk and the nodes above the chunk.
-/// The list before the change and the list after the change share all other chunks.
-///
-/// - Complexity: O(log count) to read, insert, remove or replace the element at an index. Iteration is O(count).
+/// - Complexity: O(log count) to read, insert, remove or replace an element. Iteration is O(count).
 public struct PersistentList<Element: Sendable>: Sendable {
-    /// The root of the list's tree, or `nil` if the list is empty. No node of the tree is empty.
+    /// `nil` if the list is empty. No node is.
     var root: Node?
 
     /// Creates an empty list.
@@ -19,7 +17,7 @@ public struct PersistentList<Element: Sendable>: Sendable {
         var run = Chunk()
         let full = Self.widest * 3 / 4
         var left = elements.underestimatedCount
-        // Reserve no more memory than needed: a table has many lists, and most lists are short.
+        // Reserve no more than needed: a table has many lists, and most are short.
         run.reserveCapacity(Swift.min(left, full))
         for element in elements {
             if run.count == full {
@@ -37,8 +35,7 @@ public struct PersistentList<Element: Sendable>: Sendable {
     /// The list's number of elements. O(1).
     public var count: Int { root?.count ?? 0 }
 
-    /// Returns whether both lists are empty or share one tree, and so have equal elements. O(1). Lists that do not
-    /// share a tree may still have equal elements.
+    /// Whether both share one tree, or are empty, and so are equal. O(1). Equal lists need not share.
     func isShared(with other: PersistentList) -> Bool {
         switch (root, other.root) {
         case (nil, nil): true
@@ -47,7 +44,7 @@ public struct PersistentList<Element: Sendable>: Sendable {
         }
     }
 
-    /// The list's chunks, in order. O(count / 64).
+    /// In order. O(count / 64).
     var chunks: ContiguousArray<Chunk> {
         var chunks: ContiguousArray<Chunk> = []
         func collect(_ node: Node) {
@@ -60,7 +57,7 @@ public struct PersistentList<Element: Sendable>: Sendable {
         return chunks
     }
 
-    /// Returns the chunk that contains the element at an index, and the element's offset in the chunk. O(log count).
+    /// The chunk with the element at an index, and its offset there. O(log count).
     func chunk(at index: Int) -> (chunk: Chunk, offset: Int) {
         guard var node = root, index >= 0, index < node.count else {
             preconditionFailure("PersistentList: index out of bounds")
@@ -76,13 +73,13 @@ public struct PersistentList<Element: Sendable>: Sendable {
         }
     }
 
-    /// Returns the first index whose element satisfies a condition, or `count`. If an element satisfies the condition,
-    /// all later elements must also satisfy it. O(log count).
+    /// The first index whose element satisfies a condition that holds for all later ones, too, or `count`. O(log
+    /// count).
     func firstPosition(where holds: (Element) -> Bool) -> Int {
         guard var node = root else { return 0 }
         var before = 0
         while case .inner(let inner) = node {
-            // Find the last child that begins before the first element that satisfies the condition.
+            // The last child that begins before that element.
             var low = 0, high = inner.children.count - 1
             while low < high {
                 let middle = (low + high + 1) / 2
@@ -100,12 +97,7 @@ public struct PersistentList<Element: Sendable>: Sendable {
     /// - Complexity: O(log count).
     public mutating func append(_ element: Element) { insert(element, at: count) }
 
-    /// Inserts an element before the element at an index.
-    ///
-    /// - Parameters:
-    ///   - element: the element.
-    ///   - index: an index in `0...count`, before the insertion.
-    /// - Complexity: O(log count).
+    /// Inserts an element before the one at an index in `0...count`. O(log count).
     public mutating func insert(_ element: Element, at index: Int) {
         precondition(index >= 0 && index <= count, "PersistentList: index out of bounds")
         guard let old = root else { return root = .leaf([element]) }
@@ -123,7 +115,7 @@ public struct PersistentList<Element: Sendable>: Sendable {
         let removed = self[index]
         guard let old = root else { return removed }
         var node = Self.removing(at: index, from: old)
-        // If the root has only one child left, the child becomes the root.
+        // A root's only child becomes the root.
         while case .inner(let inner)? = node, inner.children.count == 1 { node = inner.children[0].node }
         root = node
         return removed
@@ -140,7 +132,7 @@ extension PersistentList: RandomAccessCollection, MutableCollection {
     ///
     /// - Complexity: O(log count).
     public subscript(index: Int) -> Element {
-        // Yield the element instead of returning a copy, because a copy would retain each reference in the element.
+        // Yields, because a copy would retain each reference in the element.
         _read {
             let (chunk, offset) = chunk(at: index)
             yield chunk[offset]
@@ -180,4 +172,40 @@ extension PersistentList: RandomAccessCollection, MutableCollection {
 
 extension PersistentList: ExpressibleByArrayLiteral {
     public init(arrayLiteral elements: Element...) { self.init(elements) }
+}
+
+extension PersistentList {
+    /// The elements of a range. Shares the chunks that lie wholly in it, so the result needs a few kilobytes of its
+    /// own, however long it is. O(log count).
+    func slice(_ range: Range<Int>) -> PersistentList {
+        precondition(
+            range.lowerBound >= 0 && range.upperBound <= count, "PersistentList: range out of bounds")
+        guard !range.isEmpty, var node = root else { return PersistentList() }
+        var range = range
+        // A child that contains the whole range becomes the root.
+        while range.count < node.count, case .inner(let inner) = node {
+            let (child, start) = inner.locate(range.lowerBound)
+            guard child == inner.locate(range.upperBound - 1).child else { break }
+            node = inner.children[child].node
+            range = start..<start + range.count
+        }
+        var result = PersistentList()
+        result.root = Self.slice(range, of: node)
+        return result
+    }
+
+    /// A node of the same depth with the elements of a range, which is not empty.
+    private static func slice(_ range: Range<Int>, of node: Node) -> Node {
+        if range.count == node.count { return node }
+        switch node {
+        case .leaf(let chunk): return .leaf(Chunk(chunk[range]))
+        case .inner(let inner):
+            let (first, start) = inner.locate(range.lowerBound), (last, end) = inner.locate(range.upperBound - 1)
+            var nodes = inner.children[first...last].map { $0.node }
+            if first == last { return .inner(Inner([slice(start..<end + 1, of: nodes[0])])) }
+            nodes[0] = slice(start..<nodes[0].count, of: nodes[0])
+            nodes[nodes.count - 1] = slice(0..<end + 1, of: nodes[nodes.count - 1])
+            return .inner(Inner(nodes))
+        }
+    }
 }

@@ -1,26 +1,22 @@
-/// An index from the ids of a section's rows to their ranks, the numbers that order the rows. A `RankIndex` is a value.
-/// Changing one entry of a shared index copies a chunk of at most 64 entries and the nodes above the chunk.
+/// From the ids of a section's rows to their ranks, which order the rows.
 ///
-/// An entry has 16 bytes: half of the id's hash, and the rank. The ids themselves are only in the rows. The caller
-/// compares the ids, because two ids can have the same half hash.
+/// A value: changing an entry of a shared index copies a chunk of at most 64 and the nodes above it. An entry has 16
+/// bytes, half of the id's hash and the rank; the caller compares the ids, which are only in the rows, as two can have
+/// the same half hash.
 struct RankIndex: Sendable {
     private struct Entry {
         var hash: UInt32
         var rank: Int
     }
 
-    /// The index's entries, ascending by hash.
+    /// Ascending by hash.
     private var entries = PersistentList<Entry>()
 
     var count: Int { entries.count }
 
     init() {}
 
-    /// Creates an index of a section's rows.
-    ///
-    /// - Parameters:
-    ///   - rows: the hash of each row's id, and the row's rank.
-    ///   - areSame: returns whether two rows, given by their positions in `rows`, have the same id.
+    /// - Parameter areSame: whether two rows, given by their positions, have the same id.
     /// - Returns: `nil` if two rows have the same id.
     /// - Complexity: expected O(rows).
     init?(_ rows: some RandomAccessCollection<(hash: UInt64, rank: Int)>, areSame: (Int, Int) -> Bool) {
@@ -40,8 +36,7 @@ struct RankIndex: Sendable {
 
     private static func half(_ hash: UInt64) -> UInt32 { UInt32(truncatingIfNeeded: hash >> 32) }
 
-    /// Calls `find` with the rank of each entry whose half hash matches `hash`. Returns the first result of `find` that
-    /// is not `nil`.
+    /// Calls `find` with the rank of each entry of the half hash, until it returns something.
     func first<Result>(of hash: UInt64, _ find: (_ rank: Int) -> Result?) -> Result? {
         let half = Self.half(hash)
         var position = entries.firstPosition { $0.hash >= half }
@@ -63,7 +58,7 @@ struct RankIndex: Sendable {
         if let position = position(of: hash, rank: rank) { entries.remove(at: position) }
     }
 
-    /// Removes many rows' entries from the index at once. Ignores a row for which no entry has the hash and the rank.
+    /// Removes many rows' entries at once, and ignores rows without one.
     mutating func remove(_ rows: [(hash: UInt64, rank: Int)]) {
         let positions = rows.compactMap { position(of: $0.hash, rank: $0.rank) }.sorted()
         entries.replace(positions.map { ($0..<$0 + 1, []) })
@@ -78,7 +73,7 @@ struct RankIndex: Sendable {
             })
     }
 
-    /// Changes the rank in a row's entry. Does nothing if no entry has the hash and the old rank.
+    /// Does nothing if no entry has the hash and the old rank.
     mutating func change(_ hash: UInt64, rank: Int, to new: Int) {
         if let position = position(of: hash, rank: rank) { entries[position].rank = new }
     }

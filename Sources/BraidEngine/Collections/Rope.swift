@@ -1,21 +1,19 @@
-/// A piece of a rope: one element, or a run of several elements that can be cut in two.
+/// One element, or a run of several that can be cut in two.
 protocol RopePiece {
-    /// The number of elements in the piece, at least 1.
+    /// At least 1.
     var count: Int { get }
-    /// Returns the piece cut in two: its first `offset` elements and the rest. `offset` is in `1..<count`.
+    /// The first `offset` elements and the rest; `offset` is in `1..<count`.
     func cut(at offset: Int) -> (Self, Self)
 }
 
-/// A list of pieces that is edited by element index. An edit costs expected O(log pieces), however many elements each
-/// piece contains.
+/// A list of pieces that is edited by element index, in expected O(log pieces), however long the pieces are.
 ///
-/// The rope is a treap with implicit keys. The random priorities of the treap's nodes start from another seed in each
-/// process, so that no chosen edits can unbalance the treap. The priorities do not change the results. Source: Seidel
-/// and Aragon, "Randomized search trees", 1996.
+/// A treap with implicit keys. Its priorities start from another seed in each process, so that no chosen edits can
+/// unbalance it; they do not change results. Source: Seidel and Aragon, "Randomized search trees", 1996.
 struct Rope<Piece: RopePiece> {
     private struct Node {
         var piece: Piece
-        /// The number of elements in the node's piece and in all pieces below the node.
+        /// The elements of the node's piece and of all below.
         var total: Int
         var priority: UInt32
         var left = -1
@@ -30,16 +28,16 @@ struct Rope<Piece: RopePiece> {
 
     init(_ piece: Piece) { root = add(piece) }
 
-    /// The number of elements in the rope, as opposed to the number of pieces.
+    /// Of elements, not pieces.
     var count: Int { total(root) }
 
-    /// Inserts a piece before the element at an index in `0...count`.
+    /// Before the element at an index in `0...count`.
     mutating func insert(_ piece: Piece, at index: Int) {
         let (left, right) = split(root, at: index)
         root = joined(joined(left, add(piece)), right)
     }
 
-    /// Removes one element and returns it as a piece. Returns `nil` and changes nothing if the index is out of bounds.
+    /// Removes one element. `nil`, and no change, if the index is out of bounds.
     @discardableResult
     mutating func remove(at index: Int) -> Piece? {
         guard index >= 0, index < count else { return nil }
@@ -49,8 +47,7 @@ struct Rope<Piece: RopePiece> {
         return nodes[middle].piece
     }
 
-    /// Lets a closure change the element at an index. The element must remain a single element. Returns false and
-    /// changes nothing if the index is out of bounds.
+    /// The element must stay a single one. False, and no change, if the index is out of bounds.
     @discardableResult
     mutating func change<Failure: Error>(at index: Int, _ body: (inout Piece) throws(Failure) -> Void) throws(Failure)
         -> Bool
@@ -63,7 +60,7 @@ struct Rope<Piece: RopePiece> {
         return true
     }
 
-    /// Returns the piece that contains the element at an index, or `nil` if the index is out of bounds.
+    /// The piece with the element at an index.
     func piece(at index: Int) -> Piece? {
         guard index >= 0, index < count else { return nil }
         var node = root, index = index
@@ -80,7 +77,7 @@ struct Rope<Piece: RopePiece> {
         return nil
     }
 
-    /// Returns all pieces of the rope, in order. O(pieces).
+    /// O(pieces).
     func inOrder() -> [Piece] {
         var pieces: [Piece] = [], open: [Int] = []
         var node = root
@@ -97,7 +94,7 @@ struct Rope<Piece: RopePiece> {
     }
 
     private mutating func add(_ piece: Piece) -> Int {
-        // The random priority of each tree node comes from Marsaglia's xorshift generator.
+        // Marsaglia's xorshift.
         priority ^= priority << 13
         priority ^= priority >> 17
         priority ^= priority << 5
@@ -111,18 +108,16 @@ struct Rope<Piece: RopePiece> {
         nodes[node].total = total(nodes[node].left) + nodes[node].piece.count + total(nodes[node].right)
     }
 
-    /// Splits a subtree of the treap into its first `index` elements and the rest.
+    /// The subtree's first `index` elements, and the rest.
     private mutating func split(_ node: Int, at index: Int) -> (left: Int, right: Int) {
         var cutOff: Piece?
         let (left, right) = split(node, at: index, &cutOff)
-        // The second part of the cut piece becomes a new node. Joining from the root puts the new node at the depth
-        // that its random priority requires. At the place of the cut, the new node could be below a node of lower
-        // priority.
+        // The cut piece's second part is a new node. Joined from the root, it comes to the depth that its priority
+        // requires.
         return (left, cutOff.map { joined(add($0), right) } ?? right)
     }
 
-    /// Splits a subtree of the treap. If `index` lies inside a piece, `cutOff` receives the second part of that piece,
-    /// which belongs at the start of the right result.
+    /// If `index` lies inside a piece, `cutOff` receives its second part, which begins the right result.
     private mutating func split(_ node: Int, at index: Int, _ cutOff: inout Piece?) -> (left: Int, right: Int) {
         if node < 0 { return (-1, -1) }
         let before = total(nodes[node].left), count = nodes[node].piece.count

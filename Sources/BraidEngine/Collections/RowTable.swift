@@ -1,18 +1,15 @@
-/// A hash table from ids to the positions of entries, with open addressing and linear probing, at most half full.
+/// From ids to the positions of entries: a hash table with open addressing and linear probing, at most half full.
 ///
-/// A slot contains 32 bits of an id's hash and the entry's position plus one, also in 32 bits. Probing therefore reads
-/// an entry's row only if those hash bits agree. The caller compares the ids of such rows.
-///
-/// The hash has a random seed in each process, so an attacker cannot choose ids that collide. The table ignores the
-/// hash's lowest bit, in which `RowMarks` stores a flag.
+/// A slot contains 32 bits of the hash and the position plus one, so that probing reads a row only if those bits agree;
+/// the caller compares the ids. The seed is random for each process, so nobody can choose ids that collide. The hash's
+/// lowest bit is ignored: `RowMarks` keeps a flag there.
 struct RowTable {
     private var slots: ContiguousArray<UInt64> = []
     private var mask = 0
 
-    /// Creates an empty hash table without slots, into which nothing can be inserted.
+    /// Has no slots, so that nothing can be inserted.
     init() {}
 
-    /// Creates a hash table for at most `capacity` entries.
     init(capacity: Int) {
         precondition(capacity < 1 << 31, "RowTable: a table cannot contain more than 2,147,483,647 rows")
         guard capacity > 0 else { return }
@@ -22,8 +19,7 @@ struct RowTable {
         mask = size - 1
     }
 
-    /// Returns the position of the entry that has this hash and for which `isSame` returns true. `nil` if no entry
-    /// matches.
+    /// The entry with this hash that `isSame` accepts.
     @inline(__always)
     func find(_ hash: UInt64, _ isSame: (Int) -> Bool) -> Int? {
         if slots.isEmpty { return nil }
@@ -40,8 +36,7 @@ struct RowTable {
         }
     }
 
-    /// Returns the position of the entry that has this hash and for which `isSame` returns true. If no entry matches,
-    /// inserts `position` and returns `nil`.
+    /// As `find`; if no entry matches, inserts `position` and returns `nil`.
     @inline(__always)
     mutating func findOrInsert(_ position: Int, _ hash: UInt64, _ isSame: (Int) -> Bool) -> Int? {
         let mask = mask

@@ -1,7 +1,6 @@
 extension RandomAccessCollection where Self: RangeReplaceableCollection & MutableCollection, Index == Int {
-    /// Sorts the elements by ascending keys. The sort is stable. Sorting takes O(n) if the elements are already in
-    /// order, as in most lists of a diff, or form a few ascending or descending runs. Sorting a large list with small
-    /// keys takes O(n), too.
+    /// Stable. O(n) if the elements are in order, as in most lists of a diff, form a few runs, or are many with small
+    /// keys.
     mutating func sortAscending(by key: (Element) -> UInt64) {
         var descents = 0, last: UInt64 = 0, bits: UInt64 = 0
         for element in self {
@@ -11,8 +10,8 @@ extension RandomAccessCollection where Self: RangeReplaceableCollection & Mutabl
             last = key
         }
         if descents == 0 { return }
-        // A key such as `RowPath.place` contains two small numbers, one in each half. If the bits in use of both halves
-        // fit into 32 bits, a large list with many ascents and descents is sorted with a radix sort.
+        // A key such as `RowPath.place` has a small number in each half. If both together fit into 32 bits, a large
+        // list with many ascents and descents is sorted by radix.
         let lowBits = 64 - (bits & 0xFFFF_FFFF).leadingZeroBitCount, highBits = 64 - (bits >> 32).leadingZeroBitCount
         guard count >= 256, descents > 8, count - descents > 8, lowBits + highBits <= 32, count <= 1 << 32 else {
             return sort { key($0) < key($1) }
@@ -30,8 +29,7 @@ extension RandomAccessCollection where Self: RangeReplaceableCollection & Mutabl
 }
 
 extension ContiguousArray<UInt64> {
-    /// Sorts the words by a range of their bits, with a radix sort from the lowest digit. Source: Knuth, "The Art of
-    /// Computer Programming", volume 3, section 5.2.5.
+    /// From the lowest digit. Source: Knuth, "The Art of Computer Programming", volume 3, section 5.2.5.
     fileprivate mutating func radixSort(_ bits: Range<Int>) {
         var sorted = self
         for shift in stride(from: bits.lowerBound, to: bits.upperBound, by: 8) {
@@ -49,8 +47,7 @@ extension ContiguousArray<UInt64> {
 }
 
 extension ContiguousArray {
-    /// Returns the first position whose element satisfies a condition, or `count`. If an element satisfies the
-    /// condition, all later elements must also satisfy it. O(log n).
+    /// The first position whose element satisfies a condition that holds for all later ones, too, or `count`. O(log n).
     func firstPosition(where holds: (Element) -> Bool) -> Int {
         var low = 0, length = count
         while length > 0 {
@@ -63,8 +60,8 @@ extension ContiguousArray {
 }
 
 extension [Int] {
-    /// Returns the index of the first element that satisfies a condition, or `count`. If an element satisfies the
-    /// condition, all later elements must also satisfy it. O(log count).
+    /// The first index whose element satisfies a condition that holds for all later ones, too, or `count`. O(log
+    /// count).
     func partitionIndex(where holds: (Int) -> Bool) -> Int {
         var low = 0, high = count
         while low < high {
@@ -74,8 +71,8 @@ extension [Int] {
         return low
     }
 
-    /// Returns the new index of a list's element after other elements have been inserted into the list. `self` contains
-    /// the indexes of the inserted elements after the insertion, ascending. O(log count).
+    /// The new index of an element after others, whose indexes after the insertion are in `self`, have been inserted.
+    /// O(log count).
     func shifted(_ index: Int) -> Int {
         var low = 0, high = count
         while low < high {

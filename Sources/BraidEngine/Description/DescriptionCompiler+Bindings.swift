@@ -1,5 +1,4 @@
-// Compiles one binding of a table description: its scope and its members. `DescriptionCompiler+Checks.swift` contains
-// checks that need all bindings of the description.
+// Compiles one item of `bindings`. `DescriptionCompiler+Checks.swift` checks what needs all of them.
 extension DescriptionCompiler {
     private static let bindingMembers = [
         "on", "cell", "cellProvider", "models", "viewModels", "viewModel", "modelsFrom", "numberOfCells", "shown",
@@ -10,43 +9,44 @@ extension DescriptionCompiler {
     ]
 
     mutating func bind(
-        _ value: JSONValue, at pointer: JSONPointer, to bindings: TableBindings<SectionID>,
+        _ value: JSONValue, at pointer: JSONPointer, to bindings: TableBindings,
         _ reader: inout DescriptionReader
     ) {
         guard let object = reader.object(value, at: pointer, members: Self.bindingMembers, what: "a binding") else {
             return
         }
         guard let scope = scope(object["on"], at: pointer, &reader) else { return }
-        let chain = bindings.on(scope).edit { $0.pointer = pointer }.carrying(Never.self, JSONText.self)
-        bindCells(object, chain, &reader)
-        for (section, title) in titles(object, "header", chain, &reader) { chain.bind(header: title, of: section) }
-        for (section, title) in titles(object, "footer", chain, &reader) { chain.bind(footer: title, of: section) }
-        bindDimensions(object["dimensions"], chain, &reader)
-        bindEditing(object, chain, &reader)
-        bindMoving(object["moving"], chain, &reader)
-        if let steps = object["onDelete"] {
-            chain.onDelete(reader.handler(steps, at: pointer.appending("onDelete"), over: "reason"))
+        var binding = ScopeBinding(scope: scope, pointer: pointer)
+        // A fault about cells that are bound twice names the binding that bound them first, which can be this one.
+        bindings.bindings.append(binding)
+        bindCells(object, &binding, bindings, &reader)
+        (binding.header, binding.headers) = titles(object, "header", of: binding, &reader)
+        (binding.footer, binding.footers) = titles(object, "footer", of: binding, &reader)
+        bindDimensions(object["dimensions"], &binding, &reader)
+        bindEditing(object, &binding, &reader)
+        bindMoving(object["moving"], &binding, &reader)
+        binding.onDelete = object["onDelete"].map {
+            reader.handler($0, at: pointer.appending("onDelete"), over: "reason")
         }
-        if let steps = object["onInsert"] {
-            chain.onInsert(reader.handler(steps, at: pointer.appending("onInsert"), over: "reason"))
+        binding.onInsert = object["onInsert"].map {
+            reader.handler($0, at: pointer.appending("onInsert"), over: "reason")
         }
-        if let steps = object["onTap"] { chain.onTapped(reader.handler(steps, at: pointer.appending("onTap"))) }
-        bindEvents(object, chain, &reader)
-        bindPrefetch(object, chain, &reader)
-        if let assumed = reader.string(
-            object["assumingModelType"], at: pointer.appending("assumingModelType"), what: "`assumingModelType`")
-        {
-            chain.assuming(modelTypeNamed: assumed)
-        }
+        binding.onTap = object["onTap"].map { reader.handler($0, at: pointer.appending("onTap")) }
+        bindEvents(object, &binding, &reader)
+        bindPrefetch(object, &binding, &reader)
+        binding.assumedType = reader.string(
+            object["assumingModelType"], at: pointer.appending("assumingModelType"), what: "`assumingModelType`"
+        ).map { UTF8Key($0) }
         switch object["updates"] {
         case nil: break
-        case .string("byReloading")?: chain.updates(manually: false)
-        case .string("manually")?: chain.updates(manually: true)
+        case .string("byReloading")?: binding.updatesManually = false
+        case .string("manually")?: binding.updatesManually = true
         default:
             reader.fault(
                 pointer.appending("updates"), .rejecting(object["updates"], accepting: .string),
                 "`updates` must be \"byReloading\" or \"manually\"")
         }
+        bindings.bindings[bindings.bindings.count - 1] = binding
         if scope == .anySection {
             for member in [
                 "cell", "cellProvider", "models", "viewModels", "modelsFrom", "numberOfCells", "shown", "header",
@@ -107,18 +107,18 @@ extension DescriptionCompiler {
         return nil
     }
 
-    /// Reads `onEvent`: `{cell: {event: handler}}`, or `{event: handler}` in a binding whose `cell` is a cell's name.
-    private func bindEvents(_ object: JSONObject, _ chain: Chain, _ reader: inout DescriptionReader) {
-        let root = chain.binding.pointer.appending("onEvent")
+    /// `{cell: {event: handler}}`, or `{event: handler}` if the binding's `cell` is a name.
+    private func bindEvents(_ object: JSONObject, _ binding: inout ScopeBinding, _ reader: inout DescriptionReader) {
+        let root = binding.pointer.appending("onEvent")
         for (name, value) in reader.map(object["onEvent"], at: root, what: "`onEvent`") {
             let pointer = root.appending(name)
             if case .object = value {
                 requireCell(name, at: pointer, &reader)
                 for (event, handler) in reader.map(value, at: pointer, what: "the events of a cell") {
-                    bindEvent(event, of: name, handler, at: pointer.appending(event), chain, &reader)
+                    bindEvent(event, of: name, handler, at: pointer.appending(event), &binding, &reader)
                 }
             } else if let cell = object["cell"]?.stringValue {
-                bindEvent(name, of: cell, value, at: pointer, chain, &reader)
+                bindEvent(name, of: cell, value, at: pointer, &binding, &reader)
             } else {
                 reader.fault(
                     pointer, .conflict,
@@ -128,12 +128,11 @@ extension DescriptionCompiler {
     }
 
     private func bindEvent(
-        _ event: String, of cell: String, _ handler: JSONValue, at place: JSONPointer, _ chain: Chain,
-        _ reader: inout DescriptionReader
+        _ event: String, of cell: String, _ handler: JSONValue, at place: JSONPointer,
+        _ binding: inout ScopeBinding, _ reader: inout DescriptionReader
     ) {
         if let declaration = cells[cell], declaration.otherEvents == nil, declaration.events[UTF8Key(event)] == nil {
-            // If the cell declares more than 16 events, the message contains only their number. The message for each
-            // undeclared event would repeat the names.
+            // The message for each undeclared event repeats the names, so it has at most 16 of them.
             let declared =
                 reader.isFull || declaration.events.count > 16
                 ? "\(declaration.events.count) others"
@@ -143,11 +142,11 @@ extension DescriptionCompiler {
                 "the cell \"\(cell)\" declares no event \"\(event)\"; \(declared.isEmpty ? "it declares none: add it to the cell's `events`" : "it declares \(declared)")"
             )
         }
-        chain.onEvent(event, from: cell, reader.handler(handler, at: place, over: "event"))
+        binding.onEvent[UTF8Key(cell), default: [:]][UTF8Key(event)] = reader.handler(handler, at: place, over: "event")
     }
 
-    private func bindPrefetch(_ object: JSONObject, _ chain: Chain, _ reader: inout DescriptionReader) {
-        let pointer = chain.binding.pointer
+    private func bindPrefetch(_ object: JSONObject, _ binding: inout ScopeBinding, _ reader: inout DescriptionReader) {
+        let pointer = binding.pointer
         let handler = object["onPrefetch"].map { reader.handler($0, at: pointer.appending("onPrefetch")) }
         guard let value = object["prefetch"] else {
             if object["onPrefetch"] != nil {
@@ -166,16 +165,13 @@ extension DescriptionCompiler {
                 .rejecting(prefetch["cellsFromEnd"], accepting: .number),
                 "`cellsFromEnd` must be an integer from 0")
         }
-        chain.prefetch(cellsFromEnd: distance, handler)
+        (binding.prefetchDistance, binding.onPrefetch) = (distance, handler)
     }
 }
 
 extension Scope {
-    /// Returns a function that says whether the scope is a list of sections without a given section. Any other scope
-    /// excludes no section.
-    ///
-    /// The function looks up the section by hash. Searching a long list for each of many sections would take quadratic
-    /// time.
+    /// Whether the scope is a list without the section. Looks up by hash: a long list would be searched for each of
+    /// many sections.
     func exclusion() -> (SectionID) -> Bool {
         guard case .sections(let ids) = self else { return { _ in false } }
         let named = Set(ids)
@@ -188,5 +184,134 @@ extension Scope {
         case .sections(let ids): ids.count == 1
         case .allOtherSections, .anySection: false
         }
+    }
+}
+
+// The titles, dimensions, editing, inserting and moving of a binding.
+extension DescriptionCompiler {
+    /// A binding's `header` and `headers`, or `footer` and `footers`; `member` is the singular.
+    func titles(
+        _ object: JSONObject, _ member: String, of binding: ScopeBinding, _ reader: inout DescriptionReader
+    ) -> (ofAll: Computed<SectionInput>?, byID: [SectionID: Computed<SectionInput>]) {
+        let pointer = binding.pointer
+        let ofAll = object[member].flatMap { reader.title($0, at: pointer.appending(member)) }
+        var titles: [SectionID: Computed<SectionInput>] = [:]
+        let plural = member + "s"
+        guard let byID = object[plural] else { return (ofAll, titles) }
+        let isExcluded = binding.scope.exclusion()
+        for (name, value) in reader.map(byID, at: pointer.appending(plural), what: "`\(plural)`") {
+            let place = pointer.appending(plural).appending(name)
+            if isExcluded(SectionID(name)) {
+                reader.fault(place, .conflict, "the section \"\(name)\" is not in this binding's scope")
+            } else {
+                reader.requireSection(SectionID(name), at: place)
+            }
+            if let title = reader.title(value, at: place) { titles[SectionID(name)] = title }
+        }
+        return (ofAll, titles)
+    }
+
+    func bindDimensions(_ value: JSONValue?, _ binding: inout ScopeBinding, _ reader: inout DescriptionReader) {
+        let pointer = binding.pointer.appending("dimensions")
+        guard let value,
+            let object = reader.object(
+                value, at: pointer,
+                members: [
+                    "cellHeight", "estimatedCellHeight", "headerHeight", "estimatedHeaderHeight", "footerHeight",
+                    "estimatedFooterHeight",
+                ], what: "`dimensions`")
+        else { return }
+        func forRows(_ name: String) -> Computed<RowInput>? {
+            object[name].flatMap {
+                reader.dimension($0, at: pointer.appending(name), over: DescriptionReader.rowNames) {
+                    $1.context(for: $0, reading: $2)
+                }
+            }
+        }
+        func forSections(_ name: String) -> Computed<SectionInput>? {
+            object[name].flatMap {
+                reader.dimension($0, at: pointer.appending(name), over: DescriptionReader.titleNames) {
+                    $1.context(forTitleOf: $0, reading: $2)
+                }
+            }
+        }
+        binding.cellHeight = forRows("cellHeight")
+        binding.estimatedCellHeight = forRows("estimatedCellHeight")
+        binding.headerHeight = forSections("headerHeight")
+        binding.estimatedHeaderHeight = forSections("estimatedHeaderHeight")
+        binding.footerHeight = forSections("footerHeight")
+        binding.estimatedFooterHeight = forSections("estimatedFooterHeight")
+    }
+
+    func bindEditing(_ object: JSONObject, _ binding: inout ScopeBinding, _ reader: inout DescriptionReader) {
+        let pointer = binding.pointer
+        if let value = object["editing"],
+            let template = reader.template(value, at: pointer.appending("editing"), over: DescriptionReader.rowNames)
+        {
+            if !template.canGive(.string)
+                || template.constant?.stringValue.map({ EditingStyle(rawValue: $0) == nil }) ?? false
+            {
+                reader.fault(
+                    pointer.appending("editing"), .rejecting(value, accepting: .string, .object),
+                    "`editing` must be \"delete\", \"insert\", \"none\", or a template that gives one of them")
+            }
+            binding.editing = Computed(rendering: template) { $1.context(for: $0, reading: $2) }
+        }
+        guard let value = object["insert"],
+            let insert = reader.object(value, at: pointer.appending("insert"), members: ["template"], what: "`insert`")
+        else { return }
+        guard let source = insert["template"] else {
+            return reader.fault(pointer.appending("insert"), .missingMember, "`insert` needs a `template`")
+        }
+        if let template = reader.template(
+            source, at: pointer.appending("insert").appending("template"), over: ["count", "uuid"])
+        {
+            binding.insertTemplate = { section, evaluation in
+                let count = evaluation.table[section]?.rows.count ?? 0
+                let input = SectionInput(id: section, count: count, displayedCount: count)
+                var context = evaluation.context(forTitleOf: input, reading: .everything)
+                context.ids = evaluation.ids
+                return try Refusal.naming(section) { try template.rendered(context).map(JSONText.init) }
+            }
+        }
+    }
+
+    func bindMoving(_ value: JSONValue?, _ binding: inout ScopeBinding, _ reader: inout DescriptionReader) {
+        let pointer = binding.pointer.appending("moving"), to = pointer.appending("to")
+        guard let value, let object = reader.object(value, at: pointer, members: ["to", "movable"], what: "`moving`")
+        else { return }
+        var policy: MovePolicy?
+        switch object["to"] {
+        case .string("anySection")?: policy = .anySection
+        case .array?:
+            let ids = reader.strings(object["to"] ?? .null, at: to, what: "`to`") ?? []
+            for (index, id) in ids { reader.requireSection(SectionID(id), at: to.appending(index)) }
+            policy = .sections(ids.map { SectionID($0.text) })
+        case .object?:
+            guard let passing = reader.object(object["to"] ?? .null, at: to, members: ["passing"], what: "`to`") else {
+                break
+            }
+            if passing["passing"] == nil { reader.fault(to, .missingMember, "`to` needs an expression `passing`") }
+            if let expression = reader.expression(
+                passing["passing"], at: to.appending("passing"), over: DescriptionReader.sectionNames,
+                what: "`passing`")
+            {
+                let reads = Reads(names: expression.names)
+                policy = .passing(reads: reads) { input, evaluation in
+                    try expression.evaluated(evaluation.context(for: input, reading: reads)).isTruthy
+                }
+            }
+        case nil:
+            reader.fault(
+                pointer, .missingMember,
+                "`moving` needs `to`: \"anySection\", an array of section ids, or {\"passing\": expression}")
+        default:
+            reader.fault(
+                to, .rejecting(object["to"], accepting: .string),
+                "`to` must be \"anySection\", an array of section ids, or {\"passing\": expression}")
+        }
+        let movable = reader.expression(
+            object["movable"], at: pointer.appending("movable"), over: DescriptionReader.rowNames, what: "`movable`")
+        if let policy { (binding.moving, binding.movable) = (policy, movable.map { Computed(holding: $0) }) }
     }
 }

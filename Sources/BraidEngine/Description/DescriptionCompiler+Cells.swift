@@ -1,7 +1,10 @@
-// Compiles the members of a description's binding that say which cells show its rows and where the rows come from.
+// Which cells show a binding's rows, and where the rows come from.
 extension DescriptionCompiler {
-    mutating func bindCells(_ object: JSONObject, _ chain: Chain, _ reader: inout DescriptionReader) {
-        let pointer = chain.binding.pointer
+    mutating func bindCells(
+        _ object: JSONObject, _ binding: inout ScopeBinding, _ bindings: TableBindings,
+        _ reader: inout DescriptionReader
+    ) {
+        let pointer = binding.pointer
         let type = modelType(object["modelType"], at: pointer.appending("modelType"), &reader)
         let data = ["models", "viewModels", "modelsFrom", "numberOfCells"].filter { object[$0] != nil }
         guard object["cell"] != nil || object["cellProvider"] != nil || !data.isEmpty else {
@@ -23,23 +26,23 @@ extension DescriptionCompiler {
                 pointer, .conflict,
                 "cells are bound to one of \(data.map { "`\($0)`" }.joined(separator: ", ")), not to several")
         }
-        for (section, owner) in chain.bindings.claimCells(chain.index) {
+        for (section, owner) in bindings.claimCells(bindings.bindings.count - 1) {
             reader.fault(
                 pointer, .conflict,
                 "the cells of \(section.map { "the section \"\($0)\"" } ?? "all other sections") are bound already, by \(owner.pointer)"
             )
         }
-        var cells = CellBinding(cell: cell(object, at: pointer, &reader) ?? Computed(constant: .string("")))
+        var cells = CellRules(cell: cell(object, at: pointer, &reader) ?? Computed(constant: .string("")))
         if let viewModels = object["viewModels"] {
             cells.showsModel = false
-            readModels(viewModels, "viewModels", chain, &reader)
+            readModels(viewModels, "viewModels", of: binding, &reader)
             if object["viewModel"] != nil {
                 reader.fault(
                     pointer.appending("viewModel"), .conflict,
                     "`viewModels` already contain what the cells show: remove the `viewModel` template")
             }
         } else if let models = object["models"] {
-            readModels(models, "models", chain, &reader)
+            readModels(models, "models", of: binding, &reader)
         }
         if let viewModel = object["viewModel"],
             let template = reader.template(
@@ -47,8 +50,8 @@ extension DescriptionCompiler {
         {
             cells.viewModel = Computed(rendering: template) { $1.context(for: $0, reading: $2) }
         }
-        cells.source = source(object, chain.binding, &reader)
-        chain.bind(cells, of: type)
+        cells.source = source(object, binding, &reader)
+        (binding.cells, binding.modelType) = (cells, type)
     }
 
     private func modelType(_ value: JSONValue?, at pointer: JSONPointer, _ reader: inout DescriptionReader)
@@ -60,7 +63,6 @@ extension DescriptionCompiler {
         return nil
     }
 
-    /// Reads a binding's `cell` or `cellProvider`, which decides the cell of each row. `pointer` leads to the binding.
     private func cell(_ object: JSONObject, at pointer: JSONPointer, _ reader: inout DescriptionReader) -> Computed<
         RowInput
     >? {
@@ -110,9 +112,7 @@ extension DescriptionCompiler {
         return cell
     }
 
-    /// Reads where a section's rows come from: `modelsFrom`, `numberOfCells`, or the stored models. With `shown`, only
-    /// some stored models become rows.
-    private func source(_ object: JSONObject, _ binding: Binding, _ reader: inout DescriptionReader) -> RowSource {
+    private func source(_ object: JSONObject, _ binding: ScopeBinding, _ reader: inout DescriptionReader) -> RowSource {
         let pointer = binding.pointer
         var source = RowSource.stored
         if let models = object["modelsFrom"],
@@ -145,10 +145,10 @@ extension DescriptionCompiler {
         return source
     }
 
-    /// Checks the `modelsFrom` template without rendering it: the kind of its result and, unless a member's name
-    /// contains `$`, the section ids that the template names.
+    /// Checks `modelsFrom` without rendering it: its kind and, unless a name contains `$`, the section ids that it
+    /// names.
     private func checkDerived(
-        _ source: JSONValue, _ template: JSONeTemplate, _ binding: Binding, _ reader: inout DescriptionReader
+        _ source: JSONValue, _ template: JSONeTemplate, _ binding: ScopeBinding, _ reader: inout DescriptionReader
     ) {
         let pointer = binding.pointer.appending("modelsFrom")
         if !template.canGive(.array, .object) {
@@ -194,9 +194,9 @@ extension DescriptionCompiler {
     }
 
     private mutating func readModels(
-        _ value: JSONValue, _ member: String, _ chain: Chain, _ reader: inout DescriptionReader
+        _ value: JSONValue, _ member: String, of binding: ScopeBinding, _ reader: inout DescriptionReader
     ) {
-        let scope = chain.binding.scope, pointer = chain.binding.pointer.appending(member)
+        let scope = binding.scope, pointer = binding.pointer.appending(member)
         switch (value, scope) {
         case (.array, .table): addModels(sections?.first ?? "table", pointer, &reader)
         case (.array, .sections(let ids)) where ids.count == 1: addModels(ids[0], pointer, &reader)
@@ -229,8 +229,7 @@ extension DescriptionCompiler {
 }
 
 extension Computed where Input == RowInput {
-    /// Creates a rule that evaluates an expression for a row. The result is a JSON boolean: whether the expression's
-    /// value is truthy.
+    /// A JSON boolean: whether the expression's value is truthy.
     init(holding expression: Expression) {
         let reads = Reads(names: expression.names)
         self.init(reads: reads) { input, evaluation in

@@ -1,10 +1,8 @@
-// Checks of a table description that need all of its bindings.
+// What can be checked only with all bindings.
 extension DescriptionCompiler {
-    /// Checks every `moving` with a list of sections. Rows may move only between sections of one model type, and only
-    /// into sections whose rows are stored.
-    func checkMoves(_ bindings: TableBindings<SectionID>, _ binder: Binder, _ reader: inout DescriptionReader) {
-        // The model types of the sections in each scope. Computed once for each scope, because many bindings can have
-        // the same large scope, such as "allOtherSections".
+    /// Rows may move only between sections of one model type, and only to stored rows.
+    func checkMoves(_ bindings: TableBindings, _ binder: Binder, _ reader: inout DescriptionReader) {
+        // By scope, because many bindings can have the same large one, such as "allOtherSections".
         var typesOfScope: [Scope: Set<UTF8Key?>] = [:]
         for binding in bindings.bindings {
             guard case .sections(let targets)? = binding.moving?.targets else { continue }
@@ -22,8 +20,7 @@ extension DescriptionCompiler {
                     continue
                 }
                 guard types.contains(where: { $0 != to.modelType.name }) else { continue }
-                // Several sections of the binding can have another model type than the target. The fault's message
-                // names only the first of these sections.
+                // Of several such sections, the message names the first.
                 let other = sources.first {
                     binder.binding(of: $0).map { $0.modelType.name != to.modelType.name } ?? false
                 }
@@ -36,9 +33,8 @@ extension DescriptionCompiler {
         }
     }
 
-    /// Checks bindings that bind no cells. Such a binding may not bind `editing`, `insert` or `moving` if all its
-    /// sections have derived rows.
-    func checkPolicies(_ bindings: TableBindings<SectionID>, _ binder: Binder, _ reader: inout DescriptionReader) {
+    /// A binding without cells may not bind `editing`, `insert` or `moving` if all its sections have derived rows.
+    func checkPolicies(_ bindings: TableBindings, _ binder: Binder, _ reader: inout DescriptionReader) {
         var derived: [Scope: Bool] = [:]
         for binding in bindings.bindings where binding.cells == nil && !reader.isFull {
             let policies = [
@@ -54,10 +50,10 @@ extension DescriptionCompiler {
         }
     }
 
-    /// Returns whether a binding's sections all have derived rows. `known` contains the results for earlier bindings by
-    /// scope, because many bindings can have the same large scope, such as "anySection".
+    /// Whether all sections of a binding have derived rows. `known` by scope, because many bindings can have the same
+    /// large one.
     private func isDerived(
-        _ binding: Binding, _ bindings: TableBindings<SectionID>, _ binder: Binder, _ known: inout [Scope: Bool]
+        _ binding: ScopeBinding, _ bindings: TableBindings, _ binder: Binder, _ known: inout [Scope: Bool]
     ) -> Bool {
         if let isDerived = known[binding.scope] { return isDerived }
         let bound = bindings.sections(of: binding).lazy.compactMap { binder.binding(of: $0) }
@@ -66,9 +62,8 @@ extension DescriptionCompiler {
         return isDerived
     }
 
-    /// Warns about a handler's actions on its own row if all sections of the handler's binding have derived rows. No
-    /// action can change a derived row.
-    func checkActions(_ bindings: TableBindings<SectionID>, _ binder: Binder, _ reader: inout DescriptionReader) {
+    /// Warns about actions on the handler's own row where all rows are derived.
+    func checkActions(_ bindings: TableBindings, _ binder: Binder, _ reader: inout DescriptionReader) {
         guard reader.warns else { return }
         let actions = Dictionary(grouping: reader.actionsOnOwnRow) { JSONPointer(tokens: Array($0.tokens.prefix(2))) }
         var derived: [Scope: Bool] = [:]
@@ -85,9 +80,8 @@ extension DescriptionCompiler {
         }
     }
 
-    /// Checks that a binding's `assumingModelType` names the model type to which another binding binds the sections'
-    /// cells.
-    func checkAssumedTypes(_ bindings: TableBindings<SectionID>, _ binder: Binder, _ reader: inout DescriptionReader) {
+    /// `assumingModelType` must name the type that another binding binds.
+    func checkAssumedTypes(_ bindings: TableBindings, _ binder: Binder, _ reader: inout DescriptionReader) {
         for binding in bindings.bindings where !reader.isFull {
             guard let name = binding.assumedType else { continue }
             let pointer = binding.pointer.appending("assumingModelType")

@@ -1,8 +1,5 @@
-/// Compiles a table description's JSON to a `Binder` by calling binding chains, in the order of the description's
-/// `bindings`.
-///
-/// The compiler does not stop at the first fault in the description. Its `DescriptionReader` collects the first faults,
-/// a hundred at most.
+/// Compiles a description to a `Binder`. Does not stop at the first fault: the `DescriptionReader` collects up to a
+/// hundred.
 struct DescriptionCompiler {
     struct Compiled {
         var name: String
@@ -11,7 +8,7 @@ struct DescriptionCompiler {
         var models: [(section: SectionID, models: [JSONText], pointer: JSONPointer)]
     }
 
-    /// The ids of the table's sections, in declared order. `nil` if sections are dynamic.
+    /// `nil` if sections are dynamic.
     var sections: [SectionID]?
     var modelTypes: [UTF8Key: ModelType] = [:]
     var cells = CellDeclarations()
@@ -70,7 +67,7 @@ struct DescriptionCompiler {
                 "`empty` cannot be null: in an update null says that it went away")
         }
 
-        let bindings = TableBindings(sections: sections)
+        let bindings = TableBindings(declared: sections)
         let bindingsPointer = root.appending("bindings")
         switch object["bindings"] {
         case nil: break
@@ -115,7 +112,7 @@ struct DescriptionCompiler {
     }
 }
 
-// Compiles the declarations of a table description: its sections, model types, cells and display.
+// The declarations: sections, model types, cells and display.
 extension DescriptionCompiler {
     mutating func readSections(_ value: JSONValue?, _ reader: inout DescriptionReader) {
         let pointer = JSONPointer.root.appending("sections")

@@ -1,27 +1,23 @@
-/// The handlers or the templates to which a table description gives names. Each handler or template is compiled once.
+/// The handlers or templates to which a description gives names, each compiled once.
 struct NamedParts<Part> {
-    /// `place` is the description's member that contains the named parts, such as `handlers`. `what` is the word for
-    /// one part in messages. `reference` is the member by which an object uses a part, such as `run`.
+    /// The member of the description, such as `handlers`; the word for one part in messages; the member that uses a
+    /// part, such as `run`.
     let place: String, what: String, reference: String
     var sources: [UTF8Key: JSONValue] = [:]
-    /// The compiled handlers or templates, by name.
     var made: [UTF8Key: Part] = [:]
-    /// The names of the templates that have a fault and could not be compiled.
+    /// Those that could not be compiled.
     var faulty: Set<UTF8Key> = []
-    /// The nesting depth of each compiled handler or template, by name. The depth includes the named handlers or
-    /// templates that the compiled one uses.
+    /// How deep each compiled part nests, the parts that it uses included.
     var heights: [UTF8Key: Int] = [:]
-    /// The names of the handlers or templates that are being compiled. Each one uses the next one in this list. `depth`
-    /// is the nesting depth of the place of the use.
+    /// The parts being compiled, each used by the one before; with the nesting depth of the use.
     var open: [(name: String, depth: Int)] = []
-    /// The names of all handlers or templates, sorted. `nil` until a message needs the names.
+    /// `nil` until a message needs them.
     private var sortedNames: [String]?
 
     init(place: String, what: String, reference: String) {
         (self.place, self.what, self.reference) = (place, what, reference)
     }
 
-    /// Returns the names of all handlers or templates, sorted. The names are sorted only once.
     mutating func names() -> [String] {
         let names = sortedNames ?? sources.keys.map(\.string).sorted()
         sortedNames = names
@@ -30,7 +26,7 @@ struct NamedParts<Part> {
 
     func pointer(of name: String) -> JSONPointer { JSONPointer.root.appending(place).appending(name) }
 
-    /// Returns the nesting depth of a value, including the named handlers or templates that the value uses.
+    /// How deep a value nests, the named parts that it uses included.
     func height(of value: JSONValue) -> Int {
         switch value {
         case .array(let elements): 1 + (elements.lazy.map { height(of: $0) }.max() ?? 0)
@@ -45,20 +41,16 @@ struct NamedParts<Part> {
     }
 }
 
-/// A handler that other handlers and bindings can use by its name.
 struct NamedHandler {
     var steps: [HandlerStep]
-    /// The names, out of `event` and `reason`, that the handler reads. `event` has a value only in `onEvent` handlers,
-    /// and
-    /// `reason` only in `onDelete` and `onInsert` handlers.
+    /// Which of `event` and `reason` it reads.
     var reads: Set<String>
-    /// Whether an action of the handler has no target, and so changes the row for which the handler runs.
+    /// Whether an action has no target, and so changes the handler's own row.
     var changesOwnRow: Bool
 }
 
 extension DescriptionReader {
-    /// The names of values that only some handlers may read: handlers of cell events may read `event`, and handlers of
-    /// deletes and inserts may read `reason`.
+    /// `event` exists in handlers of cell events, `reason` in those of deletes and inserts.
     private static let callNames = ["event", "reason"]
 
     mutating func readTemplates(_ value: JSONValue?) {
@@ -73,8 +65,8 @@ extension DescriptionReader {
         for (name, _) in named { _ = namedHandler(name, at: handlers.pointer(of: name)) }
     }
 
-    /// Compiles the named templates to which a value refers. Adds a fault for each reference to a template that does
-    /// not exist. Returns whether each of these templates could be compiled.
+    /// Compiles the named templates that a value uses, and reports those that do not exist. Returns whether all could
+    /// be compiled.
     mutating func requireTemplates(in value: JSONValue, at pointer: JSONPointer) -> Bool {
         var isComplete = true
         for (name, place) in JSONeCompiler.references(in: value) {
@@ -105,8 +97,7 @@ extension DescriptionReader {
         return template != nil
     }
 
-    /// Returns the steps of a named handler that the description uses at `pointer`. Warns if the handler reads `event`
-    /// or `reason` and the name has no value where the handler is used.
+    /// The steps of a named handler. Warns if it reads `event` or `reason` where that has no value.
     mutating func steps(ofHandler name: String, at pointer: JSONPointer) -> [HandlerStep] {
         guard let handler = namedHandler(name, at: pointer) else { return [] }
         readNames.formUnion(handler.reads)
@@ -132,8 +123,8 @@ extension DescriptionReader {
         return handler
     }
 
-    /// Returns the source of a named handler or template, and marks it as being compiled. Returns `nil` and adds a
-    /// fault at the place of the use if the name is unknown, the uses form a circle, or the chain of uses is too deep.
+    /// Marks a named part as being compiled, and returns its source. Reports an unknown name, a circle or too deep a
+    /// chain.
     private mutating func begin<Part>(
         _ name: String, at pointer: JSONPointer, _ parts: WritableKeyPath<DescriptionReader, NamedParts<Part>>
     ) -> JSONValue? {
@@ -153,8 +144,7 @@ extension DescriptionReader {
             fault(pointer, .conflict, "the \(all.what) uses itself: \(chain)")
             return nil
         }
-        // The limit of the nesting depth also limits the recursion of the methods that compile named handlers and
-        // templates.
+        // This also limits the recursion of compiling.
         let depth = pointer.tokens.count
         guard all.open.reduce(depth, { $0 + $1.depth }) <= JSONeBudget.maximumDepth else {
             fault(pointer, .conflict, "too many \(all.what)s form a chain in which each uses the next")
@@ -164,9 +154,7 @@ extension DescriptionReader {
         return source
     }
 
-    /// Returns the nesting depth of a named handler or template, and records the depth. If the handler or template is
-    /// nested too deeply, adds a fault and returns `nil`. The limit of the depth limits the recursion when a template
-    /// is rendered or a handler runs.
+    /// Records how deep a named part nests. Too deep is a fault, which limits the recursion of rendering and running.
     private mutating func height<Part>(
         of source: JSONValue, _ name: String, _ parts: WritableKeyPath<DescriptionReader, NamedParts<Part>>
     ) -> Int? {

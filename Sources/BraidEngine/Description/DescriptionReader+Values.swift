@@ -1,17 +1,14 @@
-// Readers for values that occur in several members of a table description, such as titles, dimensions and handlers.
+// Values that occur in several members, such as titles, dimensions and handlers.
 extension DescriptionReader {
-    /// Reads a JSON Type Definition (RFC 8927), and adds a fault to the description for each mistake in it.
     mutating func schema(_ value: JSONValue, at pointer: JSONPointer) -> JTDSchema? {
         let (schema, faults) = JTDSchema.compile(value)
         for found in faults { fault(pointer.appending(found.pointer), found.code, found.message) }
         return schema
     }
 
-    /// Reads a header or footer: a template that renders a string, null or a view, or `{"view": name, "viewModel":
-    /// template}`.
+    /// A template that gives a string, null or a view, or `{"view": name, "viewModel": template}`.
     ///
-    /// - Parameter names: the names that the title's template may read in addition to the names that all templates may
-    ///   read.
+    /// - Parameter names: what the template may read besides the common names.
     mutating func title(
         _ value: JSONValue, at pointer: JSONPointer, over names: [String] = DescriptionReader.titleNames
     ) -> Computed<SectionInput>? {
@@ -53,7 +50,7 @@ extension DescriptionReader {
         }
     }
 
-    /// Reads a height: a number of at least 0, `"automatic"`, or a template that renders a number or `"automatic"`.
+    /// A number from 0, `"automatic"`, or a template that gives one of them.
     mutating func dimension<Input>(
         _ value: JSONValue, at pointer: JSONPointer, over names: [String] = [],
         context: @escaping @Sendable (Input, Evaluation, Reads) -> JSONeContext
@@ -86,10 +83,9 @@ extension DescriptionReader {
         }
     }
 
-    /// Reads a handler of a table description: an array of steps, or the name of a handler.
+    /// An array of steps, or the name of a handler.
     ///
-    /// - Parameter name: a name that the handler's steps may read in addition to the names that every handler may read,
-    ///   such as `event`.
+    /// - Parameter name: what the steps may read besides the names of every handler, such as `event`.
     mutating func handler(_ value: JSONValue, at pointer: JSONPointer, over name: String? = nil) -> Handler {
         handlerNames = Self.handlerNames + (name.map { [$0] } ?? [])
         defer { handlerNames = [] }
@@ -212,8 +208,7 @@ extension DescriptionReader {
         }
     }
 
-    /// Reads a template that must render a value of one JSON kind. If the template can never render that kind, adds a
-    /// fault.
+    /// A template that must be able to give one JSON kind.
     private mutating func template(_ value: JSONValue, at pointer: JSONPointer, giving kind: JSONKind) -> JSONeTemplate?
     {
         guard let template = template(value, at: pointer) else { return nil }
@@ -226,8 +221,7 @@ extension DescriptionReader {
         return template
     }
 
-    /// Reads a template that renders an object from section ids to values. Members with a literal section id are
-    /// checked without rendering.
+    /// A template that gives an object by section id. Checks literal ids without rendering.
     private mutating func bySection<Checked>(
         _ value: JSONValue, at pointer: JSONPointer, _ check: (inout Self, JSONValue, JSONPointer) -> Checked?
     ) -> JSONeTemplate? {
@@ -240,8 +234,7 @@ extension DescriptionReader {
         return template
     }
 
-    /// Reads a template that renders an array of section ids. Literal ids in the template are checked without
-    /// rendering.
+    /// A template that gives an array of section ids. Checks literal ids without rendering.
     private mutating func displayed(_ value: JSONValue, at pointer: JSONPointer) -> JSONeTemplate? {
         guard let template = template(value, at: pointer, giving: .array) else { return nil }
         guard case .array(let elements) = value else { return template }
@@ -271,8 +264,7 @@ extension DescriptionReader {
                 fault(place, .wrongType, "`section` must be a section's id, or a template that gives one")
             }
         case "row":
-            // A string is not a row index. The template `"${row}"` renders a string, such as "3", and is therefore a
-            // fault.
+            // A string is no row index, and `"${row}"` gives a string.
             if !template.canGive(.number) || constant.map({ ($0.intValue ?? -1) < 0 }) ?? false {
                 fault(
                     place, constant.map { .rejecting($0, accepting: .number) } ?? .wrongType,
@@ -298,8 +290,7 @@ extension DescriptionReader {
         return template
     }
 
-    /// Reads which row a handler's action changes. `nil` if the action names no row and so changes the handler's own
-    /// row, or if the target has a fault.
+    /// The row that an action changes. `nil` for the handler's own row, and after a fault.
     private mutating func target(_ object: JSONObject, at pointer: JSONPointer) -> ActionTarget? {
         if object["id"] != nil {
             if object["row"] != nil { fault(pointer, .conflict, "a target has either `id` or `row`") }
@@ -339,8 +330,7 @@ extension Refusal {
     }
 }
 
-// If a template or an expression of the table description fails while a command runs, the command is refused, so that
-// nothing changes.
+// A template or expression that fails while a command runs refuses the command.
 extension JSONeTemplate {
     func rendered(_ context: JSONeContext) throws(Refusal) -> JSONValue? {
         let whole = context.sharedBudget?.budget ?? JSONeBudget()

@@ -1,35 +1,30 @@
-/// Reads a table description's JSON, and collects the first faults with their pointers instead of stopping at the first
-/// fault.
+/// Reads a description, and collects the first faults with their pointers.
 struct DescriptionReader {
-    /// The whole description. Models are cut from this text, so they keep the author's spelling of the JSON.
+    /// Models are cut from it, and so keep their author's spelling.
     let text: JSONText
-    /// The declared sections, once the reader has read them. `nil` if sections are dynamic.
+    /// Once read. `nil` if sections are dynamic.
     var declared: Set<SectionID>?
-    /// The first hundred faults of the description, or fewer if their pointers are long (`FaultBudget`).
+    /// Up to a hundred, fewer if their pointers are long (`FaultBudget`).
     private(set) var faults: [Refusal.Fault] = []
     private var faultBudget = FaultBudget()
     private(set) var faultCount = 0
     static let faultLimit = 100
-    /// Whether the reader looks for warnings, which makes the reading slower.
+    /// Looking for warnings makes the reading slower.
     let warns: Bool
-    /// At most a hundred warnings about parts of the description that are allowed but probably mistakes. The reader
-    /// keeps fewer warnings if their pointers are long (`FaultBudget`).
+    /// What is allowed but probably a mistake: up to a hundred, fewer if their pointers are long (`FaultBudget`).
     private(set) var warnings: [Refusal.Fault] = []
     private var warningBudget = FaultBudget()
-    /// While a handler is read: the names that the handler's templates may use, in addition to the names that all
-    /// templates may use.
+    /// While a handler is read: what its templates may use besides the common names.
     var handlerNames: [String] = []
-    /// The pointers of handlers' actions, and of uses of named handlers, that change the row for which the handler
-    /// runs.
+    /// The actions, and uses of named handlers, that change the handler's own row.
     var actionsOnOwnRow: [JSONPointer] = []
-    /// While a named handler is read: the names that the handler's templates and expressions read.
+    /// While a named handler is read: the names that it reads.
     var readNames: Set<String> = []
     var templates = NamedParts<NamedTemplate>(
         place: "templates", what: "template", reference: JSONeCompiler.reference)
     var handlers = NamedParts<NamedHandler>(place: "handlers", what: "handler", reference: "run")
 
-    /// The text of each binding in the description. Without these texts, each search for a binding would scan the
-    /// document from its start.
+    /// Each binding's text, so that the document is not scanned from its start for each of them.
     private let bindings: [JSONText]
 
     init(_ text: JSONText, warns: Bool) {
@@ -38,7 +33,7 @@ struct DescriptionReader {
         bindings = text["bindings"]?.elements() ?? []
     }
 
-    /// Whether the reader keeps no further faults. The messages of further faults then need not be made.
+    /// Whether no further fault is kept, so that its message need not be made.
     var isFull: Bool { faults.count >= Self.faultLimit || faultBudget.isExhausted }
 
     mutating func fault(_ pointer: JSONPointer, _ code: FaultCode, _ detail: String) {
@@ -47,8 +42,7 @@ struct DescriptionReader {
         faults.append(.init(pointer: pointer, code: code, detail: shortened(detail)))
     }
 
-    /// Reads a JSON object of the description. Unknown members are faults, except `$schema` and `$comment`, which every
-    /// object may contain.
+    /// Unknown members are faults, except `$schema` and `$comment`.
     mutating func object(_ value: JSONValue, at pointer: JSONPointer, members known: [String], what: String)
         -> JSONObject?
     {
@@ -63,7 +57,7 @@ struct DescriptionReader {
         return object
     }
 
-    /// Reads a JSON object whose member names the author of the description chooses, such as cell names.
+    /// An object whose names the author chooses, such as those of cells.
     mutating func map(_ value: JSONValue?, at pointer: JSONPointer, what: String) -> [(name: String, value: JSONValue)]
     {
         guard let value else { return [] }
@@ -74,8 +68,7 @@ struct DescriptionReader {
         return object.members.filter { !Self.isRemark($0.name) }
     }
 
-    /// Returns whether a member's name is `$schema` or `$comment`, which every object of a table description may
-    /// contain.
+    /// What every object of a description may contain.
     static func isRemark(_ name: String) -> Bool { name == "$schema" || name == "$comment" }
 
     mutating func string(_ value: JSONValue?, at pointer: JSONPointer, what: String) -> String? {
@@ -87,8 +80,7 @@ struct DescriptionReader {
         return string
     }
 
-    /// Reads an array of strings. Elements that are not strings, and repetitions of a string, are faults and are left
-    /// out of the result.
+    /// Elements that are no strings, and repetitions, are faults and left out.
     ///
     /// - Returns: the strings with their indices in the array.
     mutating func strings(_ value: JSONValue, at pointer: JSONPointer, what: String) -> [(index: Int, text: String)]? {
@@ -122,12 +114,10 @@ struct DescriptionReader {
         return nil
     }
 
-    /// Reads a JSON-e template of the description.
-    ///
     /// - Parameters:
-    ///   - names: the names that the template may read in addition to the names that all templates may read.
-    ///   - isName: whether the template renders a name that the author of the description chooses. Such a name can look
-    ///     like an expression, so the reader does not warn about it.
+    ///   - names: what the template may read besides the common names.
+    ///   - isName: whether it gives a name that the author chooses, which can look like an expression without a
+    ///     warning.
     mutating func template(
         _ value: JSONValue, at pointer: JSONPointer, over names: [String] = [], isName: Bool = false
     ) -> JSONeTemplate? {
@@ -159,19 +149,14 @@ struct DescriptionReader {
         }
     }
 
-    /// The names of values that every template may read.
+    /// What every template may read.
     private static let commonNames = ["state", "models", "section", "now"]
-    /// The names of values that templates for a row may read in addition to the common names.
     static let rowNames = ["model", "row", "count"]
-    /// The names of values that every handler may read in addition to the common names.
     static let handlerNames = rowNames + ["uuid"]
-    /// The names of values that titles and their heights may read in addition to the common names.
     static let titleNames = ["count", "displayedCount"]
-    /// The names of values that expressions over a whole section may read in addition to the common names.
     static let sectionNames = titleNames + ["header", "footer"]
 
-    /// Warns about names that a template reads but that have no value. An unknown name is not a fault, because
-    /// rendering fails only if it reaches the name.
+    /// Unknown names are warnings, because rendering fails only if it reaches them.
     private mutating func checkNames(_ read: NamesRead, _ names: [String], at pointer: JSONPointer) {
         let needed = read.all.subtracting(read.tolerated)
         readNames.formUnion(needed)
@@ -184,9 +169,8 @@ struct DescriptionReader {
         }
     }
 
-    /// Warns about each literal string in a template that has the form of an expression over names that exist at its
-    /// place: a name, or an access to a member such as `event.text`. The reader does not warn about the id of a
-    /// declared section, or about a single name that only the template itself defines.
+    /// Warns about literals that look like expressions over names of their place: a name, or an access such as
+    /// `event.text`. Not about the id of a declared section, nor a single name that only the template defines.
     mutating func checkLiterals(_ node: JSONeNode, _ names: [String], at pointer: JSONPointer) {
         guard warns else { return }
         let known = Self.commonNames + names + handlerNames.filter { $0 != "uuid" }
@@ -206,8 +190,7 @@ struct DescriptionReader {
         }
     }
 
-    /// Adds a warning. The warning replaces an equal warning at the same or an enclosing pointer, because the reader
-    /// reads the parts of some values a second time.
+    /// Replaces an equal warning at the same or an enclosing pointer, because some values are read twice.
     mutating func warn(_ pointer: JSONPointer, _ code: FaultCode, _ detail: String) {
         let detail = shortened(detail)
         guard warns, warningBudget.admit(pointer) else { return }
@@ -215,8 +198,7 @@ struct DescriptionReader {
         if warnings.count < Self.faultLimit { warnings.append(.init(pointer: pointer, code: code, detail: detail)) }
     }
 
-    /// Checks that the table can have a section: the section is declared, or sections are dynamic. Otherwise adds a
-    /// fault.
+    /// The section is declared, or sections are dynamic.
     @discardableResult
     mutating func requireSection(_ id: SectionID, at pointer: JSONPointer) -> Bool {
         guard let declared, !declared.contains(id) else { return true }
@@ -224,7 +206,7 @@ struct DescriptionReader {
         return false
     }
 
-    /// Returns the text of the value at a pointer, exactly as it is in the description.
+    /// The value's text as the description has it.
     func slice(_ pointer: JSONPointer) -> JSONText {
         if pointer.tokens.count > 1, pointer.tokens[0] == "bindings", let index = JSONPointer.index(pointer.tokens[1]),
             bindings.indices.contains(index)

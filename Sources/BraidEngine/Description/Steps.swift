@@ -1,4 +1,4 @@
-/// One step of a description's handler: an action, a choice between two lists of steps, or a named handler.
+/// An action, a choice between two lists of steps, or a named handler.
 indirect enum HandlerStep: Sendable {
     case choice(Expression, then: [HandlerStep], otherwise: [HandlerStep])
     case action(HandlerAction)
@@ -6,8 +6,7 @@ indirect enum HandlerStep: Sendable {
     case run([HandlerStep])
 }
 
-/// An action in a description's handler. The members of the action are templates, which can read the names that the
-/// handler may read.
+/// The members are templates, which can read what the handler may read.
 enum HandlerAction: Sendable {
     case insert(section: JSONeTemplate, row: JSONeTemplate?, model: JSONeTemplate)
     case remove(ActionTarget?)
@@ -23,23 +22,20 @@ enum HandlerAction: Sendable {
     case reject(JSONeTemplate)
 }
 
-/// The stored row that a handler's action changes: named by its id, or by its section and index. `nil` in place of a
-/// target means the handler's own row.
+/// The stored row that an action changes. `nil` in its place means the handler's own row.
 enum ActionTarget: Sendable {
     case id(JSONeTemplate, section: JSONeTemplate?)
     case place(section: JSONeTemplate, row: JSONeTemplate)
 }
 
-/// Runs the steps of a description's handler on a table.
 struct StepRunner {
     let call: HandlerCall
     private(set) var context: HandlerContext
-    /// The parameters of the cell event for which the handler runs. `nil` if the handler does not run for a cell event.
+    /// Of the cell event, if the handler runs for one.
     private let event: JSONValue?
-    /// The state, the models and the time that the handler's expressions read. Replaced after each action, so that
-    /// expressions read the current table.
+    /// Replaced after each action, so that expressions read the current table.
     private var evaluation: Evaluation
-    /// The place to which an action of this handler has moved the handler's row. `nil` if no action has moved the row.
+    /// Where an action has moved the handler's row.
     private var movedTo: (section: SectionID, row: Int)?
 
     init(call: HandlerCall, table: TableModel, context: HandlerContext) {
@@ -64,8 +60,7 @@ struct StepRunner {
                 }
                 evaluation = Evaluation(table: editor.table, now: context.now, meter: context.meter)
             case .run(let steps):
-                // A few named handlers that use each other can run very many steps, so each use of a handler is charged
-                // to the command's budget.
+                // A few named handlers that use each other can run very many steps, so each use is charged.
                 try context.meter.charge { (budget) throws(JSONeError) in try budget.spend() }
                 try run(steps, on: &editor)
             }
@@ -85,12 +80,10 @@ struct StepRunner {
         return context
     }
 
-    /// Returns the row for which the handler was called, at its current place. `nil` if the row is derived or no longer
-    /// in the table.
+    /// Where the handler's row is now. `nil` if it is derived or gone.
     private func current(_ editor: TableEditor) -> (section: SectionID, row: Int, model: JSONText)? {
         guard let key = call.key else { return nil }
-        // The handler's row is in the handler's section, or in a section to which the command or an action moved the
-        // row.
+        // In the handler's section, or where the command or an action moved it.
         var places = [(call.section, call.row)]
         if case .movedTo(let section, let row)? = call.reason { places.append((section, row)) }
         if let movedTo { places.append(movedTo) }
@@ -244,10 +237,9 @@ struct StepRunner {
     }
 }
 
-// Renders the members of a handler's actions, and makes the refusals of the actions.
+// Renders the members of actions, and refuses actions.
 extension StepRunner {
-    /// Returns a refusal that names the handler as its cause, if the refusal of an action would look like a mistake in
-    /// the client's request. Returns any other refusal unchanged.
+    /// Names the handler as the cause, if the refusal would look like a mistake of the client's request.
     private func refused(_ refusal: Refusal) -> Refusal {
         switch refusal.code {
         case .ambiguousRow, .badRequest, .modelTypeMismatch, .rowNotFound, .sectionNotFound:
@@ -268,8 +260,7 @@ extension StepRunner {
 
     private func rendered(_ template: JSONeTemplate, _ names: JSONeContext) throws -> JSONValue? {
         guard let value = try template.rendered(names) else { return nil }
-        // Rendering a constant template is free, but a handler's actions can copy the constant many times. The
-        // constant's size is therefore charged to the budget.
+        // Rendering a constant is free, but actions can copy it many times, so its size is charged.
         if template.constant != nil {
             try context.meter.charge { (budget) throws(JSONeError) in try budget.admit(value, counting: true) }
         }
@@ -286,8 +277,8 @@ extension StepRunner {
         try bounded(JSONText(try value(template, names, what)))
     }
 
-    /// Throws if JSON that a handler made is nested deeper than 128 levels. Handlers that use earlier results could
-    /// otherwise nest JSON without limit. The JSON of a client's request has its own depth limit.
+    /// Throws if JSON of a handler nests deeper than 128 levels, as handlers that use earlier results could without
+    /// end. A request's JSON has its own limit.
     private func bounded(_ json: JSONText) throws -> JSONText {
         guard json.depth <= 128 else { throw fault("it made JSON that nests deeper than 128 levels") }
         return json
@@ -328,7 +319,7 @@ extension StepRunner {
 }
 
 extension HandlerReason {
-    /// The reason for an insert or delete, as a handler's expressions read it: `"editing"` or `{"moved": {…}}`.
+    /// As expressions read it: `"editing"` or `{"moved": {…}}`.
     var json: JSONValue {
         func moved(_ name: String, _ section: SectionID, _ row: Int) -> JSONValue {
             .object(

@@ -1,6 +1,6 @@
 /// A table description: the JSON document that describes a table, checked and compiled.
 ///
-/// `TableDescription` is a class, so that many sessions of a table can share one object.
+/// A class, so that many sessions share one.
 ///
 /// Source: docs/table-description.md.
 public final class TableDescription: Sendable {
@@ -12,11 +12,10 @@ public final class TableDescription: Sendable {
     public let binder: Binder
     /// The state that the document gives a new session: a JSON object.
     public let state: JSONText
-    /// The models that the document gives each section. The sections are in declared order or, if sections are dynamic,
-    /// in the order of the document. `pointer` leads to the section's models in the document.
+    /// The models that the document gives each section, in declared order or that of the document. `pointer` leads to
+    /// them.
     public let initialModels: [(section: SectionID, models: [JSONText], pointer: JSONPointer)]
-    /// Warnings about parts of the document that are allowed but probably mistakes, for example names that have no
-    /// value. Each warning contains a pointer to the part.
+    /// What is allowed but probably a mistake, such as names that have no value.
     ///
     /// - Complexity: each access reads the whole document again.
     public var warnings: [Refusal.Fault] {
@@ -25,15 +24,14 @@ public final class TableDescription: Sendable {
         return reader.warnings
     }
 
-    /// Checks a table description and compiles it to a binder.
+    /// Checks and compiles a description.
     ///
     /// - Throws: ``Refusal`` with `descriptionInvalid` and the pointers of the first faults, about a hundred at most.
     public convenience init(_ text: JSONText) throws(Refusal) {
         try self.init(text, checksIDs: true)
     }
 
-    /// Compiles a description that a server of an earlier version may have stored, whatever the ids of its sections and
-    /// models are.
+    /// Compiles a description that an earlier version may have stored, whatever the ids of its sections and models.
     ///
     /// - Throws: ``Refusal`` with `descriptionInvalid`.
     public convenience init(stored text: JSONText) throws(Refusal) {
@@ -69,7 +67,7 @@ public final class TableDescription: Sendable {
         }
     }
 
-    /// The first faults of the ids of the declared sections, or of the dynamic sections with models.
+    /// Of the declared sections, or the dynamic ones with models.
     private var sectionIDFaults: [Refusal.Fault] {
         var budget = FaultBudget()
         let sections =
@@ -80,8 +78,7 @@ public final class TableDescription: Sendable {
             .map { .init(pointer: $0.1, code: .invalidValue, detail: "a section's id has \(IDRule.text)") }
     }
 
-    /// The first faults of the description's own models that would prevent a session from opening, such as invalid or
-    /// repeated ids.
+    /// What would prevent a session from opening, such as invalid or repeated ids.
     private func modelFaults(checksIDs: Bool) -> [Refusal.Fault] {
         var faults: [Refusal.Fault] = [], budget = FaultBudget()
         func add(_ found: [Refusal.Fault]) { faults += found.prefix { budget.admit($0.pointer) } }
@@ -112,8 +109,8 @@ public final class TableDescription: Sendable {
         return faults
     }
 
-    /// Returns whether a string can name a table or a session: the string matches `[A-Za-z0-9._-]{1,64}` and is neither
-    /// `.` nor `..`. Clients remove the segments `.` and `..` from URL paths (RFC 3986, section 5.2.4).
+    /// Whether a string can name a table or a session: `[A-Za-z0-9._-]{1,64}`, but not `.` or `..`, which clients
+    /// remove from URL paths (RFC 3986, section 5.2.4).
     public static func isName(_ name: String) -> Bool {
         (1...64).contains(name.utf8.count) && name != "." && name != ".."
             && name.utf8.allSatisfy {
@@ -131,17 +128,14 @@ public final class TableDescription: Sendable {
     public static let nameRule =
         "1 to 64 of the characters A-Z, a-z, 0-9, \".\", \"_\", \"-\", and is not \".\" or \"..\""
 
-    /// Returns the stored table of a new session of this description.
+    /// The stored table of a new session.
     ///
     /// - Parameters:
-    ///   - given: models that replace the description's models. A section without an entry keeps the description's
-    ///     models.
-    ///   - givenState: a merge patch that is applied to the description's state (RFC 7396).
-    ///   - displayed: the displayed sections, of which those that do not exist are left out. `nil` for the choice of the
-    ///     description.
+    ///   - given: models in place of the description's, by section.
+    ///   - givenState: a merge patch for the description's state (RFC 7396).
+    ///   - displayed: the displayed sections; those that do not exist are left out. `nil` for the description's choice.
     ///   - limits: the limits of the session's table.
-    /// - Throws: ``Refusal`` if a section does not exist, if a model is invalid, or if two models of a section have the
-    ///   same id.
+    /// - Throws: ``Refusal`` if a section does not exist, or if a model is invalid or has the id of another.
     /// - Complexity: O(models).
     public func openingTable(
         models given: [(section: SectionID, models: [JSONText])] = [], state givenState: JSONText? = nil,
@@ -161,11 +155,9 @@ public final class TableDescription: Sendable {
         return editor.table
     }
 
-    /// Returns the given models that fit this description: models of the description's sections that match the
-    /// section's model type. Of several such models with the same id in a section, only the first fits.
+    /// The given models that fit this description's sections and model types; of several with one id, the first.
     ///
-    /// A reset uses these models, because the session may have been bound to another version of its description since
-    /// it was opened.
+    /// For a reset of a session that may have been bound to another version since it was opened.
     public func fitting(_ given: [(section: SectionID, models: [JSONText])]) -> [(
         section: SectionID, models: [JSONText]
     )] {
@@ -174,12 +166,9 @@ public final class TableDescription: Sendable {
             .map { ($0.section, binder.fitting($0.models, in: $0.section).models.map(\.model)) }
     }
 
-    /// Checks whether a session can be opened with the description's own models and state. Returns a fault if not,
-    /// otherwise `nil`.
+    /// Why no session could be opened with the description's own models and state, if so.
     ///
-    /// - Parameters:
-    ///   - limits: the limits of the session's table.
-    ///   - now: the time in RFC 3339, which templates read.
+    /// - Parameter now: the time in RFC 3339, which templates read.
     public func openingFault(within limits: TableLimits = TableLimits(), now: String) -> Refusal.Fault? {
         var binder = binder
         binder.limits = limits

@@ -1,6 +1,6 @@
 /// The reason why an update cannot be applied to a snapshot, or why updates cannot be composed. A table view would
 /// crash, or the update breaks a rule of the wire format.
-public struct UpdateFault: Error, Sendable, Equatable, CustomStringConvertible {
+public struct InvalidUpdate: Error, Sendable, Equatable, CustomStringConvertible {
     /// The index of the update's faulty stage, from 0. `nil` if the fault is not in a stage.
     public var stage: Int?
     /// What is wrong with the update, as part of a sentence for a developer.
@@ -25,12 +25,12 @@ extension BatchUpdate {
     /// Returns the update's stages, each with the displayed sections before and after the stage.
     ///
     /// - Parameter snapshot: the snapshot at the revision ``from``.
-    /// - Throws: ``UpdateFault`` if the snapshot is of another revision, and for the faults of ``applied(to:)`` except
+    /// - Throws: ``InvalidUpdate`` if the snapshot is of another revision, and for the faults of ``applied(to:)`` except
     ///   a wrong ``totalRowCount``.
     /// - Complexity: O(sections, and rows of the changed sections).
-    public func steps(from snapshot: Snapshot) throws(UpdateFault) -> [Step] {
+    public func steps(from snapshot: Snapshot) throws(InvalidUpdate) -> [Step] {
         guard snapshot.revision == from else {
-            throw UpdateFault(
+            throw InvalidUpdate(
                 detail: "the update leads on from revision \(from), the snapshot is of revision \(snapshot.revision)")
         }
         var steps: [Step] = [], sections = Array(snapshot.sections)
@@ -40,7 +40,7 @@ extension BatchUpdate {
                 steps.append(Step(stage: stage, before: sections, after: after))
                 sections = after
             } catch {
-                throw UpdateFault(stage: number, detail: error.detail)
+                throw InvalidUpdate(stage: number, detail: error.detail)
             }
         }
         return steps
@@ -50,7 +50,7 @@ extension BatchUpdate {
     /// updates.
     ///
     /// - Parameter snapshot: the snapshot at the revision ``from``.
-    /// - Throws: ``UpdateFault`` where a table view would crash and where a rule of the wire format is broken:
+    /// - Throws: ``InvalidUpdate`` where a table view would crash and where a rule of the wire format is broken:
     ///   - an index that is out of bounds or named twice,
     ///   - a row operation inside a section that the same stage deletes, inserts, moves or reloads,
     ///   - reloads in the same stage as moves,
@@ -58,75 +58,75 @@ extension BatchUpdate {
     ///   - a row or section that changes its id,
     ///   - a wrong revision or ``totalRowCount``.
     /// - Complexity: O(sections, and rows of the changed sections).
-    public func applied(to snapshot: Snapshot) throws(UpdateFault) -> Snapshot {
+    public func applied(to snapshot: Snapshot) throws(InvalidUpdate) -> Snapshot {
         let sections = try steps(from: snapshot).last?.after ?? Array(snapshot.sections)
         let result = Snapshot(
             revision: to, sections: sections, state: state ?? snapshot.state,
             empty: empty.map { $0.isNull ? nil : $0 } ?? snapshot.empty)
         guard result.totalRowCount == totalRowCount else {
-            throw UpdateFault(detail: "`totalRowCount` is \(totalRowCount), but there are \(result.totalRowCount) rows")
+            throw InvalidUpdate(
+                detail: "`totalRowCount` is \(totalRowCount), but there are \(result.totalRowCount) rows")
         }
         return result
     }
 }
 
-/// Checks one stage of an update against the rules that `applied(to:)` lists, and applies the stage.
+/// Checks one stage against the rules that `applied(to:)` lists, and applies it.
 private struct StageApplication {
     private let stage: BatchUpdate.Stage
     private let before: [Section]
-    /// `fates` says what the stage does to each section that exists before the stage. `origins` says where each section
-    /// after the stage comes from.
+    /// What becomes of each section before the stage, and where each section after it comes from.
     private var fates: [Fate]
     private var origins: [Origin]
 
     private enum Fate: Equatable { case stays, deleted, reloaded, updated, moved }
     private enum Origin { case stayed(Int), moved(Int), inserted(Section) }
 
-    init(_ stage: BatchUpdate.Stage, _ sections: [Section]) throws(UpdateFault) {
+    init(_ stage: BatchUpdate.Stage, _ sections: [Section]) throws(InvalidUpdate) {
         self.stage = stage
         before = sections
         fates = Array(repeating: .stays, count: sections.count)
         origins = []
-        if stage.isEmpty { throw UpdateFault(detail: "it has no operations") }
+        if stage.isEmpty { throw InvalidUpdate(detail: "it has no operations") }
         let reloads = stage.reloadSections.count + stage.reloadRows.count,
             moves = stage.moveSections.count + stage.moveRows.count
-        if reloads > 0, moves > 0 { throw UpdateFault(detail: "reloads and moves share it") }
+        if reloads > 0, moves > 0 { throw InvalidUpdate(detail: "reloads and moves share it") }
         try findFates()
         try findOrigins()
     }
 
-    private mutating func findFates() throws(UpdateFault) {
+    private mutating func findFates() throws(InvalidUpdate) {
         for section in stage.deleteSections { try settle(section, .deleted) }
         for (section, _) in stage.moveSections { try settle(section, .moved) }
         for (section, _) in stage.reloadSections { try settle(section, .reloaded) }
         for update in stage.updateSections {
             try settle(update.at, .updated)
             if update.isEmpty {
-                throw UpdateFault(detail: "the update of section \(update.at) changes nothing")
+                throw InvalidUpdate(detail: "the update of section \(update.at) changes nothing")
             }
         }
     }
 
-    private mutating func settle(_ section: Int, _ fate: Fate) throws(UpdateFault) {
+    private mutating func settle(_ section: Int, _ fate: Fate) throws(InvalidUpdate) {
         guard fates.indices.contains(section) else {
-            throw UpdateFault(
+            throw InvalidUpdate(
                 detail: "section \(section) cannot be \(fate): there are \(before.count) sections before the stage")
         }
         guard fates[section] == .stays else {
-            throw UpdateFault(detail: "section \(section) is both \(fates[section]) and \(fate)")
+            throw InvalidUpdate(detail: "section \(section) is both \(fates[section]) and \(fate)")
         }
         fates[section] = fate
     }
 
-    private mutating func findOrigins() throws(UpdateFault) {
+    private mutating func findOrigins() throws(InvalidUpdate) {
         let count = before.count - stage.deleteSections.count + stage.insertSections.count
         var places: [Origin?] = Array(repeating: nil, count: count)
-        func place(_ section: Int, _ origin: Origin) throws(UpdateFault) {
+        func place(_ section: Int, _ origin: Origin) throws(InvalidUpdate) {
             guard places.indices.contains(section) else {
-                throw UpdateFault(
+                throw InvalidUpdate(
                     detail: "no section can come to \(section): there are \(count) sections after the stage")
             }
-            guard places[section] == nil else { throw UpdateFault(detail: "two sections come to \(section)") }
+            guard places[section] == nil else { throw InvalidUpdate(detail: "two sections come to \(section)") }
             places[section] = origin
         }
         for (at, section) in stage.insertSections { try place(at, .inserted(section)) }
@@ -136,8 +136,7 @@ private struct StageApplication {
         origins = places.compactMap { $0 }
     }
 
-    /// Returns the sections as they are after the stage.
-    func sections() throws(UpdateFault) -> [Section] {
+    func sections() throws(InvalidUpdate) -> [Section] {
         var rows: [Int: ContiguousArray<Row?>] = [:]
         try takeRows(from: &rows)
         let arrivals = try arrivals()
@@ -153,7 +152,7 @@ private struct StageApplication {
             case .stayed(let old):
                 if let section = reloaded[old] {
                     guard section.id == before[old].id else {
-                        throw UpdateFault(
+                        throw InvalidUpdate(
                             detail: "section \(old), \"\(before[old].id)\", is reloaded as \"\(section.id)\"")
                     }
                     after.append(section)
@@ -175,26 +174,25 @@ private struct StageApplication {
         return after
     }
 
-    /// Removes the stage's deleted and moved rows from `rows`, and replaces the content of reloaded and updated rows.
-    /// `rows` receives the list of rows of each section in which a row leaves or changes. In such a list each row keeps
-    /// its index before the stage, and `nil` replaces a row that leaves.
-    private func takeRows(from rows: inout [Int: ContiguousArray<Row?>]) throws(UpdateFault) {
+    /// Takes out the deleted and moved rows, and replaces reloaded and updated ones. `rows` receives the rows of each
+    /// section concerned, by their index before the stage; `nil` is where a row left.
+    private func takeRows(from rows: inout [Int: ContiguousArray<Row?>]) throws(InvalidUpdate) {
         var sources: Set<RowPath> = []
-        func check(_ path: RowPath, _ what: String, _ replacement: Row?) throws(UpdateFault) {
+        func check(_ path: RowPath, _ what: String, _ replacement: Row?) throws(InvalidUpdate) {
             guard before.indices.contains(path.section), path.row >= 0, path.row < before[path.section].rows.count
             else {
-                throw UpdateFault(detail: "there is no row \(path) to be \(what) before the stage")
+                throw InvalidUpdate(detail: "there is no row \(path) to be \(what) before the stage")
             }
             guard sources.insert(path).inserted else {
-                throw UpdateFault(detail: "the row \(path) is \(what) and the source of another operation")
+                throw InvalidUpdate(detail: "the row \(path) is \(what) and the source of another operation")
             }
             let fate = fates[path.section]
             guard fate == .stays || fate == .updated else {
-                throw UpdateFault(detail: "the row \(path) is \(what), but its section is \(fate) in the same stage")
+                throw InvalidUpdate(detail: "the row \(path) is \(what), but its section is \(fate) in the same stage")
             }
             let row = before[path.section].rows[path.row]
             if let replacement, replacement.id != row.id {
-                throw UpdateFault(
+                throw InvalidUpdate(
                     detail: "the row \(path), \(row.json), is \(what) as another row, \(replacement.json)")
             }
         }
@@ -219,25 +217,26 @@ private struct StageApplication {
         }
     }
 
-    /// Returns the rows that the stage inserts or moves, by their section's and their own index after the stage.
-    private func arrivals() throws(UpdateFault) -> [Int: [Int: Row]] {
+    /// By their section's and their own index after the stage.
+    private func arrivals() throws(InvalidUpdate) -> [Int: [Int: Row]] {
         var arrivals: [Int: [Int: Row]] = [:]
-        func arrive(_ row: Row, _ path: RowPath) throws(UpdateFault) {
+        func arrive(_ row: Row, _ path: RowPath) throws(InvalidUpdate) {
             guard origins.indices.contains(path.section) else {
-                throw UpdateFault(
+                throw InvalidUpdate(
                     detail: "no row can come to \(path): there are \(origins.count) sections after the stage")
             }
             switch origins[path.section] {
             case .inserted:
-                throw UpdateFault(detail: "a row comes to \(path), but its section is inserted in the same stage")
-            case .moved: throw UpdateFault(detail: "a row comes to \(path), but its section is moved in the same stage")
+                throw InvalidUpdate(detail: "a row comes to \(path), but its section is inserted in the same stage")
+            case .moved:
+                throw InvalidUpdate(detail: "a row comes to \(path), but its section is moved in the same stage")
             case .stayed(let old):
                 if fates[old] == .reloaded {
-                    throw UpdateFault(detail: "a row comes to \(path), but its section is reloaded in the same stage")
+                    throw InvalidUpdate(detail: "a row comes to \(path), but its section is reloaded in the same stage")
                 }
             }
             guard arrivals[path.section, default: [:]].updateValue(row, forKey: path.row) == nil else {
-                throw UpdateFault(detail: "two rows come to \(path)")
+                throw InvalidUpdate(detail: "two rows come to \(path)")
             }
         }
         for arrival in stage.insertRows { try arrive(arrival.row, arrival.at) }
@@ -245,14 +244,13 @@ private struct StageApplication {
         return arrivals
     }
 
-    /// Returns a section's rows after the stage. Inserted and moved rows are at their given indexes. The other rows
-    /// keep their order around them.
-    private static func filled(_ section: Int, _ stayed: [Row], _ arrivals: [Int: Row]) throws(UpdateFault)
+    /// The inserted and moved rows are at their indexes, the others in order around them.
+    private static func filled(_ section: Int, _ stayed: [Row], _ arrivals: [Int: Row]) throws(InvalidUpdate)
         -> PersistentList<Row>
     {
         let count = stayed.count + arrivals.count
         if let row = arrivals.keys.filter({ $0 < 0 || $0 >= count }).min() {
-            throw UpdateFault(
+            throw InvalidUpdate(
                 detail:
                     "no row can come to \(RowPath(section: section, row: row)): the section has \(count) rows after the stage"
             )

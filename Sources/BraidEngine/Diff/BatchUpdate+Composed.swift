@@ -1,7 +1,7 @@
 extension BatchUpdate {
     /// Returns one update that has the effect of this update followed by the next one. See ``composing(_:)`` for the
     /// rules.
-    public func composed(with next: BatchUpdate) throws(UpdateFault) -> BatchUpdate { try .composing([self, next]) }
+    public func composed(with next: BatchUpdate) throws(InvalidUpdate) -> BatchUpdate { try .composing([self, next]) }
 
     /// Folds consecutive updates into one update, which leads from the first one's ``from`` to the last one's ``to``.
     ///
@@ -26,19 +26,19 @@ extension BatchUpdate {
     ///
     /// - Parameter updates: the updates, in order. Each update must begin at the revision at which the previous update
     ///   ends.
-    /// - Throws: ``UpdateFault`` if there are no updates, if they are not consecutive, or if they contradict each other
+    /// - Throws: ``InvalidUpdate`` if there are no updates, if they are not consecutive, or if they contradict each other
     ///   whatever the table: a negative index, an index used twice, a row that becomes another row. An index beyond the
     ///   end of a list is detected only if the updates contain the whole list. If only one update has stages, the
     ///   stages are not checked.
     /// - Complexity: O(n log n) for n operations and rows of inserted and reloaded sections, however large the table.
-    public static func composing(_ updates: [BatchUpdate]) throws(UpdateFault) -> BatchUpdate {
+    public static func composing(_ updates: [BatchUpdate]) throws(InvalidUpdate) -> BatchUpdate {
         guard let first = updates.first, let last = updates.last else {
-            throw UpdateFault(detail: "there are no updates to compose")
+            throw InvalidUpdate(detail: "there are no updates to compose")
         }
         var result = BatchUpdate(from: first.from, to: first.from, totalRowCount: last.totalRowCount)
         for update in updates {
             guard update.from == result.to else {
-                throw UpdateFault(
+                throw InvalidUpdate(
                     detail: "no update to revision \(result.to) can be followed by one from \(update.from)")
             }
             result.to = update.to
@@ -53,7 +53,7 @@ extension BatchUpdate {
                     do {
                         try table.apply(stage)
                     } catch {
-                        throw UpdateFault(
+                        throw InvalidUpdate(
                             stage: number, detail: "of the update from revision \(update.from): \(error.detail)")
                     }
                 }

@@ -1,12 +1,9 @@
 extension BatchUpdate {
-    /// Decodes an update from the JSON form that has `stages`. Members that the form does not define are faults.
+    /// Decodes an update from the JSON form that has `stages`. If ``json`` made it, encoding again gives the same
+    /// bytes. Unknown members are faults. Of an index, only that it is not negative is checked: ``applied(to:)`` checks
+    /// the rest.
     ///
-    /// If ``json`` produced the input, encoding the update again returns the same bytes. An index is only checked not
-    /// to be negative. Use ``applied(to:)`` to check whether the update fits a table.
-    ///
-    /// - Parameters:
-    ///   - json: the update's object.
-    ///   - pointer: the pointer to the update's object in a larger document. The faults' pointers begin with it.
+    /// - Parameter pointer: leads to the update in a larger document; the faults' pointers begin with it.
     /// - Throws: ``Refusal`` with `badRequest` and the pointers of the first hundred faults.
     /// - Complexity: O(bytes of the JSON).
     public init(json: JSONText, at pointer: JSONPointer = .root) throws(Refusal) {
@@ -129,8 +126,7 @@ extension SnapshotReader {
         elements(json, pointer).enumerated().map { read(&self, $1, pointer.appending($0)) }
     }
 
-    /// Calls a closure for each member of an object, like `members`, and also adds a fault for each missing required
-    /// member.
+    /// As `members`, with a fault for each required member that is missing.
     private mutating func object(
         _ json: JSONText, _ pointer: JSONPointer, _ what: String, _ required: [String], _ optional: [String] = [],
         _ body: (inout SnapshotReader, _ name: String, _ value: JSONText, _ pointer: JSONPointer) -> Void

@@ -1,8 +1,6 @@
 /// One operation of an update, for clients that change one row or section at a time (RecyclerView, NSTableView, the
-/// DOM).
-///
-/// An operation's indexes refer to the table after all earlier operations. The `to` of a move is an index in the list
-/// without the moved row or section.
+/// DOM). Its indexes refer to the table after all earlier operations; the `to` of a move, to the list without what
+/// moves.
 public enum TableOperation: Sendable {
     /// Deletes the section at an index, with its rows.
     case deleteSection(Int)
@@ -18,8 +16,7 @@ public enum TableOperation: Sendable {
     case deleteRow(RowPath)
     /// Inserts a row so that it gets the given index path.
     case insertRow(at: RowPath, Row)
-    /// Moves a row. `to` is an index path in the table without the moved row. The `Row` is the row's new content if the
-    /// content changed without a visual reload, otherwise `nil`.
+    /// Moves a row; `to` is without it. The `Row` is its new content, if that changed without a visual reload.
     case moveRow(from: RowPath, to: RowPath, Row?)
     /// Replaces the content of a row, with a visual reload of its cell.
     case reloadRow(at: RowPath, Row)
@@ -28,22 +25,16 @@ public enum TableOperation: Sendable {
 }
 
 extension BatchUpdate {
-    /// Returns the update as single operations to apply one after another. There are as many operations as in all
-    /// stages together.
-    ///
-    /// The result is meaningless if ``applied(to:)`` would refuse the update.
-    ///
-    /// - Complexity: O(n log n) for n operations.
+    /// The update as single operations, as many as in all stages together. Means nothing if ``applied(to:)`` would
+    /// refuse the update. O(n log n) for n operations.
     public func sequential() -> [TableOperation] {
         stages.flatMap { $0.sequential() }
     }
 }
 
 extension BatchUpdate.Stage {
-    /// Returns the stage's operations in an order that keeps their indexes easy to compute. Reloads and updates of
-    /// content come first, while every index is still the index before the stage. Operations on rows follow: deletes
-    /// from the last to the first, moves, and inserts from the first to the last. Operations on sections come last, in
-    /// the same order: deletes, moves, inserts.
+    /// Reloads and updates of content come first, while every index is still that before the stage; then rows: deletes
+    /// from the last to the first, moves, inserts from the first to the last; then sections in the same order.
     fileprivate func sequential() -> [TableOperation] {
         var operations: [TableOperation] = []
         operations += reloadSections.map { .reloadSection(at: $0.at, $0.section) }
@@ -71,8 +62,7 @@ extension BatchUpdate.Stage {
 
     private func arrangeRows(_ operations: inout [TableOperation]) {
         guard !deleteRows.isEmpty || !insertRows.isEmpty || !moveRows.isEmpty else { return }
-        // The operations on sections come after the operations on rows. While rows leave and arrive, all sections
-        // therefore still have their indexes before the stage.
+        // Sections come after rows, so all still have their indexes before the stage.
         let origins = OriginsOfSections(self)
         var leaving: [Int: [Int]] = [:], arriving: [Int: [Int]] = [:]
         for path in deleteRows { leaving[path.section, default: []].append(path.row) }
@@ -103,8 +93,7 @@ extension BatchUpdate.Stage {
     }
 }
 
-/// Maps the index that a section has after a stage to its index before the stage. The stage must neither insert nor
-/// move the section.
+/// From a section's index after a stage to that before. The stage must neither insert nor move it.
 private struct OriginsOfSections {
     private let leaving: [Int]
     private let arriving: [Int]
@@ -114,27 +103,25 @@ private struct OriginsOfSections {
         arriving = (stage.insertSections.map(\.at) + stage.moveSections.map(\.to)).sorted()
     }
 
-    /// Returns the index before the stage of a staying section. O(log sections).
+    /// O(log sections).
     subscript(after: Int) -> Int {
         let rank = after &- arriving.countBelow(after)
         return rank &+ leaving.countOfThoseBefore(stayer: rank)
     }
 }
 
-/// Computes indexes in a list while its elements leave and arrive one at a time.
+/// Indexes in a list while its elements leave and arrive one at a time, whatever number of elements stay.
 ///
-/// The cost does not depend on the elements that stay. Each mover (an element that leaves or arrives) has a slot in the
-/// order of all elements that are ever in the list. A mover's rank is its number among the leaving or among the
-/// arriving elements. A mover's index minus its rank is the number of staying elements before the mover. A Fenwick tree
-/// counts the movers that are in the list at the moment. O(log movers) for each operation.
+/// Each mover has a slot in the order of all elements that are ever in the list. Its index minus its rank among those
+/// that leave, or arrive, is the number of staying elements before it. A Fenwick tree counts the movers in the list.
+/// O(log movers) for each operation.
 private struct MovingPlaces {
     private let leaving: [Int]
     private let arriving: [Int]
     private let slots: MoverSlots
     private var presence: [Int]
 
-    /// Creates the places of one list. `leaving` contains the leaving elements' indexes before any element has left.
-    /// `arriving` contains the arriving elements' indexes after all elements have arrived.
+    /// `leaving` before any has left, `arriving` after all have arrived.
     init(leaving: [Int], arriving: [Int]) {
         self.leaving = leaving.sorted()
         self.arriving = arriving.sorted()
@@ -143,8 +130,7 @@ private struct MovingPlaces {
         for slot in slots.leaving { change(slot, by: 1) }
     }
 
-    /// Removes the element that was at `index` before any element left. Returns the element's index at the time of its
-    /// removal.
+    /// `index` is before any has left. Returns the index at which the element is now.
     mutating func leave(_ index: Int) -> Int {
         let rank = leaving.countBelow(index)
         let slot = slots.leaving[rank]
@@ -152,8 +138,7 @@ private struct MovingPlaces {
         return index &- rank &+ present(before: slot)
     }
 
-    /// Inserts the element that will be at `index` after all elements have arrived. Returns the index at which to
-    /// insert the element now.
+    /// `index` is after all have arrived. Returns the index at which to insert now.
     mutating func arrive(_ index: Int) -> Int {
         let rank = arriving.countBelow(index)
         let slot = slots.arriving[rank]

@@ -1,8 +1,9 @@
-/// The change of a session's table between two revisions, as stages of UITableView-style operations.
+/// The change of a table between two revisions, as stages of UITableView-style operations.
 ///
-/// **Index spaces** of a stage: the indexes of deletes, reloads and updates and the `from` of moves refer to the table
-/// *before* the stage. The indexes of inserts and the `to` of moves refer to the table *after* the stage. Source: the
-/// wire contract, "Update"; `UITableView.performBatchUpdates`.
+/// **Index spaces** of a stage: deletes, reloads, updates and the `from` of moves refer to the table *before* the
+/// stage, inserts and the `to` of moves to the table *after* it.
+///
+/// Source: the wire contract, "Update"; `UITableView.performBatchUpdates`.
 public struct BatchUpdate: Sendable {
     /// The revision of the table to which the update is applied.
     public var from: Int
@@ -14,8 +15,7 @@ public struct BatchUpdate: Sendable {
     public var totalRowCount: Int
     /// The session's state after the update. `nil` if the state did not change.
     public var state: JSONText?
-    /// The snapshot's `empty` after the update, if it changed. JSON `null` if the snapshot has no `empty` any more,
-    /// `nil` if `empty` did not change.
+    /// The snapshot's `empty`, if it changed: JSON `null` if there is none any more.
     public var empty: JSONText?
 
     /// Creates an update from its parts, without checking them. `applied(to:)` checks them.

@@ -1,10 +1,9 @@
-/// A row that is in both compared tables and whose new content the update contains.
+/// A row of both tables whose new content the update contains.
 struct ChangedRow {
     let oldPlace: UInt64
     let newPlace: UInt64
     private let reference: RowView
-    /// Whether the client should visually reload the row's cell: the cell shows something else than before, and its
-    /// binding does not set `updates` to `manually`.
+    /// Whether the cell shows something else, and the binding's `updates` is not `manually`.
     var needsReload: Bool
 
     @inline(__always) var old: RowPath { RowPath(place: oldPlace) }
@@ -18,7 +17,7 @@ struct ChangedRow {
         self.needsReload = needsReload
     }
 
-    /// Creates the change of a row from its old and new content, or returns `nil` if they are equal.
+    /// `nil` if both are equal.
     @inline(__always)
     init?(_ before: RowView, _ after: RowView, old: RowPath, new: RowPath) {
         if before.isSame(as: after) { return nil }
@@ -29,12 +28,12 @@ struct ChangedRow {
     }
 }
 
-/// An unowned reference to a row, without reference counting, because counting would take longer than comparing rows.
-/// The row's snapshot, or the updates that are folded, must keep the row alive during the diff. A `RowView` has the
-/// memory layout of a `Row`.
+/// An unowned reference to a row: counting references would take longer than comparing rows.
+///
+/// The row's snapshot, or the updates that are folded, must keep it alive. Has the memory layout of a `Row`.
 struct RowView {
     let marks: RowMarks
-    /// The bits of the row's reference to its content. A `RowView` does not add to the content's reference count.
+    /// The bits of the reference, which is not counted.
     private let content: UInt
 
     @inline(__always)
@@ -51,15 +50,14 @@ struct RowView {
     @inline(__always)
     func isSame(as other: RowView) -> Bool { marks.shown == other.marks.shown }
 
-    /// Returns whether two `RowView`s refer to rows with the same id, whatever the rows show. False for rows without
-    /// ids.
+    /// False for rows without ids.
     @inline(__always)
     func hasSameID(as other: RowView) -> Bool {
         marks.idHash == other.marks.idHash && marks.idHash != 0
             && (isSame(as: other) || withRow { mine in other.withRow { mine.content.hasSameID(as: $0.content) } })
     }
 
-    /// Returns whether a cell would show the same for both rows. Properties such as `movable` may differ.
+    /// Whether a cell would show the same; `movable` and the like may differ.
     @inline(__always)
     func looksSame(as other: RowView) -> Bool {
         marks.shown.content == other.marks.shown.content
@@ -68,7 +66,7 @@ struct RowView {
 }
 
 extension UnsafeBufferPointer<Row> {
-    /// Calls a closure with unowned views of the rows, so that no references to the rows are counted.
+    /// Unowned views, so that no references are counted.
     @inline(__always)
     func withReferences<Result>(_ body: (UnsafeBufferPointer<RowView>) -> Result) -> Result {
         withMemoryRebound(to: RowView.self, body)

@@ -1,21 +1,19 @@
-/// The difference between the table before the first of several updates and the table after the last one. The
-/// difference is computed from a folded table, that is, from the updates alone.
+/// The difference of the tables before the first and after the last of several updates, from the updates alone.
 ///
-/// Adjacent sections that no update touched count as one folded section. `stages` converts the indexes of folded
-/// sections to the indexes of real sections. O(n log n) for n pieces and rows of inserted and reloaded sections.
+/// Adjacent sections that no update touched are one folded section; `stages` counts them out. O(n log n) for n pieces
+/// and rows of inserted and reloaded sections.
 struct FoldedDifference: ~Copyable {
     private let table: FoldedTable
-    /// The table's sections after the last update, in order.
+    /// After the last update.
     private let order: [FoldedTable.SectionPiece]
-    /// For each folded section before the first update, the number of real sections that it represents.
+    /// How many sections each folded section before the first update is.
     private var counts: [Int] = []
-    /// For each section in `FoldedTable.named`, its folded index before the first update. -1 if an update inserted the
-    /// section.
+    /// Of each section in `FoldedTable.named`, its folded index before the first update, or -1 if it was inserted.
     private var oldPlaces: [Int]
-    /// For each section in `FoldedTable.named`, its rows after the last update. Empty if an update deleted the section.
+    /// Of each section in `FoldedTable.named`, its rows after the last update; none if it was deleted.
     private var rows: [[FoldedTable.RowPiece]]
-    /// For each section in `FoldedTable.named`, whether the resulting update deletes and inserts the section instead of
-    /// reloading it. The reason is a row with unknown content that moves into or out of the section.
+    /// Whether each section in `FoldedTable.named` is deleted and inserted in place of a reload: a row with unknown
+    /// content moves into or out of it.
     private var isReplaced: [Bool]
     private var difference = TableDifference(oldPlaces: [], newPlaces: [])
 
@@ -30,14 +28,13 @@ struct FoldedDifference: ~Copyable {
         compareSections()
     }
 
-    /// Returns the difference as the fewest stages that the rules of updates allow, with real section indexes.
+    /// The fewest stages that the rules allow.
     consuming func stages() -> [BatchUpdate.Stage] {
         var counts = counts
         return difference.stages().map { $0.countingOut(&counts) }
     }
 
-    /// Returns whether the rows of a section are compared one by one: true if the section is neither inserted, deleted
-    /// nor reloaded.
+    /// Neither inserted, deleted nor reloaded.
     private func isCompared(_ section: Int) -> Bool {
         table.named[section].place != nil && !table.named[section].isGone && table.named[section].known == nil
     }
@@ -104,8 +101,7 @@ struct FoldedDifference: ~Copyable {
         if !comparison.leaving.isEmpty { difference.deletedRows.removeAll { comparison.leaving.contains($0) } }
     }
 
-    /// Returns an inserted or reloaded section with those of its rows whose content is known. For each of its rows with
-    /// unknown content, adds a move of the row into the section to the difference.
+    /// An inserted or reloaded section with the rows whose content is known. The others become moves into it.
     private mutating func bring(
         _ section: Section, _ pieces: [FoldedTable.RowPiece], to new: Int, _ comparison: inout Comparison
     ) -> Section {
@@ -166,8 +162,7 @@ struct FoldedDifference: ~Copyable {
 private struct Comparison {
     var runs: ContiguousArray<MatchedRun> = []
     var changes: ContiguousArray<ChangedRow> = []
-    /// The old index paths of the rows with unknown content that move into an inserted or reloaded section. The
-    /// difference must not delete these rows as well.
+    /// The old places of such rows, which must not be deleted as well.
     var leaving: Set<RowPath> = []
 
     mutating func match(_ old: RowPath, _ new: RowPath, count: Int) {
@@ -182,16 +177,15 @@ private struct Comparison {
     }
 }
 
-/// A row from before the first update that was deleted and inserted again.
+/// Deleted and inserted again.
 private struct ReturnedRow {
     var origin: FoldedTable.Origin
     var needsReload: Bool
 }
 
 extension FoldedDifference {
-    /// Returns the inserted rows, by index path, that have the id of a deleted row. A deleted row of the same section
-    /// is preferred. Across sections, rows are matched only if exactly one deleted row and one inserted row with the id
-    /// remain. The diff of snapshots has the same rule.
+    /// The inserted rows that have the id of a deleted one, preferably of their own section. Across sections only if
+    /// exactly one deleted and one inserted row remain, as in the diff of snapshots.
     private func returnedRows() -> [RowPath: ReturnedRow] {
         var deleted: [RowID: [(origin: FoldedTable.Origin, row: Row, needsReload: Bool)]] = [:]
         for gone in table.deleted where isCompared(gone.origin.section) {

@@ -1,24 +1,20 @@
-/// A table that is only known through updates. Rows and sections from before the first update are known by their
-/// indexes. Inserted rows and sections are known by their content.
-///
-/// A list of unknown length is treated as endless, so no index of an update is beyond its end. Applying an operation
-/// costs O(log operations).
+/// A table that is known only through updates: what was there before by its index, what was inserted by its content. A
+/// list of unknown length is endless, so that no index is beyond its end. O(log operations) for each operation.
 struct FoldedTable {
-    /// A section that an update's operation mentioned or inserted.
+    /// A section that an operation mentioned or inserted.
     struct Named {
-        /// The section's index before the first update. `nil` if an update inserted the section.
+        /// Before the first update. `nil` if it was inserted.
         let place: Int?
-        /// The section's content except its rows, if an update inserted or reloaded the section. `nil` otherwise.
+        /// Without its rows, once it was inserted or reloaded.
         var known: Section?
-        /// The section's changed header, footer and `movesTo`, while `known` is `nil`.
+        /// What changed of the section while `known` is `nil`.
         var update = BatchUpdate.SectionUpdate(at: -1)
         var isGone = false
         var rows: Rope<RowPiece>
     }
 
     enum SectionPiece: RopePiece {
-        /// Sections that were adjacent before the first update and whose content no update changed. `place` is the
-        /// index that the first of them had before the first update.
+        /// Neighbours of the beginning whose content no update changed. `place` is the first one's index then.
         case untouched(place: Int, count: Int)
         /// A single section that an update touched. The number is the section's index in `named`.
         case named(Int)
@@ -36,7 +32,7 @@ struct FoldedTable {
         }
     }
 
-    /// A row's position before the first update. `section` is an index in `named`.
+    /// Before the first update. `section` is an index in `named`.
     struct Origin: Hashable {
         var section: Int
         var row: Int
@@ -72,7 +68,7 @@ struct FoldedTable {
             }
         }
 
-        /// The content of the piece's first or only row. `nil` if no update contained the row's content.
+        /// Of the piece's first or only row, if an update contained it.
         var content: Row? {
             switch self {
             case .before: nil
@@ -81,7 +77,7 @@ struct FoldedTable {
             }
         }
 
-        /// Replaces the content of a piece that is a single row.
+        /// The piece must be a single row.
         mutating func change(to row: Row, needsReload: Bool) {
             switch self {
             case .before(let origin, _): self = .changed(origin, row, needsReload: needsReload)
@@ -94,29 +90,29 @@ struct FoldedTable {
 
     private(set) var named: [Named] = []
     private(set) var order = Rope(SectionPiece.untouched(place: 0, count: RowPieces.endless))
-    /// The rows from before the first update that were deleted after an update had made their content known.
+    /// Rows of the beginning that were deleted after an update had made their content known.
     private(set) var deleted: [(origin: Origin, row: Row, needsReload: Bool)] = []
 
-    /// Applies one stage of an update. Throws if the stage contradicts what is known of the table. For example, an
-    /// index is negative, used twice or beyond the end of a list of known length, or a row becomes another row.
-    mutating func apply(_ stage: BatchUpdate.Stage) throws(UpdateFault) {
+    /// Throws if the stage contradicts what is known: an index is negative, used twice or beyond a known end, or a row
+    /// becomes another.
+    mutating func apply(_ stage: BatchUpdate.Stage) throws(InvalidUpdate) {
         try changeContent(stage)
         let arrivals = try takeRows(stage)
         try arrangeSections(stage)
         for (path, piece) in arrivals {
             let section = try section(path.section)
             guard path.row >= 0, path.row <= named[section].rows.count else {
-                throw UpdateFault(detail: "no row can come to \(path)")
+                throw InvalidUpdate(detail: "no row can come to \(path)")
             }
             named[section].rows.insert(piece, at: path.row)
         }
     }
 
-    private mutating func changeContent(_ stage: BatchUpdate.Stage) throws(UpdateFault) {
+    private mutating func changeContent(_ stage: BatchUpdate.Stage) throws(InvalidUpdate) {
         for (at, section) in stage.reloadSections {
             let index = try self.section(at)
             if let id = named[index].known?.id, id != section.id {
-                throw UpdateFault(detail: "section \(at), \"\(id)\", is reloaded as \"\(section.id)\"")
+                throw InvalidUpdate(detail: "section \(at), \"\(id)\", is reloaded as \"\(section.id)\"")
             }
             named[index].know(section)
         }
@@ -128,29 +124,29 @@ struct FoldedTable {
         for change in stage.updateRows { try self.change(change.at, to: change.row, needsReload: false) }
     }
 
-    private mutating func change(_ path: RowPath, to row: Row, needsReload: Bool) throws(UpdateFault) {
+    private mutating func change(_ path: RowPath, to row: Row, needsReload: Bool) throws(InvalidUpdate) {
         let index = try section(path.section)
-        let isThere = try named[index].rows.change(at: path.row) { (piece: inout RowPiece) throws(UpdateFault) in
+        let isThere = try named[index].rows.change(at: path.row) { (piece: inout RowPiece) throws(InvalidUpdate) in
             try piece.change(to: row, needsReload: needsReload, at: path)
         }
-        if !isThere { throw UpdateFault(detail: "there is no row \(path) to be changed") }
+        if !isThere { throw InvalidUpdate(detail: "there is no row \(path) to be changed") }
     }
 
-    /// Removes the stage's deleted and moved rows, from the last to the first. Returns the rows that the stage moves or
-    /// inserts, ascending by their targets.
-    private mutating func takeRows(_ stage: BatchUpdate.Stage) throws(UpdateFault) -> [(path: RowPath, piece: RowPiece)]
-    {
+    /// Takes out deleted and moved rows, last first. Returns those that move or are inserted, by ascending targets.
+    private mutating func takeRows(_ stage: BatchUpdate.Stage) throws(InvalidUpdate) -> [(
+        path: RowPath, piece: RowPiece
+    )] {
         var arrivals: [(path: RowPath, piece: RowPiece)] = stage.insertRows.map { ($0.at, .came($0.row)) }
         var departures: [(path: RowPath, move: Int?)] = stage.deleteRows.map { ($0, nil) }
         departures += stage.moveRows.indices.map { (stage.moveRows[$0].from, $0) }
         departures.sort { $0.path > $1.path }
         for (position, (path, move)) in departures.enumerated() {
             if position > 0, departures[position - 1].path == path {
-                throw UpdateFault(detail: "the row \(path) leaves twice")
+                throw InvalidUpdate(detail: "the row \(path) leaves twice")
             }
             let index = try section(path.section)
             guard var piece = named[index].rows.remove(at: path.row) else {
-                throw UpdateFault(detail: "there is no row \(path)")
+                throw InvalidUpdate(detail: "there is no row \(path)")
             }
             if let move {
                 if let row = stage.moveRows[move].row { try piece.change(to: row, needsReload: false, at: path) }
@@ -161,12 +157,12 @@ struct FoldedTable {
         }
         arrivals.sort { $0.path < $1.path }
         for (one, next) in zip(arrivals, arrivals.dropFirst()) where one.path == next.path {
-            throw UpdateFault(detail: "two rows come to \(one.path)")
+            throw InvalidUpdate(detail: "two rows come to \(one.path)")
         }
         return arrivals
     }
 
-    private mutating func arrangeSections(_ stage: BatchUpdate.Stage) throws(UpdateFault) {
+    private mutating func arrangeSections(_ stage: BatchUpdate.Stage) throws(InvalidUpdate) {
         guard !stage.deleteSections.isEmpty || !stage.insertSections.isEmpty || !stage.moveSections.isEmpty else {
             return
         }
@@ -176,9 +172,11 @@ struct FoldedTable {
         let departures = (stage.deleteSections + stage.moveSections.map(\.from)).sorted(by: >)
         for (position, place) in departures.enumerated() {
             if position > 0, departures[position - 1] == place {
-                throw UpdateFault(detail: "the section \(place) leaves twice")
+                throw InvalidUpdate(detail: "the section \(place) leaves twice")
             }
-            guard let piece = order.remove(at: place) else { throw UpdateFault(detail: "there is no section \(place)") }
+            guard let piece = order.remove(at: place) else {
+                throw InvalidUpdate(detail: "there is no section \(place)")
+            }
             if let target = targets[place] { arrivals.append((target, piece)) }
         }
         for (place, section) in stage.insertSections {
@@ -188,16 +186,17 @@ struct FoldedTable {
         arrivals.sort { $0.place < $1.place }
         for (position, (place, piece)) in arrivals.enumerated() {
             if position > 0, arrivals[position - 1].place == place {
-                throw UpdateFault(detail: "two sections come to \(place)")
+                throw InvalidUpdate(detail: "two sections come to \(place)")
             }
-            guard place >= 0, place <= order.count else { throw UpdateFault(detail: "no section can come to \(place)") }
+            guard place >= 0, place <= order.count else {
+                throw InvalidUpdate(detail: "no section can come to \(place)")
+            }
             order.insert(piece, at: place)
         }
     }
 
-    /// Returns the position in `named` of the section that is at an index after the operations so far. Adds the section
-    /// to `named` if necessary.
-    private mutating func section(_ place: Int) throws(UpdateFault) -> Int {
+    /// Where in `named` the section at an index is; adds it if necessary.
+    private mutating func section(_ place: Int) throws(InvalidUpdate) -> Int {
         switch order.piece(at: place) {
         case .named(let index): return index
         case .untouched:
@@ -209,7 +208,7 @@ struct FoldedTable {
             }
             named.append(Named(untouched: before, as: next))
             return next
-        case nil: throw UpdateFault(detail: "there is no section \(place)")
+        case nil: throw InvalidUpdate(detail: "there is no section \(place)")
         }
     }
 }
@@ -226,30 +225,30 @@ extension FoldedTable.Named {
         know(section)
     }
 
-    /// Replaces everything that is known about the section, including its rows, by a section that an update contains.
+    /// Replaces all that is known of the section, rows included.
     fileprivate mutating func know(_ section: Section) {
         rows = section.rows.isEmpty ? Rope() : Rope(.brought(section.rows, start: 0, count: section.rows.count))
         known = section
     }
 
-    fileprivate mutating func update(_ facts: BatchUpdate.SectionUpdate) {
+    fileprivate mutating func update(_ new: BatchUpdate.SectionUpdate) {
         if known == nil {
-            update.header = facts.header ?? update.header
-            update.footer = facts.footer ?? update.footer
-            update.movesTo = facts.movesTo ?? update.movesTo
+            update.header = new.header ?? update.header
+            update.footer = new.footer ?? update.footer
+            update.movesTo = new.movesTo ?? update.movesTo
         } else {
-            if let header = facts.header { known?.header = header }
-            if let footer = facts.footer { known?.footer = footer }
-            if let movesTo = facts.movesTo { known?.movesTo = movesTo.isNull ? nil : movesTo }
+            if let header = new.header { known?.header = header }
+            if let footer = new.footer { known?.footer = footer }
+            if let movesTo = new.movesTo { known?.movesTo = movesTo.isNull ? nil : movesTo }
         }
     }
 }
 
 extension FoldedTable.RowPiece {
-    /// Replaces a row's content. Throws if the row is known to have another id.
-    fileprivate mutating func change(to row: Row, needsReload: Bool, at path: RowPath) throws(UpdateFault) {
+    /// Throws if the row is known to have another id.
+    fileprivate mutating func change(to row: Row, needsReload: Bool, at path: RowPath) throws(InvalidUpdate) {
         if let content, content.id != row.id {
-            throw UpdateFault(detail: "the row \(path), \(content.json), is changed to another row, \(row.json)")
+            throw InvalidUpdate(detail: "the row \(path), \(content.json), is changed to another row, \(row.json)")
         }
         change(to: row, needsReload: needsReload)
     }

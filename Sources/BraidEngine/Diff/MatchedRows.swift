@@ -1,12 +1,10 @@
-/// A run of rows that are neighbours, in the same order, in both snapshots. A `MatchedRun` contains the index path of
-/// the run's first row in each snapshot, and the number of rows.
+/// Rows that are neighbours, in the same order, in both snapshots.
 struct MatchedRun {
-    /// The index path of the run's first row as one number (see `RowPath.place`): `oldPlace` in the old snapshot,
-    /// `newPlace` in the new snapshot.
+    /// Of the first row, as one number (`RowPath.place`).
     let oldPlace: UInt64
     let newPlace: UInt64
     private var rowCount: UInt32
-    /// Whether the update moves the run's rows. Decided only after all runs are found.
+    /// Decided once all runs are found.
     var isMoved = false
 
     @inline(__always)
@@ -24,14 +22,13 @@ struct MatchedRun {
     @inline(__always) var newStart: Int { RowPath(place: newPlace).row }
     @inline(__always) var newEnd: Int { newStart + count }
 
-    /// Returns whether another run's rows directly follow this run's rows, both in the old and in the new snapshot.
+    /// In both snapshots.
     @inline(__always)
     func isFollowed(by run: MatchedRun) -> Bool {
         newPlace + UInt64(count) == run.newPlace && oldPlace + UInt64(count) == run.oldPlace
     }
 
-    /// Joins runs that directly follow each other in both snapshots. The runs must be in order of their places in the
-    /// new snapshot.
+    /// The runs must be in order of the new snapshot.
     static func join(_ runs: inout ContiguousArray<MatchedRun>) {
         var last = 0
         for position in runs.indices.dropFirst() {
@@ -45,14 +42,13 @@ struct MatchedRun {
         if last + 1 < runs.count { runs.removeLast(runs.count - last - 1) }
     }
 
-    /// Extends the run by the next row, which must follow it in both snapshots.
+    /// By the next row of both snapshots.
     @inline(__always)
     mutating func extend() { rowCount += 1 }
 }
 
 extension RowPath {
-    /// The index path as one number, with the section in the upper 32 bits and the row in the lower 32. The numbers
-    /// have the same order as the index paths.
+    /// The index path as one number in the same order: the section in the upper 32 bits.
     @inline(__always)
     var place: UInt64 { UInt64(truncatingIfNeeded: section) << 32 | UInt64(truncatingIfNeeded: row) }
 
@@ -60,26 +56,24 @@ extension RowPath {
     init(place: UInt64) { self.init(section: Int(place >> 32), row: Int(place & 0xFFFF_FFFF)) }
 }
 
-/// The rows that a diff has found in both snapshots, and those of them whose content changed.
+/// The rows of both snapshots, and those of them whose content changed.
 struct MatchedRows {
     var runs: ContiguousArray<MatchedRun> = []
     var changes: ContiguousArray<ChangedRow> = []
-    /// The number of runs, at the start of `runs`, that were found before `RowMatching.match`. That method adds the
-    /// runs after them.
+    /// How many runs, at the start of `runs`, were found before `RowMatching.match` added more.
     var stayingCount = 0
-    /// For each section of the new snapshot, its index in the old snapshot. -1 for an inserted section.
+    /// By the sections of the new snapshot; -1 for an inserted one.
     let oldSections: [Int]
 
     init(oldSections: [Int]) {
         self.oldSections = oldSections
-        // An initial capacity avoids several reallocations for the first few runs.
+        // Avoids several reallocations for the first few.
         runs.reserveCapacity(8)
     }
 
     var staying: ArraySlice<MatchedRun> { runs[..<stayingCount] }
 
-    /// Records that two entries, one of each snapshot, are the same row. Consecutive calls with neighbouring rows
-    /// extend one run.
+    /// Two entries are the same row. Calls with neighbours extend one run.
     @inline(__always)
     mutating func add(_ before: RowEntry, _ after: RowEntry) {
         let old = RowPath(section: oldSections[Int(before.section)], row: before.index)

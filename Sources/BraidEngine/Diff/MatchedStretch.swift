@@ -1,5 +1,4 @@
-/// A stretch of rows that are neighbours, in the same order, in two lists. `old` and `new` are the indexes of the first
-/// row.
+/// Rows that are neighbours, in the same order, in two lists; the indexes are the first one's.
 struct MatchedStretch {
     var old: Int
     var new: Int
@@ -7,15 +6,12 @@ struct MatchedStretch {
 }
 
 extension RowMatching {
-    /// The distance between two anchors. Anchors are the old entries among which new entries are looked up: every
-    /// sixteenth old entry is an anchor.
+    /// Every so many old entries, one is an anchor.
     private static var anchorDistance: Int { 16 }
 
-    /// Finds long stretches of entries that are neighbours, in the same order, in the old and in the new entries.
-    ///
-    /// The method looks up new entries among a few old entries, the anchors, and extends each match in both directions.
-    /// The search stops early if it finds little, as in a shuffled list. The entries in no stretch are matched one by
-    /// one later. Matching all entries one by one would give the same update.
+    /// Finds long stretches of neighbours: looks up new entries among the anchors, and extends each match in both
+    /// directions. Stops early if it finds little, as in a shuffled list. The rest is matched one by one, which for all
+    /// entries would give the same update.
     private func stretches(from start: (old: Int, new: Int), _ section: SectionID) throws(Refusal) -> ContiguousArray<
         MatchedStretch
     > {
@@ -26,7 +22,7 @@ extension RowMatching {
         }
         var isMatched = ContiguousArray(repeating: false, count: old.count - start.old)
         var stretches = ContiguousArray<MatchedStretch>()
-        // `open` is the position of the first new entry after the last stretch.
+        // The first new entry after the last stretch.
         var at = start.new, open = at
         var misses = 0
         let tolerance = max(64, (new.count - start.new) / 8)
@@ -57,9 +53,8 @@ extension RowMatching {
         return stretches
     }
 
-    /// Removes long stretches of entries that are neighbours in the old and in the new entries, and returns the
-    /// stretches. Only looks at the entries from the two start positions on, which must all belong to one section.
-    /// Throws `duplicateRowID`.
+    /// Takes the stretches out. The entries from the start positions on must be of one section. Throws
+    /// `duplicateRowID`.
     mutating func takeStretches(from start: (old: Int, new: Int), _ section: SectionID) throws(Refusal)
         -> ContiguousArray<MatchedStretch>
     {
@@ -73,7 +68,7 @@ extension RowMatching {
         return stretches
     }
 
-    /// Returns a copy of the entries without the entries in the given ascending ranges.
+    /// The ranges are ascending.
     private static func removing(_ ranges: some Sequence<Range<Int>>, from entries: ContiguousArray<RowEntry>)
         -> ContiguousArray<RowEntry>
     {
@@ -85,5 +80,77 @@ extension RowMatching {
         }
         rest += entries[start...]
         return rest
+    }
+}
+
+// Rows without ids are known by their keys in the stored table.
+extension MatchedStretch {
+    /// A longest sequence of stored rows that are in both lists in the same order. O(n log n) for the rows between the
+    /// first and the last difference, which are found in O(log rows) if all else is shared.
+    static func matching(_ old: PersistentList<StoredRow>, _ new: PersistentList<StoredRow>) -> [MatchedStretch] {
+        let shorter = min(old.count, new.count)
+        let prefix = PersistentList.walk(old, 0, new, 0, limit: shorter, .forward) { left, right, count, _ in
+            (0..<count).first { left.chunk[left.offset + $0].key != right.chunk[right.offset + $0].key } ?? count
+        }
+        let suffix = PersistentList.walk(old, old.count, new, new.count, limit: shorter - prefix, .backward) {
+            left, right, count, _ in
+            (1...count).first { left.chunk[left.offset - $0].key != right.chunk[right.offset - $0].key }.map { $0 - 1 }
+                ?? count
+        }
+        func keys(_ rows: PersistentList<StoredRow>) -> [Int] {
+            var keys: [Int] = []
+            rows.forEach(in: prefix..<rows.count - suffix) { keys.append($1.key) }
+            return keys
+        }
+        var stretches = matching(keys(old), keys(new))
+        for index in stretches.indices {
+            stretches[index].old += prefix
+            stretches[index].new += prefix
+        }
+        if prefix > 0 { stretches.insert(MatchedStretch(old: 0, new: 0, count: prefix), at: 0) }
+        if suffix > 0 {
+            stretches.append(MatchedStretch(old: old.count - suffix, new: new.count - suffix, count: suffix))
+        }
+        return stretches
+    }
+
+    /// The same for row keys. O(n log n).
+    static func matching(_ old: [Int], _ new: [Int]) -> [MatchedStretch] {
+        var oldPlaces: [Int: Int] = [:]
+        for (place, key) in old.enumerated() { oldPlaces[key] = place }
+        let common = new.indices.compactMap { place in oldPlaces[new[place]].map { (old: $0, new: place) } }
+        var stretches: [MatchedStretch] = []
+        for position in IncreasingSubsequence.longest(common.map(\.old)) {
+            let (old, new) = common[position]
+            if let last = stretches.last, last.old + last.count == old, last.new + last.count == new {
+                stretches[stretches.count - 1].count += 1
+            } else {
+                stretches.append(MatchedStretch(old: old, new: new, count: 1))
+            }
+        }
+        return stretches
+    }
+}
+
+extension RowComparison {
+    /// Matches the rows of the stretches, which are ascending, and finds those whose content changed.
+    func follow(_ stretches: [MatchedStretch], _ found: inout MatchedRows) {
+        for stretch in stretches {
+            var passed = 0
+            let count = min(stretch.count, old.count - stretch.old, new.count - stretch.new)
+            while passed < count {
+                let start = (old: stretch.old + passed, new: stretch.new + passed)
+                let matched = matchingPrefix(
+                    oldStart: start.old, newStart: start.new, limit: count - passed, changes: &found.changes)
+                if matched > 0 {
+                    found.runs.append(
+                        MatchedRun(
+                            oldSection: oldSection, oldStart: start.old, newSection: newSection, newStart: start.new,
+                            count: matched))
+                }
+                // A row with another id than before: delete and insert.
+                passed += matched + 1
+            }
+        }
     }
 }

@@ -1,10 +1,10 @@
-/// Compares a section's old and new rows pair by pair, from the starts or from the ends of the lists. Tree nodes that
-/// both lists share are skipped: after an edit of one row, comparing all rows costs O(log rows).
+/// Compares a section's rows pair by pair, from the starts or from the ends. Skips shared tree nodes: after an edit of
+/// one row, all rows take O(log rows).
 struct RowComparison {
     enum Rule {
         case sameID, samePlace
-        /// The rule for a section in which not all rows have ids. The caller has paired the old and the new row of each
-        /// stored row. A pair is the same row if both rows have the same id, or if both have none.
+        /// For a section whose rows do not all have ids: the caller has paired the rows. A pair is one row if both have
+        /// the same id, or none.
         case known
     }
 
@@ -14,9 +14,8 @@ struct RowComparison {
     let new: PersistentList<Row>
     var rule = Rule.sameID
 
-    /// Returns how many rows, from `oldStart` and `newStart` on, are the same rows in both lists, at most `limit`.
-    /// Appends those of them whose content changed to `changes`. With the rule `samePlace`, stops at the first row that
-    /// needs a reload.
+    /// How many rows from the two starts on are the same, at most `limit`. Appends those whose content changed to
+    /// `changes`. With `samePlace`, stops at the first that needs a reload.
     func matchingPrefix(oldStart: Int = 0, newStart: Int = 0, limit: Int, changes: inout ContiguousArray<ChangedRow>)
         -> Int
     {
@@ -34,8 +33,7 @@ struct RowComparison {
         }
     }
 
-    /// Returns how many rows at the ends of the two lists are the same rows. Works like `matchingPrefix`, but compares
-    /// the ends.
+    /// As `matchingPrefix`, from the ends.
     func matchingSuffix(limit: Int, changes: inout ContiguousArray<ChangedRow>) -> Int {
         PersistentList.walk(old, old.count, new, new.count, limit: limit, .backward) { left, right, count, passed in
             withRows(left.chunk, right.chunk) { oldRows, newRows in
@@ -76,8 +74,8 @@ struct RowComparison {
         _ oldRow: RowView, _ newRow: RowView, _ oldIndex: Int, _ newIndex: Int,
         _ changes: inout ContiguousArray<ChangedRow>
     ) -> Bool {
-        // Rows whose ids have equal hashes count as the same row, so that the ids themselves are not read from memory.
-        // If two different ids ever had the same hash, the update would change the old row to the whole new row.
+        // Equal hashes count as the same row, so that ids are not read from memory. Were two ids ever to collide, the
+        // update would change the old row to the whole new one.
         if rule != .samePlace, oldRow.marks.idHash != newRow.marks.idHash || rule == .sameID && newRow.marks.idHash == 0
         {
             return false
@@ -86,14 +84,99 @@ struct RowComparison {
             oldRow, newRow, old: RowPath(section: oldSection, row: oldIndex),
             new: RowPath(section: newSection, row: newIndex))
         if let change {
-            // If many rows of a list changed, mostly all of them changed. Growing the list of changes fourfold copies
-            // the changes fewer times.
+            // Mostly all rows of a list changed if many did, so grow fourfold.
             if changes.count == changes.capacity { changes.reserveCapacity(max(8, 4 * changes.count)) }
             changes.append(change)
-            // A section compared by indexes is reloaded as a whole if one of its rows needs a reload, so the comparison
-            // stops here. If an insert has shifted the rows, most further rows would differ.
+            // A section compared by indexes is then reloaded as a whole. After an insert, most further rows would
+            // differ.
             if rule == .samePlace, change.needsReload { return false }
         }
         return true
+    }
+}
+
+extension RowComparison {
+    /// How many rows `nearest` skips at most.
+    private static var reach: Int { 8 }
+
+    /// Matches neighbours with little hashing, and leaves the rest to `matching`: first rows in the same order and
+    /// close to each other, then, if these are few, long stretches that moved. Ids are unique in a section, so the
+    /// update does not depend on which rows are found here. O(rows).
+    func matchStretches(
+        _ oldRange: Range<Int>, _ newRange: Range<Int>, _ section: SectionID, _ found: inout MatchedRows,
+        _ matching: inout RowMatching
+    ) throws(Refusal) {
+        if oldRange.isEmpty || newRange.isEmpty {
+            try matching.addOld(oldRange, of: old, in: newSection, section)
+            try matching.addNew(newRange, of: new, in: newSection, section)
+            return
+        }
+        let rest = try matchNearby(oldRange, newRange, section, &found, &matching)
+        let start = (old: matching.old.count, new: matching.new.count)
+        try matching.addOld(rest.old..<oldRange.upperBound, of: old, in: newSection, section)
+        try matching.addNew(rest.new..<newRange.upperBound, of: new, in: newSection, section)
+        for stretch in try matching.takeStretches(from: start, section) {
+            let run = MatchedRun(
+                oldSection: oldSection, oldStart: rest.old + stretch.old - start.old,
+                newSection: newSection, newStart: rest.new + stretch.new - start.new, count: stretch.count)
+            _ = matchingPrefix(
+                oldStart: run.oldStart, newStart: run.newStart, limit: run.count, changes: &found.changes)
+            found.runs.append(run)
+        }
+    }
+
+    /// Each search skips at most `reach` rows of one list; after one without result, a row of each. Returns where the
+    /// last match ends.
+    private func matchNearby(
+        _ oldRange: Range<Int>, _ newRange: Range<Int>, _ section: SectionID, _ found: inout MatchedRows,
+        _ matching: inout RowMatching
+    ) throws(Refusal) -> (old: Int, new: Int) {
+        var at = (old: oldRange.lowerBound, new: newRange.lowerBound)
+        // The first rows that are neither in a run nor passed on.
+        var open = at
+        var misses = 0
+        var oldAhead = PersistentList.Window(old), newAhead = PersistentList.Window(new)
+        while at.old < oldRange.upperBound, at.new < newRange.upperBound, misses < 64 {
+            guard
+                let skipped = Self.nearest(
+                    &oldAhead, at.old..<oldRange.upperBound, &newAhead, at.new..<newRange.upperBound)
+            else {
+                misses += 4
+                at = (at.old + 1, at.new + 1)
+                continue
+            }
+            misses += 1
+            at = (at.old + skipped.old, at.new + skipped.new)
+            try matching.addOld(open.old..<at.old, of: old, in: newSection, section)
+            try matching.addNew(open.new..<at.new, of: new, in: newSection, section)
+            let count = matchingPrefix(
+                oldStart: at.old, newStart: at.new,
+                limit: min(oldRange.upperBound - at.old, newRange.upperBound - at.new), changes: &found.changes)
+            found.runs.append(
+                MatchedRun(
+                    oldSection: oldSection, oldStart: at.old, newSection: newSection, newStart: at.new, count: count))
+            misses = max(0, misses - count)
+            at = (at.old + count, at.new + count)
+            open = at
+        }
+        return open
+    }
+
+    /// The fewest rows to skip, in one list, so that both continue with the same row. The ranges must not be empty.
+    private static func nearest(
+        _ oldRows: inout PersistentList<Row>.Window, _ oldRange: Range<Int>,
+        _ newRows: inout PersistentList<Row>.Window, _ newRange: Range<Int>
+    ) -> (old: Int, new: Int)? {
+        let old = RowView(oldRows[oldRange.lowerBound]), new = RowView(newRows[newRange.lowerBound])
+        if old.hasSameID(as: new) { return (0, 0) }
+        for distance in 1...reach {
+            if distance < oldRange.count, RowView(oldRows[oldRange.lowerBound + distance]).hasSameID(as: new) {
+                return (distance, 0)
+            }
+            if distance < newRange.count, old.hasSameID(as: RowView(newRows[newRange.lowerBound + distance])) {
+                return (0, distance)
+            }
+        }
+        return nil
     }
 }

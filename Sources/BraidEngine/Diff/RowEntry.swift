@@ -1,8 +1,7 @@
-/// A row of one snapshot that has to be matched with a row of the other snapshot.
+/// A row of one snapshot that is to be matched with one of the other.
 struct RowEntry {
     private let row: RowView
-    /// The index of the row's section in the new snapshot, even if the row is from the old one: sections are matched
-    /// before their rows.
+    /// In the new snapshot, even for an old row: sections are matched first.
     let section: Int32
     private var indexAndMark: UInt32
 
@@ -13,18 +12,17 @@ struct RowEntry {
         indexAndMark = UInt32(truncatingIfNeeded: index) << 1
     }
 
-    /// The hash of the row's id.
     @inline(__always) var hash: UInt64 { row.marks.idHash }
 
     @inline(__always) var index: Int { Int(indexAndMark >> 1) }
 
-    /// Whether this row was already found in the other snapshot. A spare bit of the index stores the mark.
+    /// A spare bit of the index.
     @inline(__always) var isMatched: Bool { indexAndMark & 1 != 0 }
 
     @inline(__always)
     mutating func markMatched() { indexAndMark |= 1 }
 
-    /// The row's id. Every row that has an entry has an id.
+    /// Every row that has an entry has one.
     var id: RowID { row.id ?? RowID("") }
 
     @inline(__always)
@@ -35,12 +33,11 @@ struct RowEntry {
         row.hasSameID(as: other.row)
     }
 
-    /// Returns whether both entries have the same id in the same section.
+    /// The same id in the same section.
     @inline(__always)
     func isTwin(of other: RowEntry) -> Bool { section == other.section && hasSameID(as: other) }
 
-    /// Compares two entries that are the same row in the old and in the new snapshot. If the row's content differs,
-    /// appends the change to `changes`.
+    /// If the content differs, appends the change.
     @inline(__always)
     static func compare(
         _ before: RowEntry, _ after: RowEntry, _ old: RowPath, _ new: RowPath,
@@ -51,7 +48,7 @@ struct RowEntry {
 }
 
 extension PersistentList<Row> {
-    /// Appends an entry for each row in a range of the list. Throws if a row has no id.
+    /// Throws if a row has no id.
     func appendEntries(
         of range: Range<Int>, in section: Int, _ id: SectionID, to entries: inout ContiguousArray<RowEntry>
     ) throws(Refusal) {

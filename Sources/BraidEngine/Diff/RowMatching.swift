@@ -1,24 +1,19 @@
-/// Matches rows of two snapshots by id. A `RowMatching` contains only the rows that the side-by-side comparison left
-/// over.
-///
-/// A row is matched within its own section first. If exactly one old row and one new row with an id then remain, they
-/// are one row that changed its section. If more rows with the id remain, they are not matched, because the pairs would
-/// be ambiguous.
+/// Matches by id what the side-by-side comparison left over: first within a section; then, if exactly one old and one
+/// new row with an id remain, as one row that changed its section. More would be ambiguous.
 ///
 /// - Complexity: expected O(rows to match).
 struct RowMatching {
     var old: ContiguousArray<RowEntry> = []
     var new: ContiguousArray<RowEntry> = []
-    /// A hash table of the positions in `old`, by section and id. Empty if there are few old entries, which are
-    /// searched linearly.
+    /// Positions in `old` by section and id. Empty if there are few, which are searched one by one.
     private var oldTable = RowTable()
-    /// The number of new entries that have no match in their own section.
+    /// New entries without a match in their own section.
     private(set) var leftCount = 0
 
-    /// The largest number of old entries that are searched linearly instead of with a hash table.
+    /// Up to so many old entries are searched one by one.
     private static var few: Int { 8 }
 
-    /// Adds an entry for each row in a range of an old section. Throws if a row has no id.
+    /// Throws if a row has no id.
     mutating func addOld(_ range: Range<Int>, of rows: PersistentList<Row>, in section: Int, _ id: SectionID)
         throws(Refusal)
     {
@@ -31,8 +26,7 @@ struct RowMatching {
         try rows.appendEntries(of: range, in: section, id, to: &new)
     }
 
-    /// Matches old and new entries by id, and adds the pairs to `found`. The entries of each snapshot must be in the
-    /// order of their sections. Throws `duplicateRowID`.
+    /// The entries of each snapshot must be in the order of their sections. Throws `duplicateRowID`.
     mutating func match(in snapshot: Snapshot, _ found: inout MatchedRows) throws(Refusal) {
         found.stayingCount = found.runs.count
         guard !new.isEmpty || !old.isEmpty else { return }
@@ -40,8 +34,7 @@ struct RowMatching {
         var expected = 0
         for position in new.indices {
             let entry = new[position]
-            // Try the old entry after the last match first. Rows that are consecutive in the old snapshot are mostly
-            // consecutive in the new snapshot, too.
+            // Neighbours mostly stay neighbours, so try the entry after the last match first.
             let source = expected < old.count && old[expected].isTwin(of: entry) ? expected : findOld(entry)
             guard let source else {
                 leftCount += 1
@@ -60,8 +53,7 @@ struct RowMatching {
         }
     }
 
-    /// Checks the ids of the old entries. Fills the hash table `oldTable` if there are many old entries. Throws if two
-    /// old entries of a section have the same id.
+    /// Fills `oldTable` if there are many old entries. Throws if two of a section have the same id.
     private mutating func findTwins(_ snapshot: Snapshot) throws(Refusal) {
         if old.count > Self.few { oldTable = RowTable(capacity: old.count) }
         for position in old.indices {
@@ -80,7 +72,7 @@ struct RowMatching {
         return oldTable.find(entry.hashInSection) { old[$0].isTwin(of: entry) }
     }
 
-    /// Whether all entries are of one section, so that no row can come from another section.
+    /// Then no row can come from another.
     private var hasOneSection: Bool {
         guard let section = (old.first ?? new.first)?.section else { return true }
         return old.last?.section ?? section == section && new.first?.section ?? section == section
@@ -98,8 +90,7 @@ struct RowMatching {
     }
 
     private func matchAcrossSections(_ snapshot: Snapshot, _ found: inout MatchedRows) throws(Refusal) {
-        /// The entries of one id that have no match in their own section. `lastNew` is the position of the last new
-        /// entry, and `source` the position of the old entry, or -1.
+        /// The entries of an id without a match in their own section: the last new one, and the old one or -1.
         struct Group {
             var lastNew: Int32
             var source: Int32 = -1
@@ -131,5 +122,65 @@ struct RowMatching {
         for group in groups where !group.isAmbiguous && group.source >= 0 {
             found.add(old[Int(group.source)], new[Int(group.lastNew)])
         }
+    }
+}
+
+extension RowMatching {
+    /// That no row that had to be matched by id has the id of one that was found side by side; `match` has compared the
+    /// former with each other. Throws `duplicateRowID`. Expected O(rows of the sections that have entries).
+    func checkIDs(against found: MatchedRows, _ old: Snapshot, _ new: Snapshot) throws(Refusal) {
+        let stayed = found.staying.filter {
+            !new.sections[$0.newSection].idsWereChecked || !old.sections[$0.oldSection].idsWereChecked
+        }
+        guard !self.old.isEmpty || !self.new.isEmpty, !stayed.isEmpty else { return }
+        var isLookedAt = Array(repeating: false, count: new.sections.count)
+        for entry in self.old {
+            isLookedAt[Int(entry.section)] = true
+        }
+        // A new entry with a match has the id of an old one, which `findOld` finds, so those without are enough.
+        var left = RowTable(capacity: leftCount)
+        for (position, entry) in self.new.enumerated() where !entry.isMatched {
+            isLookedAt[Int(entry.section)] = true
+            _ = left.findOrInsert(position, entry.hashInSection) { self.new[$0].isTwin(of: entry) }
+        }
+        for run in stayed where isLookedAt[run.newSection] {
+            let section = new.sections[run.newSection]
+            try section.rows.forEachBuffer(in: run.newStart..<run.newStart + run.count) {
+                (index, rows) throws(Refusal) in
+                let twin = rows.withReferences { rows in
+                    rows.indices.first { offset in
+                        let entry = RowEntry(rows[offset], section: run.newSection, index: index + offset)
+                        return findOld(entry) != nil
+                            || left.find(entry.hashInSection, { self.new[$0].isTwin(of: entry) }) != nil
+                    }
+                }
+                if let twin, let id = rows[twin].id { throw .duplicateRow(id, in: section.id) }
+            }
+        }
+    }
+}
+
+// Missing or repeated ids.
+extension Refusal {
+    static func rowWithoutID(at index: Int, in section: SectionID) -> Refusal {
+        Refusal(
+            .badRequest,
+            "The row \(index) of the section \"\(section)\" has no id; a section whose rows have none must say `\"diffable\": false`."
+        )
+    }
+
+    static func duplicateSection(_ id: SectionID) -> Refusal {
+        Refusal(.badRequest, "Two sections have the id \"\(id)\"; section ids must be unique within a table.")
+    }
+}
+
+extension Section {
+    /// Throws `duplicateRowID`, or `badRequest` if a row of a diffable section has no id. Expected O(rows).
+    func checkIDs() throws(Refusal) {
+        guard isDiffable, !rows.isEmpty, !idsWereChecked else { return }
+        var matching = RowMatching()
+        try matching.addOld(0..<rows.count, of: rows, in: 0, id)
+        var found = MatchedRows(oldSections: [0])
+        try matching.match(in: Snapshot(sections: [Section(id: id)]), &found)
     }
 }

@@ -1,10 +1,6 @@
-// Converts the indexes in a stage. While stages are computed, adjacent sections that an update does not touch can count
-// as one section.
+// While stages are computed, adjacent sections that an update does not touch can count as one.
 extension BatchUpdate.Stage {
-    /// Returns the stage with real section indexes instead of folded ones, in which several sections count as one.
-    ///
-    /// - Parameter counts: for each folded section before the stage, the number of real sections that it represents. On
-    ///   return, `counts` contains the numbers for the folded sections after the stage.
+    /// - Parameter counts: how many sections each folded one is, before the stage; on return, after it.
     func countingOut(_ counts: inout [Int]) -> BatchUpdate.Stage {
         let sizes = counts, before = Self.starts(counts)
         arrange(&counts)

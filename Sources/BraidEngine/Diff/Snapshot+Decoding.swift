@@ -1,14 +1,10 @@
 extension Snapshot {
-    /// Decodes a snapshot from its JSON form. Members that the form does not define are faults.
+    /// Decodes a snapshot from its JSON form. Unknown members are faults; `session`, `table` and `epoch` are checked
+    /// and dropped. The members of rows are put into the order of the wire format, so that rows can be compared.
     ///
-    /// The members of each row are put into the order of the wire format. Their order in the input therefore does not
-    /// matter when rows are compared. The snapshot's members `session`, `table` and `epoch` are checked and dropped.
-    ///
-    /// - Parameters:
-    ///   - json: the snapshot's object.
-    ///   - pointer: the pointer to the snapshot's object in a larger document. The faults' pointers begin with it.
-    /// - Throws: ``Refusal`` with the pointers of the first hundred faults. The refusal's code is `duplicateRowID` if
-    ///   all faults are ids that a section contains twice, and `badRequest` otherwise.
+    /// - Parameter pointer: leads to the snapshot in a larger document; the faults' pointers begin with it.
+    /// - Throws: ``Refusal`` with the pointers of the first hundred faults: `duplicateRowID` if all are ids that a
+    ///   section contains twice, else `badRequest`.
     public init(json: JSONText, at pointer: JSONPointer = .root) throws(Refusal) {
         var reader = SnapshotReader()
         let snapshot = reader.snapshot(json, pointer)
@@ -17,16 +13,14 @@ extension Snapshot {
     }
 }
 
-/// A reader of the JSON of snapshots and their parts. The reader continues after a fault, to find more faults. The
-/// reader's results are valid only if it found no fault.
+/// Goes on after a fault, to find more. The results count only if there was none.
 struct SnapshotReader {
     private var faults: [Refusal.Fault] = []
     private var faultCount = 0
     private var onlyDuplicateRows = true
     private static let limit = 100
 
-    /// Returns a refusal with the faults that the reader found, or `nil` if it found none. `what` names the document
-    /// that was read.
+    /// `what` names the document. `nil` if there was no fault.
     func refusal(_ what: String) -> Refusal? {
         guard let first = faults.first else { return nil }
         let others = faultCount > 1 ? " There are \(faultCount - 1) more faults." : ""
@@ -169,9 +163,9 @@ struct SnapshotReader {
     ]
 }
 
-// Decodes single values in the JSON of a snapshot or an update.
+// Single values of a snapshot or an update.
 extension SnapshotReader {
-    /// Calls a closure for each known member of an object. Unknown members are faults.
+    /// Unknown members are faults.
     mutating func members(
         _ json: JSONText, _ pointer: JSONPointer, _ what: String, _ known: [String],
         _ body: (inout SnapshotReader, _ name: String, _ value: JSONText, _ pointer: JSONPointer) -> Void
@@ -234,8 +228,7 @@ extension SnapshotReader {
         return json.detached
     }
 
-    /// Checks a header or footer: `null`, `{"title", "height"?, "estimatedHeight"?}`, or the same with `view` and an
-    /// optional `viewModel` instead of `title`.
+    /// `null`, `{"title", "height"?, "estimatedHeight"?}`, or `view` and an optional `viewModel` in place of `title`.
     mutating func title(_ json: JSONText, _ pointer: JSONPointer) -> JSONText {
         if json.isNull { return json.detached }
         let isView = json["view"] != nil

@@ -1,15 +1,12 @@
 extension BatchUpdate {
-    /// Computes the update from one snapshot to another: as few row operations as the rows' ids allow, in the fewest
-    /// stages.
+    /// The update from one snapshot to another: as few row operations as the ids allow, in the fewest stages.
     ///
-    /// Sections are matched by id. Then the rows of diffable sections are matched by id across all sections that are in
-    /// both snapshots. The rows of other sections are compared by their indexes. A row that changed its section is one
-    /// move if its id is unique. The rows of a deleted section are deleted with the section, and the rows of an
-    /// inserted section are inserted with it. Parts of row lists that both snapshots share are only read to find
-    /// repeated ids.
+    /// Sections are matched by id, then the rows of diffable sections across all sections of both snapshots; rows of
+    /// others by their indexes. A row that changed its section is one move if its id is unique. Parts that both
+    /// snapshots share are read only to find repeated ids.
     ///
-    /// - Throws: ``Refusal`` with `duplicateRowID` if the comparison finds an id twice in a section. ``Refusal`` with
-    ///   `badRequest` if two sections have the same id or a compared row of a diffable section has no id.
+    /// - Throws: ``Refusal`` with `duplicateRowID` if an id is found twice in a section, `badRequest` if two sections
+    ///   have one id or a compared row of a diffable section has none.
     /// - Complexity: O(rows) expected, O(n log n) for n moved rows.
     public init(from old: Snapshot, to new: Snapshot) throws(Refusal) {
         self.init(from: old, to: new, stages: try Self.stages(from: old, to: new, touched: nil))
@@ -22,11 +19,9 @@ extension BatchUpdate {
             empty: old.empty == new.empty ? nil : new.empty ?? .null)
     }
 
-    /// Computes the stages of the update from one snapshot to another.
-    ///
     /// - Parameters:
-    ///   - touched: notes of the rows that a command touched, or `nil` if nothing is known about what changed.
-    ///   - staying: returns the rows that stay in a section that is not diffable, or `nil` if unknown.
+    ///   - touched: what a command touched; `nil` if unknown.
+    ///   - staying: the rows that stay in a section that is not diffable; `nil` if unknown.
     static func stages(
         from old: Snapshot, to new: Snapshot, touched: TouchedRows?,
         staying: (SectionID) -> [MatchedStretch]? = { _ in nil }
@@ -76,8 +71,7 @@ extension BatchUpdate {
 }
 
 extension RowComparison {
-    /// Matches the rows that a section's old and new rows have in common at the start and at the end, then long
-    /// stretches of rows in between. Leaves the other rows to `matching`.
+    /// Matches the common start and end, then long stretches in between, and leaves the rest to `matching`.
     func matchRows(
         _ section: SectionID, _ found: inout MatchedRows, _ matching: inout RowMatching
     ) throws(Refusal) {
@@ -102,8 +96,7 @@ extension RowComparison {
 }
 
 extension TableDifference {
-    /// Returns the difference as the fewest stages that the rules of updates allow. Each list in a stage is in order of
-    /// its indexes.
+    /// The fewest stages that the rules allow, each list in order of its indexes.
     consuming func stages() -> [BatchUpdate.Stage] {
         let sectionsStay =
             deletedSections.isEmpty && insertedSections.isEmpty
@@ -111,18 +104,17 @@ extension TableDifference {
         return sectionsStay ? stagesInPlace() : Staging(self).stages()
     }
 
-    /// Returns the stages of an update that does not insert, delete or move sections. This method is a fast path for
-    /// most updates. The result equals that of `Staging`: at most one stage, or two if rows move and something is
-    /// reloaded.
+    /// A fast path for most updates, without inserts, deletes or moves of sections, with the result of `Staging`: one
+    /// stage, or two if rows move and something is reloaded.
     private func stagesInPlace() -> [BatchUpdate.Stage] {
         let isOne = movedRows.isEmpty || reloadedRows.isEmpty && reloadedSections.isEmpty
         func place(_ change: ChangedRow) -> RowPath { isOne ? change.old : change.new }
         var content = BatchUpdate.Stage()
         content.reloadSections = reloadedSections.map { ($0.pair.new, $0.section) }
         content.updateSections = updatedSections.map { update in
-            var facts = update.facts
-            facts.at = update.pair.new
-            return facts
+            var placed = update.content
+            placed.at = update.pair.new
+            return placed
         }
         content.reloadRows = reloadedRows.map { .init(at: place($0), row: $0.row) }
         content.updateRows = updatedRows.map { .init(at: place($0), row: $0.row) }
@@ -142,5 +134,57 @@ extension TableDifference {
         stage.deleteRows = deletedRows
         stage.insertRows = insertedRows
         stage.moveRows = movedRows
+    }
+}
+
+extension BatchUpdate {
+    /// The same update as ``init(from:to:)``, cheaper thanks to notes of the rows that a command touched.
+    ///
+    /// Notes cannot make it wrong: what the snapshots do not share is compared anyway, and a section whose ids do not
+    /// fit the notes is diffed in full. Ids must be unique within their sections.
+    ///
+    /// - Complexity: O(sections), and O(k log k + k log rows) for k touched rows.
+    public init(from old: Snapshot, to new: Snapshot, touched: TouchedRows) throws(Refusal) {
+        try self.init(from: old, to: new, touched: touched, staying: { _ in nil })
+    }
+
+    /// - Parameter staying: the rows that stay in a section that is not diffable, as ascending stretches. `nil`
+    ///   compares the rows by their indexes.
+    init(
+        from old: Snapshot, to new: Snapshot, touched: TouchedRows, staying: (SectionID) -> [MatchedStretch]?
+    ) throws(Refusal) {
+        self.init(from: old, to: new, stages: try Self.stages(from: old, to: new, touched: touched, staying: staying))
+    }
+}
+
+extension RowComparison {
+    /// Matches the rows that the command did not touch side by side, and leaves the others to `matching`. False, with
+    /// `found` unchanged, if the notes name no single rows or do not fit.
+    func follow(
+        _ touched: TouchedRows.Rows, _ section: SectionID, _ found: inout MatchedRows, _ matching: inout RowMatching
+    ) throws(Refusal) -> Bool {
+        guard case .edits(let edits) = touched else { return false }
+        let runCount = found.runs.count, changeCount = found.changes.count
+        guard old.count - edits.removed.count + edits.inserted.count == new.count else { return false }
+        for run in edits.untouched {
+            let count = min(run.count, old.count - run.old)
+            guard count >= 0, run.new + count <= new.count,
+                matchingPrefix(oldStart: run.old, newStart: run.new, limit: count, changes: &found.changes) == count
+            else {
+                found.runs.removeLast(found.runs.count - runCount)
+                found.changes.removeLast(found.changes.count - changeCount)
+                return false
+            }
+            guard count > 0 else { continue }
+            found.runs.append(
+                MatchedRun(
+                    oldSection: oldSection, oldStart: run.old, newSection: newSection, newStart: run.new, count: count))
+        }
+        // By id, too: a row that was replaced at its place may be another.
+        for change in edits.changes {
+            try matching.addOld(change.old, of: old, in: newSection, section)
+            try matching.addNew(change.new, of: new, in: newSection, section)
+        }
+        return true
     }
 }

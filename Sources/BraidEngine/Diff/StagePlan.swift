@@ -1,14 +1,12 @@
-/// Assigns each kind of an update's operations to a stage, with as few stages as the contract's rules allow.
-///
-/// Sections are inserted in the first stage, and all moving sections move in one stage. Three rules can require more
-/// stages:
+/// Assigns each kind of operation to a stage, in as few as the contract allows. Sections are inserted in the first
+/// stage, and all moves of sections share one. What can require more stages:
 /// - Reloads never share a stage with moves.
 /// - Nothing happens inside a section in the stage that inserts, moves or deletes it.
-/// - A row moves into an inserted section after the insert, and out of a deleted section before the delete.
+/// - A row moves into an inserted section after the insert, and out of a deleted one before the delete.
 ///
-/// The plan tries one stage, then two. Three stages are always enough. Source: the wire contract, "Update".
+/// One stage is tried, then two; three are always enough. Source: the wire contract, "Update".
 struct StagePlan {
-    /// The properties of a row's insert, delete or move that decide in which stages it is allowed.
+    /// What decides in which stages a row's insert, delete or move is allowed.
     struct RowTask: OptionSet {
         let rawValue: Int
         static let inMovedSection = RowTask(rawValue: 1)
@@ -18,16 +16,15 @@ struct StagePlan {
         static let all = (0..<16).map { RowTask(rawValue: $0) }
     }
 
-    /// A summary of an update's operations: only the facts that decide how many stages the update needs.
+    /// What decides how many stages an update needs.
     struct Tasks {
         var sectionsMove = false
-        /// For each combination of `RowTask`, whether it occurs in the update. The index is `RowTask.rawValue`.
+        /// Whether each combination of `RowTask` occurs, by its raw value.
         var rows = Array(repeating: false, count: 16)
         var hasReloads = false
-        /// Whether a section that moves also has reloads or updates, of its rows or of itself.
+        /// Whether a section that moves also has reloads or updates.
         var hasContentInMovedSections = false
 
-        /// Whether a row moves out of a deleted section.
         fileprivate var rowsMoveOutOfDeleted: Bool {
             RowTask.all.contains { rows[$0.rawValue] && $0.contains(.outOfDeletedSection) }
         }
@@ -39,17 +36,17 @@ struct StagePlan {
     private(set) var deletedSections = 0
     private(set) var content = 0
     private var rows = Array(repeating: 0, count: 16)
-    /// The stage that contains all inserts, deletes and moves of rows, or `nil` if these are in several stages.
+    /// Of all inserts, deletes and moves of rows, if it is one.
     private(set) var stageOfAllRows: Int? = 0
 
     func stage(of task: RowTask) -> Int { rows[task.rawValue] }
 
-    /// Creates a plan that puts all operations in one stage.
+    /// All operations in one stage.
     init() {}
 
     init(for tasks: Tasks) {
         for stageCount in 1...2 {
-            // Reloads in the last stage and section moves in the first stage are preferred, so these are tried first.
+            // Reloads last and section moves first are preferred.
             for reloads in (0..<stageCount).reversed() {
                 for moves in 0..<stageCount {
                     if let plan = StagePlan(tasks, stageCount: stageCount, movedSections: moves, reloads: reloads) {
@@ -65,8 +62,7 @@ struct StagePlan {
         (movedSections, deletedSections, content) = tasks.rowsMoveOutOfDeleted ? (2, 2, 0) : (0, 0, 2)
     }
 
-    /// Creates a plan with a given number of stages, and given stages for the section moves and for the reloads.
-    /// Returns `nil` if the rules allow an operation in no stage of the plan.
+    /// With given stages for section moves and reloads. `nil` if the rules allow an operation in none.
     private init?(_ tasks: Tasks, stageCount: Int, movedSections: Int, reloads: Int) {
         if tasks.sectionsMove, tasks.hasReloads, movedSections == reloads { return nil }
         self.stageCount = stageCount

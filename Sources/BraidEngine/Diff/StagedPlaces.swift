@@ -1,18 +1,16 @@
-/// Computes indexes in a list while its elements leave and arrive in different stages. The list is the sections of a
-/// table or the rows of a section. "Old" indexes are those before all stages, and "new" indexes those after all stages.
-/// An element that moves within the list leaves at its old index and arrives at its new one.
+/// Indexes in a list, of sections or of a section's rows, while its elements leave and arrive in different stages,
+/// whatever number of elements stay. "Old" is before all stages, "new" after all. What moves within the list leaves at
+/// its old index and arrives at its new one.
 ///
-/// The cost does not depend on the elements that stay. Each mover (an element that leaves or arrives) has a slot in the
-/// order of all elements that are ever in the list. A mover's rank is its number among the leaving or among the
-/// arriving elements. A mover's index minus its rank is the number of staying elements before the mover.
+/// Each mover has a slot, as in `MovingPlaces`: its index minus its rank among those that leave, or arrive, is the
+/// number of staying elements before it.
 ///
 /// - Complexity: O(movers log movers) to create, O(log movers) for each index.
 struct StagedPlaces {
     private let leaving: [Int]
     private let arriving: [Int]
     private let slots: MoverSlots
-    /// `present[state][slot]` is the number of movers before the slot that are in the list in the given state. State 0
-    /// is the list before the first stage, and the last state is the list after the last stage.
+    /// `present[state][slot]`: how many movers before the slot are in the list. State 0 is before the first stage.
     private let present: [[Int]]
 
     init(leaving: [(index: Int, stage: Int)], arriving: [(index: Int, stage: Int)], stageCount: Int) {
@@ -20,7 +18,7 @@ struct StagedPlaces {
         self.leaving = leaving.map(\.index)
         self.arriving = arriving.map(\.index)
         slots = MoverSlots(leaving: self.leaving, arriving: self.arriving)
-        // For each slot, the states in which the slot's mover is in the list.
+        // In which states the slot's mover is in the list.
         var states = Array(repeating: 0...stageCount, count: leaving.count + arriving.count)
         for (slot, mover) in zip(slots.leaving, leaving) { states[slot] = 0...mover.stage }
         for (slot, mover) in zip(slots.arriving, arriving) { states[slot] = mover.stage + 1...stageCount }
@@ -34,16 +32,14 @@ struct StagedPlaces {
         }
     }
 
-    /// Returns the index that an element has just before a stage. The element is given by its old index and must not
-    /// have left yet.
+    /// Just before a stage. The element must not have left yet.
     func place(ofOld index: Int, before stage: Int) -> Int {
         let rank = leaving.countBelow(index)
         if rank < leaving.count, leaving[rank] == index { return index - rank + present[stage][slots.leaving[rank]] }
         return index - rank + present[stage][rank + arriving.countOfThoseBefore(stayer: index - rank)]
     }
 
-    /// Returns the index that an element has just before a stage. The element is given by its new index and must have
-    /// arrived already.
+    /// Just before a stage. The element must have arrived.
     func place(ofNew index: Int, before stage: Int) -> Int {
         let rank = arriving.countBelow(index)
         if rank < arriving.count, arriving[rank] == index { return index - rank + present[stage][slots.arriving[rank]] }
@@ -51,20 +47,16 @@ struct StagedPlaces {
     }
 }
 
-/// The positions (slots) of leaving and arriving elements, in the order of all elements that are ever in the list.
+/// The positions of movers in the order of all elements that are ever in the list.
 struct MoverSlots {
     private(set) var leaving: [Int] = []
     private(set) var arriving: [Int] = []
 
-    /// Computes the slots of a list's leaving and arriving elements.
-    ///
-    /// - Parameters:
-    ///   - leavers: ascending indexes before any element has left.
-    ///   - arrivers: ascending indexes after all elements have arrived.
+    /// `leavers` ascending before any has left, `arrivers` ascending after all have arrived.
     init(leaving leavers: [Int], arriving arrivers: [Int]) {
         while leaving.count < leavers.count || arriving.count < arrivers.count {
             let left = leaving.count, arrived = arriving.count
-            // If two movers have the same number of staying elements before them, the arriving mover comes first.
+            // With the same number of staying elements before them, the arriving one comes first.
             let arrivesNext =
                 arrived < arrivers.count
                 && (left == leavers.count || arrivers[arrived] - arrived <= leavers[left] - left)
@@ -73,18 +65,17 @@ struct MoverSlots {
     }
 }
 
-/// The leaving and arriving of a list's elements over all stages. In most lists everything leaves and arrives in one
-/// stage.
+/// In most lists, everything leaves and arrives in one stage.
 enum StagedList {
     case inOneStage(Int)
     case spread(StagedPlaces)
 
-    /// Returns the index that an element of the list has just before a stage.
+    /// The index just before a stage.
     ///
     /// - Parameters:
-    ///   - old: the element's old index, or -1 if the element arrives from another list or is inserted.
-    ///   - new: the element's new index, or -1 if the element leaves the list.
-    ///   - stage: the stage in which the element moves within the list, or `nil` if it does not move.
+    ///   - old: -1 if the element arrives from elsewhere.
+    ///   - new: -1 if it leaves the list.
+    ///   - stage: in which it moves within the list, if it does.
     func place(old: Int = -1, new: Int = -1, movingIn stage: Int? = nil, before state: Int) -> Int {
         switch self {
         case .inOneStage(let stage): return state <= stage ? old : new
@@ -96,7 +87,7 @@ enum StagedList {
 }
 
 extension Array where Element == Int {
-    /// Returns how many elements of an ascending list are less than `value`. O(log count).
+    /// In an ascending list. O(log count).
     func countBelow(_ value: Int) -> Int {
         var low = 0, high = count
         while low < high {
@@ -106,9 +97,8 @@ extension Array where Element == Int {
         return low
     }
 
-    /// Returns how many movers come before a staying element. `stayer` is the number of staying elements before that
-    /// element. The array contains the movers' indexes, ascending. A mover comes before the element if at most `stayer`
-    /// staying elements come before the mover. O(log count).
+    /// How many movers, whose ascending indexes this is, come before a staying element with `stayer` staying elements
+    /// before it: those with at most so many before them. O(log count).
     func countOfThoseBefore(stayer: Int) -> Int {
         var low = 0, high = count
         while low < high {

@@ -1,38 +1,36 @@
-/// Arranges the difference of two tables in the fewest stages that the contract's rules allow.
+/// Arranges a difference in the fewest stages that the contract allows.
 ///
 /// If no row moves into an inserted section or out of a deleted one, the first stage arranges the sections, and the
-/// following table shows the stages. The first fitting row of the table applies. "Rows" are deletes, inserts and moves
-/// of rows. "Content" is reloads and updates. Semicolons separate the stages.
+/// first fitting row applies. "Rows" are their deletes, inserts and moves, "content" reloads and updates; semicolons
+/// separate stages.
 ///
-/// | inside the sections that move happen | and the update contains | stages |
+/// | inside moving sections | and the update contains | stages |
 /// |---|---|---|
-/// | neither rows nor content | not both reloads and moves | one stage with everything |
+/// | neither rows nor content | not both reloads and moves | everything |
 /// | no rows | | sections and rows; content |
 /// | rows | no reload, or no row moves | sections; rows and content |
 /// | rows, but no row moves | reloads, and rows move elsewhere | sections and other rows; these rows and content |
 /// | row moves | reloads | sections; rows; content |
 ///
-/// If a row does move into an inserted section or out of a deleted one, there are at most three stages. If a row moves
-/// out of a deleted section, three stages are: inserted sections and content; rows; deleted and moved sections.
-/// Otherwise three stages are: sections; rows; content.
+/// If a row does, there are at most three: inserted sections and content; rows; deleted and moved sections, if a row
+/// moves out of a deleted one, else sections; rows; content.
 ///
-/// As few sections as possible move. Among choices with equally few moves, as many as possible of the sections whose
-/// operations would force another stage stay in place. Source: the wire contract, "Update".
+/// As few sections as possible move; of equal choices, those whose operations would force another stage rather stay.
+/// Source: the wire contract, "Update".
 struct Staging: ~Copyable {
     private let difference: TableDifference
-    /// For each section by its index in the new table, whether the section moves.
+    /// By the sections of the new table.
     private var sectionMoves: [Bool]
     private var plan = StagePlan()
     private var sectionList = StagedList.inOneStage(0)
-    /// For each section, the stages in which its rows leave and arrive, by `listKey` of the section. Empty if all row
-    /// operations are in one stage.
+    /// By `listKey`. Empty if all row operations are in one stage.
     private var rowLists: [Int: StagedList] = [:]
 
     init(_ whole: consuming TableDifference) {
         sectionMoves = Array(repeating: false, count: whole.oldPlaces.count)
         difference = whole
 
-        // Which operations happen inside each section, by the section's index in the new table.
+        // What happens inside each section of the new table.
         var hasRowMoves = sectionMoves, hasRows = sectionMoves, hasContent = sectionMoves
         for move in difference.movedRows {
             let origin = difference.newPlaces[move.from.section]
@@ -71,8 +69,7 @@ struct Staging: ~Copyable {
         findPlaces()
     }
 
-    /// Returns the update's stages, without empty stages. Each list in a stage is in order of its indexes. O(n log n)
-    /// for n operations.
+    /// Without empty stages; each list in order of its indexes. O(n log n) for n operations.
     func stages() -> [BatchUpdate.Stage] {
         var stages = Array(repeating: BatchUpdate.Stage(), count: plan.stageCount)
         arrangeSections(&stages)
@@ -96,8 +93,7 @@ struct Staging: ~Copyable {
 
     private func arrangeRows(_ stages: inout [BatchUpdate.Stage]) {
         if stages.count == 1 {
-            // Most updates have one stage. All indexes before this only stage are old ones, and all indexes after it
-            // are new ones.
+            // Most updates have one stage: old indexes before it, new ones after.
             stages[0].deleteRows = difference.deletedRows
             stages[0].insertRows = difference.insertedRows
             stages[0].moveRows = difference.movedRows
@@ -125,18 +121,17 @@ struct Staging: ~Copyable {
             (place(ofNew: $0.pair.new, before: plan.content), $0.section)
         }
         stage.updateSections = difference.updatedSections.map { update in
-            var facts = update.facts
-            facts.at = place(ofNew: update.pair.new, before: plan.content)
-            return facts
+            var placed = update.content
+            placed.at = place(ofNew: update.pair.new, before: plan.content)
+            return placed
         }
         stage.reloadRows = difference.reloadedRows.map { .init(at: place(of: $0, before: plan.content), row: $0.row) }
         stage.updateRows = difference.updatedRows.map { .init(at: place(of: $0, before: plan.content), row: $0.row) }
     }
 }
 
-/// The benefit of leaving a section in place instead of moving it. The members are compared in this order: `count`, the
-/// number of real sections that the section represents; `forcing`, 1 if moving the section would force another stage;
-/// `touched`, 1 if something happens in the section.
+/// What leaving a section in place is worth, compared in this order: how many sections it is, whether its move would
+/// force another stage, whether something happens in it.
 private struct StayingSections: Comparable, AdditiveArithmetic {
     var count: Int
     var forcing: Int
@@ -161,12 +156,9 @@ private struct StayingSections: Comparable, AdditiveArithmetic {
     }
 }
 
-// Row operations: in which stages they are allowed, and how the stages change the rows' indexes.
+// In which stages row operations are allowed, and how they shift indexes.
 extension Staging {
-    /// Returns the properties of a row's delete, insert or move that decide in which stages it is allowed.
-    ///
-    /// The properties say whether the row moves, and whether its old or new section is deleted, inserted or moved. A
-    /// `nil` path means that the row is not in the old table, or not in the new table.
+    /// `nil` for a row that is not in the old, or the new, table.
     private func task(_ old: RowPath?, _ new: RowPath?) -> StagePlan.RowTask {
         var task: StagePlan.RowTask = []
         if let old {
@@ -220,14 +212,13 @@ extension Staging {
         }
     }
 
-    /// Returns the key of an old section's row list in `rowLists`: the section's new index, or a negative number for a
-    /// deleted section.
+    /// The section's new index, or a negative number for a deleted one.
     private func listKey(ofOld section: Int) -> Int {
         difference.newPlaces[section] >= 0 ? difference.newPlaces[section] : ~section
     }
 }
 
-// Computes index paths and section indexes just before a stage.
+// Indexes just before a stage.
 extension Staging {
     private func place(ofOld section: Int, before stage: Int) -> Int {
         let new = difference.newPlaces[section]
@@ -241,7 +232,7 @@ extension Staging {
             movingIn: sectionMoves[section] ? plan.movedSections : nil, before: stage)
     }
 
-    /// Returns the index path, just before a stage, of a row that has not left its old place yet.
+    /// The row has not left yet.
     private func place(ofOld path: RowPath, before stage: Int) -> RowPath {
         let list = rowLists[listKey(ofOld: path.section)]
         return RowPath(
@@ -249,7 +240,7 @@ extension Staging {
             row: list?.place(old: path.row, before: stage) ?? path.row)
     }
 
-    /// Returns the index path, just before a stage, of a row that has arrived at its new place.
+    /// The row has arrived.
     private func place(ofNew path: RowPath, before stage: Int) -> RowPath {
         let list = rowLists[path.section]
         return RowPath(
@@ -257,8 +248,7 @@ extension Staging {
             row: list?.place(new: path.row, before: stage) ?? path.row)
     }
 
-    /// Returns the index path, just before a stage, of a row that stays or moves. If the row moves, its move must be in
-    /// another stage.
+    /// If the row moves, in another stage.
     private func place(of change: ChangedRow, before stage: Int) -> RowPath {
         let moves = plan.stage(of: task(change.old, change.new))
         guard difference.newPlaces[change.old.section] == change.new.section else {

@@ -1,37 +1,34 @@
-/// The differences between two tables, each listed once and not yet arranged in stages.
+/// What differs between two tables, each thing once, not yet in stages. Names with "old" or "new" say to which table an
+/// index belongs.
 ///
-/// Names with "old" or "new" say whether an index belongs to the old table or to the new one. The type is not copyable,
-/// because an accidental copy of its lists would take noticeable time for small tables.
+/// Not copyable: an accidental copy of its lists would take noticeable time for small tables.
 struct TableDifference: ~Copyable {
-    /// A section that is in both compared tables.
+    /// A section of both tables.
     struct Pair {
         var old: Int
         var new: Int
-        /// Whether the section's rows are compared one by one. False if the section is reloaded with all its rows.
+        /// False if it is reloaded with all its rows.
         var comparesRows: Bool
-        /// Whether both snapshots share the storage of the section's rows, so that no rows have to be compared.
+        /// Whether the rows share their storage, and need not be compared.
         var rowsAreShared = false
-        /// Whether the snapshots share the section entirely, so that its header, footer and `movesTo` are unchanged as
-        /// well.
+        /// Whether the whole section is shared, so that nothing of it changed.
         var isShared = false
-        /// The section's number of rows in the old table (`oldCount`) and in the new table (`newCount`). `oldCount` and
-        /// `newCount` are 0 unless the section's rows are matched in runs.
+        /// The number of rows, set only if they are matched in runs.
         var oldCount = 0
         var newCount = 0
-        /// The number of real sections that the pair represents. Adjacent sections that no update touches can count as
-        /// one.
+        /// How many sections this is: adjacent ones that no update touches can count as one.
         var sectionCount = 1
     }
 
-    /// The sections that are in both tables, in the order of the new table.
+    /// In the order of the new table.
     var pairs: [Pair] = []
     var deletedSections: [Int] = []
     var insertedSections: [(at: Int, section: Section)] = []
-    /// The sections whose whole content, including rows, is replaced.
+    /// Replaced with all their rows.
     var reloadedSections: [(pair: Pair, section: Section)] = []
-    /// The sections whose header, footer or `movesTo` changed. `facts.at`, the section's index, is set later, when the
+    /// The sections whose header, footer or `movesTo` changed. `placed.at`, the section's index, is set later, when the
     /// stage is known.
-    var updatedSections: [(pair: Pair, facts: BatchUpdate.SectionUpdate)] = []
+    var updatedSections: [(pair: Pair, content: BatchUpdate.SectionUpdate)] = []
 
     var deletedRows: [RowPath] = []
     var insertedRows: [BatchUpdate.PlacedRow] = []
@@ -39,15 +36,13 @@ struct TableDifference: ~Copyable {
     var reloadedRows: ContiguousArray<ChangedRow> = []
     var updatedRows: [ChangedRow] = []
 
-    /// `oldPlaces` contains, for each section of the new table, its index in the old table. `newPlaces` contains, for
-    /// each section of the old table, its index in the new table. -1 for a section that is in one table only.
+    /// From new to old sections, and from old to new; -1 for none.
     var oldPlaces: [Int] = []
     var newPlaces: [Int] = []
-    /// Describes the sections at the start of the table that keep their indexes. `end` is the number of these sections.
-    /// `places` contains, ascending, the indexes of those that may have changed.
+    /// The sections at the start that keep their indexes: how many, and which of them may have changed, ascending.
     private let differing: (places: [Int], end: Int)
 
-    /// Creates a difference in which the sections are matched but no rows are compared yet.
+    /// Sections matched, no rows compared.
     init(oldPlaces: [Int], newPlaces: [Int], differing: (places: [Int], end: Int) = ([], 0)) {
         self.oldPlaces = oldPlaces
         self.newPlaces = newPlaces
@@ -55,11 +50,10 @@ struct TableDifference: ~Copyable {
         deletedSections = newPlaces.indices.filter { newPlaces[$0] < 0 }
     }
 
-    /// Matches the sections of two snapshots by id. Throws if two sections of a snapshot have the same id. If `unique`
-    /// is true, the caller knows that the ids are unique, and not all ids are checked. Expected O(sections), with
-    /// little work for sections that both snapshots share.
+    /// Throws if two sections of a snapshot have one id, which `unique` says cannot be. Expected O(sections), with
+    /// little work for those that are shared.
     static func matchingSections(_ old: Snapshot, _ new: Snapshot, unique: Bool) throws(Refusal) -> TableDifference {
-        // Most updates do not change the list of sections, so first compare the two lists from the start.
+        // Most updates do not change the list, so compare from the start first.
         var differing: [Int] = []
         let rest = PersistentList.walk(
             old.sections, 0, new.sections, 0, limit: min(old.sections.count, new.sections.count), .forward
@@ -111,7 +105,7 @@ struct TableDifference: ~Copyable {
                 }
                 next += 1
             }
-            // Access the sections by index: most sections did not change, and copying them would be most of the work.
+            // By index: most sections did not change, and copying them would be most of the work.
             let comparesRows = old.sections[oldPlace].isDiffable == new.sections[newPlace].isDiffable
             pairs.append(
                 Pair(
@@ -122,7 +116,7 @@ struct TableDifference: ~Copyable {
         }
     }
 
-    /// Collects the changed headers, footers and move targets of the sections that are not reloaded.
+    /// Of the sections that are not reloaded.
     mutating func collectSectionUpdates(_ old: Snapshot, _ new: Snapshot) {
         for pair in pairs where pair.comparesRows && !pair.isShared {
             let before = old.sections[pair.old], after = new.sections[pair.new]
@@ -140,9 +134,7 @@ struct TableDifference: ~Copyable {
         }
     }
 
-    /// Compares the rows of a section that is not diffable by their indexes. If the number of rows changed, the
-    /// difference inserts or deletes rows at the section's end. If a row needs a visual reload, the whole section is
-    /// reloaded instead.
+    /// By indexes: rows come and go at the section's end, and a row that needs a visual reload reloads the section.
     mutating func compareByPlace(_ position: Int, _ old: Snapshot, _ new: Snapshot) {
         let pair = pairs[position]
         let comparison = RowComparison(
@@ -164,15 +156,13 @@ struct TableDifference: ~Copyable {
         }
     }
 
-    /// Turns the matched rows of all sections into the fewest deletes, inserts and moves.
-    ///
-    /// An old row that is not matched was deleted, and a new row that is not matched was inserted. A matched row moves
-    /// if it changed its section or is not part of its section's heaviest increasing subsequence.
+    /// The fewest deletes, inserts and moves. A matched row moves if it changed its section or is not in its section's
+    /// heaviest increasing subsequence.
     ///
     /// - Parameters:
-    ///   - runs: the matched rows, each row at most once. The method sorts the list.
-    ///   - changes: the matched rows whose content changed. The method sorts the list.
-    ///   - insert: a closure that appends the rows in a range of a section to the inserted rows.
+    ///   - runs: each row at most once; is sorted.
+    ///   - changes: the matched rows whose content changed; is sorted.
+    ///   - insert: appends a range of a section's rows to the inserted ones.
     /// - Complexity: O(runs log runs + operations).
     mutating func compareRows(
         _ runs: inout ContiguousArray<MatchedRun>, _ changes: inout ContiguousArray<ChangedRow>,
@@ -181,7 +171,7 @@ struct TableDifference: ~Copyable {
         runs.sortAscending { $0.newPlace }
         MatchedRun.join(&runs)
         changes.sortAscending { $0.newPlace }
-        // The changes of rows that need no visual reload. If such a row moves, its move contains the new content.
+        // A row that moves without a visual reload brings its new content with the move.
         let broughtRows = ContiguousArray(changes.lazy.filter { !$0.needsReload })
         reloadedRows = broughtRows.isEmpty ? changes : ContiguousArray(changes.lazy.filter(\.needsReload))
         var nextRun = 0, nextChange = 0
@@ -220,8 +210,7 @@ struct TableDifference: ~Copyable {
         }
     }
 
-    /// Adds a move for each row of a run. A move contains the row's new content if the content changed and needs no
-    /// visual reload.
+    /// A move for each row of the run, with its new content unless it is reloaded.
     private mutating func move(_ run: MatchedRun, _ broughtRows: ContiguousArray<ChangedRow>) {
         for offset in 0..<run.count {
             let to = RowPath(section: run.newSection, row: run.newStart + offset)
@@ -238,7 +227,7 @@ struct TableDifference: ~Copyable {
         for row in rows { deletedRows.append(RowPath(section: section, row: row)) }
     }
 
-    /// Marks which of a section's runs move, so that as few rows as possible move.
+    /// As few rows as possible move.
     private static func findMoves(_ runs: inout ContiguousArray<MatchedRun>, _ range: Range<Int>, of pair: Pair) {
         var last = -1, increases = true
         for run in runs[range] where increases {
@@ -263,8 +252,7 @@ struct TableDifference: ~Copyable {
                 of: own.count, { runs[own[$0]].oldStart }, weight: { runs[own[$0]].count })
             for position in kept { runs[own[position]].isMoved = false }
         } else {
-            // Short runs are faster to process row by row than run by run. The longest subsequence contains all rows of
-            // a run or none: if one row fits, all rows of its run fit.
+            // Row by row is faster for short runs. A longest subsequence contains all rows of a run or none.
             var rows: [Int] = [], sources: [Int] = []
             rows.reserveCapacity(rowCount)
             sources.reserveCapacity(rowCount)

@@ -59,7 +59,7 @@ extension CommandInProgress {
         }
         for (section, _, handler, call) in nearest {
             let count = section.rows.count
-            if let before = editor.table[section.id]?.facts.prefetched, count <= before { continue }
+            if let before = editor.table[section.id]?.summary.prefetched, count <= before { continue }
             try editor.setPrefetched(count, of: section.id)
             try self.call(handler, call)
         }

@@ -125,7 +125,7 @@ struct CommandInProgress {
     /// - Parameter isEdit: whether the command only inserted, deleted or moved one row.
     mutating func readProvided(isEdit: Bool = false) throws {
         hasReadProvided = true
-        let providers = binder.providers.value
+        let providers = binder.providers
         if providers.isEmpty { return }
         var departures = Departures()
         for provider in providers { try provider.read(editor.table, &departures) }
@@ -144,7 +144,7 @@ struct CommandInProgress {
     /// Sections that chains bind by name come first, in the order of binding. All other sections follow in the order of
     /// their ids.
     private mutating func arrangeProvidedSections() throws(Refusal) {
-        var others = binder.providers.value.reduce(into: binder.titledSections) { $0.formUnion($1.sections) }
+        var others = binder.providers.reduce(into: binder.titledSections) { $0.formUnion($1.sections) }
         if binder.display.behavior == .manuallyManaged { others.formUnion(editor.table.displayedSections ?? []) }
         others.subtract(binder.boundSections)
         let sections = binder.boundSections + others.sorted()
@@ -188,7 +188,7 @@ struct CommandInProgress {
     /// Returns whether `onPrefetch` has run for a section whose last stored row is one that the section did not have at
     /// the last snapshot. Rows without ids are the same unless a list of models has replaced them.
     private func hasNewEnd(_ id: SectionID) -> Bool {
-        guard let section = editor.table[id], section.facts.prefetched != nil, let last = section.rows.last,
+        guard let section = editor.table[id], section.summary.prefetched != nil, let last = section.rows.last,
             let old = shownTable[id]
         else { return false }
         if let id = last.id { return !old.contains(id) }
@@ -199,7 +199,7 @@ struct CommandInProgress {
     /// Returns whether `onPrefetch` has run for a section whose last derived row is now one that the section did not
     /// display in the snapshot `old`.
     private func hasNewEnd(_ id: SectionID, since old: Snapshot) -> Bool {
-        guard editor.table[id]?.facts.prefetched != nil, let place = displayedPlace(of: id),
+        guard editor.table[id]?.summary.prefetched != nil, let place = displayedPlace(of: id),
             let last = shown.sections[place].rows.last?.id, let before = old.sections.first(where: { $0.id == id })
         else { return false }
         return before.rows.indexes(of: last).isEmpty
@@ -279,9 +279,9 @@ extension CommandInProgress {
         for section in opening.sections {
             try meter.checkTime()
             try editor.setModels(section.rows.map { ($0.id, $0.model) }, in: section.id)
-            try editor.setHeader(section.facts.header, of: section.id)
-            try editor.setFooter(section.facts.footer, of: section.id)
-            try editor.setPrefetched(section.facts.prefetched, of: section.id)
+            try editor.setHeader(section.summary.header, of: section.id)
+            try editor.setFooter(section.summary.footer, of: section.id)
+            try editor.setPrefetched(section.summary.prefetched, of: section.id)
         }
         editor.setDisplayedSections(opening.displayedSections)
         editor.setState(opening.state)
@@ -298,5 +298,34 @@ extension CommandInProgress {
         // stored list may contain more sections than are displayed, so the stored list is always replaced.
         if binder.declaredSections == nil || shown.sections.map(\.id) != ids { editor.setDisplayedSections(ids) }
         return nil
+    }
+}
+
+// Finds, in a section that is not diffable, the rows that represent the same stored row before and after a command.
+extension CommandInProgress {
+    /// For a section that is not diffable, returns the rows that represent the same stored row before and after the
+    /// command, and keep their order. The result is a list of ranges of displayed rows.
+    ///
+    /// Earlier unpublished changes count as changes of single rows, even if an earlier command replaced all rows. The
+    /// section's update therefore depends only on the two tables and the command, and is the same after a restart and
+    /// on every server.
+    ///
+    /// - Returns: the ranges, or `nil` if it is not known what happened to single rows. This is so, for example, if the
+    ///   command replaced all models or the bindings, or if another change rendered the rows again.
+    func stayingRows(in section: SectionID) -> [MatchedStretch]? {
+        guard !isRebinding, !editor.refilledSections.contains(section),
+            unpublished != nil || editor.editedSections.contains(section)
+        else { return nil }
+        switch binder.binding(of: section)?.cells.source {
+        case .stored:
+            guard let old = (unpublished?.published ?? beforeTable)[section], let new = editor.table[section] else {
+                return nil
+            }
+            return MatchedStretch.matching(old.rows, new.rows)
+        case .shown:
+            guard let old = before.shownKeys[section], let new = shown.shownKeys[section] else { return nil }
+            return MatchedStretch.matching(old, new)
+        case .derived, .counted, nil: return nil
+        }
     }
 }

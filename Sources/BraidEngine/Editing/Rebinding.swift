@@ -229,7 +229,7 @@ extension StoredSection {
     /// titles.
     fileprivate var contents: String? {
         switch rows.count {
-        case 0: facts.header ?? facts.footer == nil ? nil : "a title"
+        case 0: summary.header ?? summary.footer == nil ? nil : "a title"
         case 1: "a model"
         case let count: "\(count) models"
         }

@@ -1,11 +1,10 @@
-/// JSON-e's built-in functions (json-e.js.org/built-ins.html), and `uuid`.
+/// JSON-e's functions (json-e.js.org/built-ins.html), and `uuid`.
 enum Builtin: String, Sendable, CaseIterable {
     case min, max, sqrt, ceil, floor, abs, range
     case lowercase, uppercase, strip, lstrip, rstrip, split, join
     case len, str, number, typeof, defined, fromNow, uuid
 
-    /// Whether the function exists in every context. `uuid`, which is not a part of JSON-e, exists only in a context
-    /// with a source of ids.
+    /// `uuid`, which is not JSON-e's, exists only in a context with a source of ids.
     var isEverywhere: Bool { self != .uuid }
 
     fileprivate var argumentCount: ClosedRange<Int> {
@@ -31,7 +30,7 @@ enum Builtin: String, Sendable, CaseIterable {
         return string
     }
 
-    /// Returns the text of the separator for `split` or `join`, which must be a string or a number.
+    /// A string or a number.
     fileprivate func separator(_ operand: Operand) throws(JSONeError) -> String {
         guard ["string", "number"].contains(operand.typeName), let text = operand.text else { throw badArguments }
         return text
@@ -64,8 +63,7 @@ extension JSONeEvaluator {
 
     private mutating func uuid() throws(JSONeError) -> Operand {
         guard let ids = context.ids else { throw .interpreter("unknown context value uuid") }
-        // Each id that `uuid()` makes costs 16 extra steps of the budget, because making an id takes longer than a
-        // usual step.
+        // Making an id takes longer than a usual step.
         try budget.spend(steps: 16)
         try budget.spend(output: 36)
         return .string(ids.next())
@@ -77,8 +75,7 @@ extension JSONeEvaluator {
         let first = try builtin.number(arguments[0])
         switch builtin {
         case .min, .max:
-            // `min` and `max` return the operand itself instead of the parsed number, so that the number keeps its
-            // digits. Among equal numbers the first one wins.
+            // The operand itself, which keeps its digits, not the parsed number. Of equal ones the first wins.
             var (best, bestNumber) = (arguments[0], first)
             for operand in arguments.dropFirst() {
                 let number = try builtin.number(operand)
@@ -139,8 +136,7 @@ extension JSONeEvaluator {
         guard step != 0 else { throw Builtin.range.badArguments }
         let (start, end) = (bounds[0], bounds[1])
         guard step > 0 ? start < end : start > end else { return .json(.array([])) }
-        // In `range(start, end)`, the distance between `start` and `end` may be too large for an `Int`, but it always
-        // fits into a `UInt`.
+        // May be too large for an `Int`, but always fits into a `UInt`.
         let distance =
             step > 0
             ? UInt(bitPattern: end) &- UInt(bitPattern: start)
@@ -150,8 +146,7 @@ extension JSONeEvaluator {
         return .json(.array(stride(from: start, to: end, by: step).map { .number(JSONNumber($0)) }))
     }
 
-    /// Splits a string for `split`. As in JSON-e's reference implementation, an empty separator or the number 0 splits
-    /// the string into characters.
+    /// As in the reference implementation, an empty separator or 0 splits into characters.
     private mutating func split(_ operand: Operand, by separator: Operand) throws(JSONeError) -> Operand {
         let string = try Builtin.split.string(operand)
         let text = try Builtin.split.separator(separator)

@@ -1,4 +1,4 @@
-/// The lexical tokens of JSON-e's expression language (json-e.js.org/expressions.html).
+/// JSON-e's expression language (json-e.js.org/expressions.html).
 enum ExpressionToken: Equatable, Sendable {
     case number(String)
     case identifier(String)
@@ -16,8 +16,7 @@ enum ExpressionToken: Equatable, Sendable {
     }
 }
 
-/// Reads the tokens of an expression one at a time, on demand. The lexer must not read ahead: the text after the `}` of
-/// `${…}` is not an expression.
+/// Reads tokens on demand, and not ahead: what follows the `}` of `${…}` is no expression.
 struct ExpressionLexer {
     private let bytes: [UInt8]
     private(set) var offset: Int
@@ -27,8 +26,7 @@ struct ExpressionLexer {
         self.offset = offset
     }
 
-    /// All symbols of the expression language except words. A longer symbol comes before its prefixes, because the
-    /// first match wins.
+    /// A longer one before its prefixes: the first match wins.
     private static let symbols: [(text: String, bytes: [UInt8])] = [
         "**", "+", "-", "*", "/", "[", "]", ".", "(", ")", "{", "}", ":", ",",
         ">=", "<=", "<", ">", "==", "!=", "!", "&&", "||",
@@ -40,7 +38,7 @@ struct ExpressionLexer {
         (text: "=", meant: "=="), (text: "&", meant: "&&"), (text: "|", meant: "||"),
     ]
 
-    /// Returns the expression's next token and the offset of the token's first byte.
+    /// With the offset of its first byte.
     mutating func next() throws(JSONeError) -> (token: ExpressionToken, start: Int) {
         while let length = whitespaceLength { offset += length }
         let start = offset
@@ -71,7 +69,7 @@ struct ExpressionLexer {
 
     func text(_ start: Int, _ end: Int) -> String { String(decoding: bytes[start..<end], as: UTF8.self) }
 
-    /// Reads a number of an expression: `[0-9]+(\.[0-9]+)?`, without a sign or an exponent.
+    /// `[0-9]+(\.[0-9]+)?`, without a sign or an exponent.
     private mutating func number() -> ExpressionToken {
         let start = offset
         skipDigits()
@@ -86,7 +84,7 @@ struct ExpressionLexer {
         while offset < bytes.count, bytes[offset].isDigit { offset += 1 }
     }
 
-    /// Reads a string of an expression up to the next quote of the same kind. Strings in expressions have no escapes.
+    /// Up to the next quote of the same kind: there are no escapes.
     private mutating func string() throws(JSONeError) -> ExpressionToken {
         let start = offset + 1
         guard let end = bytes[start...].firstIndex(of: bytes[offset]) else {
@@ -96,7 +94,7 @@ struct ExpressionLexer {
         return .string(text(start, end))
     }
 
-    /// The length in bytes of the whitespace character at the lexer's offset, or `nil` if another character is there.
+    /// In bytes; `nil` if no whitespace is here.
     private var whitespaceLength: Int? {
         guard offset < bytes.count else { return nil }
         if bytes[offset] < 0x80 { return Unicode.Scalar(bytes[offset]).isWhitespace ? 1 : nil }
@@ -109,8 +107,7 @@ struct ExpressionLexer {
 }
 
 extension Unicode.Scalar {
-    /// Whether JSON-e's reference implementation treats the scalar as whitespace: Unicode's whitespace and the four
-    /// ASCII separators.
+    /// As in the reference implementation: Unicode's whitespace and the four ASCII separators.
     var isWhitespace: Bool {
         value < 0x80
             ? value == 0x20 || (0x09...0x0D).contains(value) || (0x1C...0x1F).contains(value) : properties.isWhitespace
@@ -125,7 +122,7 @@ extension UInt8 {
 }
 
 extension String {
-    /// Whether the string is a valid context name of JSON-e: `[a-zA-Z_][a-zA-Z0-9_]*`.
+    /// A valid context name: `[a-zA-Z_][a-zA-Z0-9_]*`.
     var isTemplateIdentifier: Bool {
         guard let first = utf8.first, first.startsIdentifier else { return false }
         return utf8.allSatisfy(\.continuesIdentifier)

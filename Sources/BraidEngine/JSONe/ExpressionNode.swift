@@ -1,8 +1,5 @@
-/// A parsed expression.
-///
-/// Chains of operators of one precedence and chains of accesses are lists, not nested nodes. So, apart from operators
-/// of different precedence, only brackets, signs, `!` and powers nest. The parser limits the nesting of brackets,
-/// signs, `!` and powers, and so also limits the evaluator's recursion.
+/// A parsed expression. Chains of operators and of accesses are lists, so only brackets, signs, `!` and powers nest.
+/// The parser limits that depth, and so the evaluator's recursion.
 indirect enum ExpressionNode: Sendable {
     case constant(Operand)
     case name(String)
@@ -33,8 +30,7 @@ enum ExpressionAccess: Sendable {
 }
 
 extension ExpressionNode {
-    /// Whether the node's value can only be a constant, a context value or a part of one. Such a value needs no check
-    /// of its size and depth, because the expression did not build it.
+    /// Whether the value can only be a constant, or a part of the context, whose size and depth need no check.
     var isPath: Bool {
         switch self {
         case .name, .constant: true
@@ -50,8 +46,7 @@ extension ExpressionNode {
         }
     }
 
-    /// Adds the names that the expression reads from its context, except the names of built-in functions that exist in
-    /// every context.
+    /// Without built-in functions that exist in every context.
     func collectNames(into names: inout NamesRead) {
         switch self {
         case .constant: return
@@ -93,8 +88,8 @@ extension ExpressionAccess {
 }
 
 extension NamesRead {
-    /// Adds what an expression reads that mentions a name without calling it directly. The built-in functions `fromNow`
-    /// and `defined` can get other names, so each mention counts as a call that reads as much as the function can.
+    /// A mention that is not a call: `fromNow` and `defined` can get other names, so it counts as a call that reads the
+    /// most.
     fileprivate mutating func insertMention(of name: String) {
         switch Builtin(rawValue: name) {
         case .fromNow?: insertTime()
@@ -104,12 +99,11 @@ extension NamesRead {
         }
     }
 
-    /// Adds what a direct call of a function reads, such as `fromNow('1 day')`, without what its arguments read.
+    /// Without what the arguments read.
     fileprivate mutating func insertCall(of function: String, _ arguments: [ExpressionNode]) {
         switch Builtin(rawValue: function) {
         case .fromNow?:
-            // If the second argument of `fromNow`, the reference time, is an empty text or missing, the function reads
-            // `now`.
+            // Without a reference time, or with an empty one, `fromNow` reads `now`.
             if arguments.count > 1, case .constant(.json(.string(let time))) = arguments[1], !time.isEmpty { return }
             insert("now")
         case .defined?:

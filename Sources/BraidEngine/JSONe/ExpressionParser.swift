@@ -1,15 +1,15 @@
 /// A recursive-descent parser of JSON-e's expressions (json-e.js.org/expressions.html, "Operator Precedence").
 ///
-/// The operators from lowest to highest precedence: `||`, `&&`, `in`, `== !=`, `< > <= >=`, `+ -`, `* /`, `**`. Only
-/// `**` is right-associative. Signs and `!` apply only to the operand directly after them and bind tighter than `.`,
-/// `[]` and `()`: `!a.b` is `(!a).b`, as in JSON-e's reference implementation.
+/// From lowest to highest: `||`, `&&`, `in`, `== !=`, `< > <= >=`, `+ -`, `* /`, `**`, which alone is
+/// right-associative. Signs and `!` bind tighter than `.`, `[]` and `()`: `!a.b` is `(!a).b`, as in the reference
+/// implementation.
 struct ExpressionParser {
     private var lexer: ExpressionLexer
     private var token: ExpressionToken
     private var tokenStart: Int
     private var depth = 0
 
-    /// The maximum nesting depth of brackets, signs, `!` and powers in an expression.
+    /// Of brackets, signs, `!` and powers.
     static let maximumDepth = 100
 
     private static let levels: [[String]] = [
@@ -21,8 +21,7 @@ struct ExpressionParser {
         (token, tokenStart) = try lexer.next()
     }
 
-    /// Parses a source text that must consist of exactly one expression: bare, such as `a + b`, or written as in a
-    /// string template, such as `${a + b}`.
+    /// One expression: bare, such as `a + b`, or as in a string template, such as `${a + b}`.
     static func parse(_ source: String) throws(JSONeError) -> ExpressionNode {
         let bytes = Array(source.utf8)
         guard source.utf8.contains(UInt8(ascii: "$")) else { return try parse(bytes) }
@@ -30,8 +29,7 @@ struct ExpressionParser {
             let (node, end) = try parseInterpolated(bytes, from: 2)
             if end == bytes.count - 1 { return node }
         } else {
-            // A text that contains a dollar sign but does not begin with `${` can be an expression: the dollar sign can
-            // be part of a string inside the expression.
+            // The dollar sign can be in a string of a bare expression.
             do { return try parse(bytes) } catch { guard source.contains(bytesOf: "${") else { throw error } }
         }
         let hint = expression(for: source).map { "; write \"\($0)\"" } ?? ""
@@ -45,8 +43,8 @@ struct ExpressionParser {
         return node
     }
 
-    /// Returns the expression that the author of a text with interpolations probably means: the text without `${` and
-    /// `}`, or else the sum of its parts. `nil` if neither is an expression.
+    /// What the author of a text with interpolations probably means: the text without `${` and `}`, or the sum of its
+    /// parts.
     private static func expression(for text: String) -> String? {
         guard let parts = try? InterpolatedText(text).parts else { return nil }
         func joined(_ separator: String, quote: String) -> String {
@@ -60,8 +58,7 @@ struct ExpressionParser {
         return [joined("", quote: ""), joined(" + ", quote: "'")].first { (try? parse(Array($0.utf8))) != nil }
     }
 
-    /// Parses the expression of an interpolation `${…}`. `offset` is the byte offset after `${`, and the result's `end`
-    /// is the byte offset of the closing `}`.
+    /// `offset` is after `${`; the result's `end` is the closing `}`.
     static func parseInterpolated(
         _ bytes: [UInt8], from offset: Int
     ) throws(JSONeError) -> (node: ExpressionNode, end: Int) {
@@ -78,8 +75,7 @@ struct ExpressionParser {
 
     private func isAt(_ symbol: String) -> Bool { token == .symbol(symbol) }
 
-    /// Skips the current token of the expression if the token is the given symbol. Returns whether the token was
-    /// skipped.
+    /// Skips the token if it is this symbol.
     private mutating func take(_ symbol: String) throws(JSONeError) -> Bool {
         guard isAt(symbol) else { return false }
         try advance()
@@ -159,7 +155,7 @@ struct ExpressionParser {
         }
     }
 
-    /// Parses `[index]`, `[from:to]`, `[from:]`, `[:to]` or `[:]`.
+    /// `[index]`, `[from:to]`, `[from:]`, `[:to]` or `[:]`.
     private mutating func brackets() throws(JSONeError) -> ExpressionAccess {
         try expect("[")
         let from = isAt(":") ? nil : try expression()
@@ -228,8 +224,7 @@ struct ExpressionParser {
         }
     }
 
-    /// Parses the members of an object literal in an expression, after its `{`. A comma may follow the last member. If
-    /// a key occurs twice, the last value wins.
+    /// After the `{`. A comma may follow the last member; of equal keys the last wins.
     private mutating func members() throws(JSONeError) -> [(key: String, value: ExpressionNode)] {
         var members: [(key: String, value: ExpressionNode)] = []
         var positions: [UTF8Key: Int] = [:]

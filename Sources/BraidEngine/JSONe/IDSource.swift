@@ -1,15 +1,12 @@
 import Synchronization
 
-/// A source of the ids that `uuid()` makes in templates.
-///
-/// A command that is executed again must make the same ids. The source for such a command therefore derives each id
-/// from values such as the command's revision, and from the number of ids that the command has made before.
+/// Makes the ids of `uuid()`. A command that is executed again must make the same ones, so its source derives them, for
+/// example from the revision and the number of ids before.
 public final class IDSource: Sendable {
     private let count = Mutex(0)
     private let make: @Sendable (Int) -> String
 
-    /// Creates a source from a function that returns the id for a number. The source passes 0 for its first id, 1 for
-    /// the next id, and so on.
+    /// Creates a source from a function of the id's number, from 0.
     public init(_ make: @escaping @Sendable (Int) -> String) { self.make = make }
 
     /// The source of random ids, for commands that are never executed again: UUIDs of version 4 (RFC 9562).
@@ -26,11 +23,11 @@ public final class IDSource: Sendable {
             })
     }
 
-    /// Returns the text of a UUID (RFC 9562), which contains 122 bits of the first 16 bytes.
+    /// A UUID (RFC 9562) of 122 bits of the first 16 bytes.
     ///
     /// - Parameters:
-    ///   - bytes: at least 16 bytes. The method sets the version and the variant in them.
-    ///   - version: 4 if the bytes are random, 8 if they are derived from something.
+    ///   - bytes: at least 16; the version and the variant are set in them.
+    ///   - version: 4 if they are random, 8 if derived.
     public static func uuid(_ bytes: inout [UInt8], version: UInt8) -> String {
         bytes[6] = version << 4 | bytes[6] & 0x0F
         bytes[8] = 0x80 | bytes[8] & 0x3F

@@ -1,7 +1,7 @@
-/// A moment in UTC, to the microsecond, in the years 1 to 9999. An instant is created from a text or a number: the
-/// engine reads no clock.
+/// A moment in UTC, to the microsecond, in the years 1 to 9999. Made from a text or a number: the engine reads no
+/// clock.
 public struct Instant: Equatable, Sendable {
-    /// Microseconds since 1970-01-01T00:00:00Z.
+    /// Since 1970-01-01T00:00:00Z.
     private(set) var microseconds: Int
 
     private static let perSecond = 1_000_000
@@ -9,17 +9,15 @@ public struct Instant: Equatable, Sendable {
     private static let first = dayNumber(1, 1, 1) * perDay
     private static let last = dayNumber(10000, 1, 1) * perDay - 1
 
-    /// Creates a moment from the number of milliseconds since 1970-01-01T00:00:00Z. A moment outside the years 1 to
-    /// 9999 becomes the nearest moment in these years.
+    /// Clamped to the years 1 to 9999.
     public init(millisecondsSince1970 milliseconds: Int) {
         let (microseconds, isTooLarge) = milliseconds.multipliedReportingOverflow(by: 1_000)
         self.microseconds =
             isTooLarge ? (milliseconds < 0 ? Self.first : Self.last) : min(max(microseconds, Self.first), Self.last)
     }
 
-    /// Parses a time in RFC 3339. Digits after the microseconds are cut off. A leap second, 23:59:60 UTC at the end of a
-    /// month, is the moment after it. Unlike RFC 3339, the month, day, hour, minute and second may have a single digit.
-    /// Returns `nil` for other texts, and for a moment whose year in UTC is not 1 to 9999.
+    /// RFC 3339, also with single digits for month, day, hour, minute and second. Cuts off digits after the
+    /// microseconds. A leap second at the end of a month is the moment after it. `nil` outside the years 1 to 9999.
     package init?(_ text: String) {
         var scanner = Scanner(text)
         guard let year = scanner.digits(4...4), scanner.take("-"), let month = scanner.digits(1...2), scanner.take("-"),
@@ -39,7 +37,7 @@ public struct Instant: Equatable, Sendable {
         }
     }
 
-    /// Returns the moment that is `days` and `seconds` later, or `nil` if that moment is outside the years 1 to 9999.
+    /// `nil` outside the years 1 to 9999.
     func adding(days: Int, seconds: Int) -> Instant? {
         let (inDays, tooManyDays) = days.multipliedReportingOverflow(by: Self.perDay)
         let (inSeconds, tooManySeconds) = seconds.multipliedReportingOverflow(by: Self.perSecond)
@@ -92,7 +90,7 @@ public struct Instant: Equatable, Sendable {
 
     // MARK: The Gregorian calendar, counted in years that begin in March
 
-    /// Returns the number of days from 1970-01-01 to a date. The date's year must be at least 1.
+    /// From 1970-01-01; the year must be at least 1.
     private static func dayNumber(_ year: Int, _ month: Int, _ day: Int) -> Int {
         let marchYear = month > 2 ? year : year - 1
         let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
@@ -110,10 +108,8 @@ public struct Instant: Equatable, Sendable {
     }
 }
 
-/// A time offset such as `-2 days 3 hours` (json-e.js.org/operators.html, "$fromNow").
-///
-/// A time offset consists of a sign, then years (365 days), months (30 days), weeks, days, hours, minutes and seconds.
-/// Each part is optional, and the order is fixed.
+/// Such as `-2 days 3 hours` (json-e.js.org/operators.html, "$fromNow"): a sign, then years (365 days), months (30
+/// days), weeks, days, hours, minutes, seconds, each optional, in this order.
 struct TimeOffset {
     private(set) var days = 0
     private(set) var seconds = 0
@@ -125,8 +121,7 @@ struct TimeOffset {
         (["seconds", "second", "sec", "s"], 0, 1),
     ]
 
-    /// Parses a time offset. Returns `nil` if the text is not a time offset, or if the offset does not fit into an
-    /// `Int`.
+    /// `nil` also if the offset does not fit into an `Int`.
     init?(_ text: String) {
         var scanner = Scanner(text)
         scanner.skipWhitespace()
@@ -153,7 +148,6 @@ struct TimeOffset {
     }
 }
 
-/// A reader for the text of a moment or of a time offset. It reads the text from left to right.
 private struct Scanner {
     private var rest: Substring.UnicodeScalarView
 
@@ -169,8 +163,7 @@ private struct Scanner {
         return true
     }
 
-    /// Reads all ASCII digits that follow, as one number. Returns `nil` if the count of digits is not in `allowed`.
-    /// `allowed` must not exceed 18, because 18 digits always fit into an `Int`.
+    /// `nil` if their count is not in `allowed`, which must not exceed 18: so many always fit into an `Int`.
     mutating func digits(_ allowed: ClosedRange<Int>) -> Int? {
         let digits = rest.prefix { ("0"..."9").contains($0) }
         let count = digits.count
@@ -185,8 +178,7 @@ private struct Scanner {
         return letters.isEmpty ? nil : String(letters)
     }
 
-    /// Reads the fraction of a second, `.` and at least one digit, and returns it in microseconds. Returns 0 if there is
-    /// no fraction.
+    /// `.` and at least one digit, in microseconds; 0 without one.
     mutating func fraction() -> Int? {
         guard take(".") else { return 0 }
         let digits = rest.prefix { ("0"..."9").contains($0) }
@@ -195,7 +187,7 @@ private struct Scanner {
         return Int((String(digits.prefix(6)) + "00000").prefix(6))
     }
 
-    /// Reads an offset from UTC, `Z` or `±HH:MM`, and returns it in minutes.
+    /// `Z` or `±HH:MM`, in minutes.
     mutating func offset() -> Int? {
         if take("Z") || take("z") { return 0 }
         let sign = take("-") ? -1 : 1
@@ -207,8 +199,7 @@ private struct Scanner {
 }
 
 extension JSONeEvaluator {
-    /// Returns the text of the moment at a time offset from a reference moment. Without a reference moment, the offset
-    /// is added to the template's value `now`.
+    /// Without a reference, from the template's `now`.
     mutating func fromNow(_ offset: String, _ reference: JSONValue?) throws(JSONeError) -> String {
         try budget.spend(scanning: offset.utf8.count + (reference?.stringValue?.utf8.count ?? 0))
         guard let offset = TimeOffset(offset) else { throw .template("offset string: '\(offset)' does not parse") }

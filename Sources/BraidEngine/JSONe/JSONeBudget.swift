@@ -1,12 +1,11 @@
 import Synchronization
 
-/// The limit on the cost of rendering JSON-e templates, so that no template can block or exhaust the server.
+/// The limit of rendering JSON-e templates, so that none can block or exhaust the server.
 ///
-/// - Steps bound the time: one for each node of a template or expression that is evaluated, one for each 16 values or
-///   256 bytes that a node walks over, and one for each 8 digits of a long number that a node uses. Literal parts of a
-///   template cost no steps, and some operations, such as `uuid()`, cost further steps.
-/// - Output bounds the memory, in bytes: the length of built texts, 16 for each element or member of built arrays and
-///   objects, and the size of the whole result once more.
+/// - Steps bound the time: one for each node that is evaluated, each 16 values or 256 bytes that a node walks over, and
+///   each 8 digits of a long number. Literals cost none, some operations, such as `uuid()`, more.
+/// - Output bounds the memory, in bytes: the length of built texts, 16 for each built element or member, and the size
+///   of the whole result once more.
 ///
 /// Several renderings can share one budget, one after another.
 public struct JSONeBudget: Sendable {
@@ -15,9 +14,9 @@ public struct JSONeBudget: Sendable {
     /// The number of bytes of output that renderings may still build.
     public private(set) var remainingOutput: Int
 
-    /// The maximum depth of values that a template builds: the same as the parser's default limit of depth.
+    /// Of values that a template builds, as the parser's default.
     static let maximumDepth = 128
-    /// The number of output bytes that each built value costs, in addition to the bytes of its text.
+    /// In addition to the bytes of its text.
     static let bytesPerValue = 16
 
     /// Creates a budget.
@@ -42,27 +41,24 @@ public struct JSONeBudget: Sendable {
         remainingOutput -= bytes
     }
 
-    /// Charges one step for each 16 values that an operation reads.
     mutating func spend(reading values: Int) throws(JSONeError) { try spend(steps: values / 16) }
 
-    /// Charges one step for each 256 bytes of text that an operation reads.
     mutating func spend(scanning bytes: Int) throws(JSONeError) { try spend(steps: bytes / 256) }
 
-    /// Charges extra steps for a long number, because the number's digits are parsed again at each use.
+    /// The digits of a long number are parsed at each use.
     mutating func spend(parsing number: JSONNumber) throws(JSONeError) {
         let length = number.lexeme.utf8.count
         if length > 32 { try spend(steps: length / 8) }
     }
 
-    /// Charges steps and output for an operation that builds an array or object. `values` is the number of its elements
-    /// or members.
+    /// `values` is the number of elements or members.
     mutating func spend(building values: Int) throws(JSONeError) {
         try spend(reading: values)
         let (bytes, overflow) = values.multipliedReportingOverflow(by: Self.bytesPerValue)
         try spend(output: overflow ? .max : bytes)
     }
 
-    /// Returns the error for an exceeded limit. Sets the limit to 0, so that a shared budget stays exceeded.
+    /// Sets the limit to 0, so that a shared budget stays exceeded.
     private mutating func exceeded(_ what: WritableKeyPath<JSONeBudget, Int>, _ name: String) -> JSONeError {
         self[keyPath: what] = 0
         return JSONeError(.budget, "the template exceeds its budget of \(name)")
@@ -70,15 +66,12 @@ public struct JSONeBudget: Sendable {
 }
 
 extension JSONeBudget {
-    /// Checks the size and depth of a value that a template built from other values, before the value gets a name or is
-    /// returned.
+    /// Checks the expanded size and the depth of a value that a template built, before it gets a name or is returned:
+    /// values are shared, so `[a, a]` costs little to build, but each level doubles the cost for a reader.
     ///
-    /// Values are shared, so `[a, a]` costs little to build. If `a` is itself `[b, b]` and so on, each level doubles
-    /// the cost for a reader of the value. `admit` therefore checks the expanded size and the depth of the value.
-    ///
-    /// - Parameter counting: whether the value is the result of a whole template or expression. The bytes of a result
-    ///   are charged to the output, and a result must not contain functions.
-    /// - Complexity: O(expanded size). The walk stops at the first array or object at which the budget is exceeded.
+    /// - Parameter counting: whether it is a whole result, whose bytes are charged to the output, and which must
+    ///   contain no function.
+    /// - Complexity: O(expanded size), up to where the budget is exceeded.
     mutating func admit(_ value: JSONValue, counting: Bool) throws(JSONeError) {
         var bytes = 0, values = 0
         try measure(value, 0, &bytes, &values, isResult: counting)
@@ -94,7 +87,7 @@ extension JSONeBudget {
         switch value {
         case .number(let number):
             if isResult, number.function != nil { throw .function(number.lexeme) }
-            // A number of at most 16 characters costs no further bytes, because each value already costs 16 bytes.
+            // 16 characters are paid for with the value.
             bytes += max(0, number.lexeme.utf8.count - Self.bytesPerValue)
         case .null, .bool: return
         case .string(let string): bytes += string.utf8.count
@@ -119,20 +112,18 @@ extension JSONeBudget {
     }
 }
 
-/// The limit on the cost of several renderings together. Each rendering also has its own ``JSONeBudget``.
-///
-/// The shared limit bounds a template that is cheap once but is rendered for a hundred thousand rows.
+/// The limit of several renderings together, for a template that is cheap once but is rendered for a hundred thousand
+/// rows. Each has a ``JSONeBudget`` of its own, too.
 final class SharedJSONeBudget: Sendable {
     private let left: Mutex<(steps: Int, output: Int)>
 
     init(steps: Int, output: Int) { left = Mutex((steps, output)) }
 
-    /// Raises the shared limits by a number of steps and a number of bytes of output.
     func add(steps: Int, output: Int) {
         left.withLock { $0 = ($0.steps.saturatingAdd(steps), $0.output.saturatingAdd(output)) }
     }
 
-    /// The budget for the next rendering: the default budget, or what remains of the shared limit if that is smaller.
+    /// For the next rendering: the default, or what is left if that is less.
     var budget: JSONeBudget {
         let whole = JSONeBudget()
         return left.withLock { left in
@@ -142,7 +133,7 @@ final class SharedJSONeBudget: Sendable {
         }
     }
 
-    /// Subtracts output from the shared limit. Returns false and subtracts nothing if less is left.
+    /// False, and nothing is taken, if less is left.
     func take(output bytes: Int) -> Bool {
         left.withLock { left in
             guard bytes <= left.output else { return false }
@@ -151,8 +142,7 @@ final class SharedJSONeBudget: Sendable {
         }
     }
 
-    /// Subtracts from the shared limit what a rendering has used of its own budget. `whole` is the rendering's own
-    /// budget before the rendering, and `budget` is what remains of this budget.
+    /// Takes what a rendering used: `whole` before it, `budget` after it.
     func charge(_ budget: JSONeBudget, of whole: JSONeBudget) {
         left.withLock { left in
             left.steps -= whole.remainingSteps - budget.remainingSteps

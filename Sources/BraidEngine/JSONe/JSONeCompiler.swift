@@ -1,6 +1,6 @@
-/// Compiles a JSON value into a template and rejects malformed templates (json-e.js.org/operators.html).
+/// Compiles JSON into a template, and rejects malformed ones (json-e.js.org/operators.html).
 struct JSONeCompiler {
-    /// The templates to which `{"$template": name}` refers. `nil` if the operator does not exist, as in plain JSON-e.
+    /// What `{"$template": name}` refers to. `nil` if there is no such operator, as in plain JSON-e.
     let named: [UTF8Key: NamedTemplate]?
 
     func compile(_ value: JSONValue, depth: Int = 0) throws(JSONeError) -> JSONeNode {
@@ -30,10 +30,9 @@ struct JSONeCompiler {
         "$switch", "$merge", "$mergeDeep", "$sort", "$reverse",
     ]
 
-    /// The operator `$template`, which uses a named template of the table description.
     static let reference = "$template"
 
-    /// Returns the names of the templates to which a template refers, each with the place of the reference.
+    /// With the place of each reference.
     static func references(in value: JSONValue) -> [(name: String, place: [String])] {
         switch value {
         case .array(let elements):
@@ -90,7 +89,7 @@ extension JSONeNode {
     }
 }
 
-/// Checks and compiles one operator of a template, such as `$map`, and its properties.
+/// Checks and compiles one operator, such as `$map`, and its properties.
 private struct OperatorCompiler {
     let compiler: JSONeCompiler
     let object: JSONObject
@@ -157,7 +156,7 @@ private struct OperatorCompiler {
             return template.node.literal.map { .literal($0) } ?? .named(template)
         case "$match":
             try allow([])
-            // `$match` returns its results in the order of the conditions' texts, whatever the order of the members.
+            // Results come in the order of the conditions' texts.
             return .match(try cases().sorted { $0.source.precedes($1.source) })
         default:
             try allow([])
@@ -190,12 +189,11 @@ private struct OperatorCompiler {
         do { return try ExpressionParser.parse(source) } catch { throw error.inside(property) }
     }
 
-    /// Returns the operator's property of the form `word(name, …)`, such as `each(x, i)`. Throws unless the operator
-    /// has exactly one such property.
+    /// The operator's only property `word(name, …)`, such as `each(x, i)`.
     ///
     /// - Parameters:
-    ///   - count: the allowed number of names between the parentheses.
-    ///   - beside: further properties that the operator allows.
+    ///   - count: how many names are allowed.
+    ///   - beside: further properties that are allowed.
     private func clause(
         _ word: String, names count: ClosedRange<Int>, beside: [String] = []
     ) throws(JSONeError) -> EachClause {
@@ -209,8 +207,7 @@ private struct OperatorCompiler {
         return clauses[0]
     }
 
-    /// Returns the names in `word(a, b)`, or `nil` if the property has another form. Spaces are allowed only after
-    /// commas.
+    /// The names in `word(a, b)`; spaces only after commas.
     private static func names(of property: String, after word: String) -> [String]? {
         guard property.utf8.starts(with: "\(word)(".utf8), property.utf8.last == UInt8(ascii: ")") else { return nil }
         let inner = property.dropFirst(word.utf8.count + 1).dropLast()

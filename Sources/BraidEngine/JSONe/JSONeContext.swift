@@ -1,9 +1,7 @@
 import Synchronization
 
-/// The names that a template may read, with their values: JSON-e's context.
-///
-/// Extending a copy copies no value and does not change the original. Names must be identifiers
-/// (`[a-zA-Z_][a-zA-Z0-9_]*`): no expression can contain others.
+/// The names that a template may read: JSON-e's context. Extending a copy copies no value. Names must be identifiers
+/// (`[a-zA-Z_][a-zA-Z0-9_]*`), as in expressions.
 public struct JSONeContext: Sendable {
     private enum Slot: Sendable {
         case value(JSONValue)
@@ -12,21 +10,21 @@ public struct JSONeContext: Sendable {
 
     private var names: [String] = []
     private var slots: [Slot] = []
-    /// The positions in `names`, by name. Empty up to `linearLimit` names, for which a linear search is fast enough.
+    /// Empty up to `linearLimit` names, which are searched one by one.
     private var places: [UTF8Key: Int] = [:]
     private static let linearLimit = 16
     /// The current time for templates, in RFC 3339: the value of the name `now`, unless the context defines this name.
     public let now: String
-    /// The limit on the cost of all renderings with this context together. `nil` for no such limit.
+    /// For all renderings with this context together.
     var sharedBudget: SharedJSONeBudget?
-    /// The source of the ids that `uuid()` makes. `nil` if the function does not exist in this context.
+    /// Without it, `uuid()` does not exist.
     var ids: IDSource?
 
     /// Creates a context.
     ///
     /// - Parameters:
     ///   - now: the time in RFC 3339.
-    ///   - names: the names and their values. A later value of the same name replaces an earlier one.
+    ///   - names: a later value of a name replaces an earlier one.
     public init(now: String, _ names: [(String, JSONValue)] = []) {
         self.now = now
         for (name, value) in names { self[name] = value }
@@ -34,7 +32,7 @@ public struct JSONeContext: Sendable {
 
     /// Creates a context from a JSON object.
     ///
-    /// - Throws: ``JSONeError`` with the name as its pointer, if a name of the object is not an identifier.
+    /// - Throws: ``JSONeError``, with the name as its pointer, if a name is no identifier.
     public init(now: String, _ object: JSONObject) throws(JSONeError) {
         if let name = object.members.first(where: { !$0.name.isTemplateIdentifier })?.name {
             throw .interpreter("a name of the context must follow /[a-zA-Z_][a-zA-Z0-9_]*/").inside(name)
@@ -42,9 +40,7 @@ public struct JSONeContext: Sendable {
         self.init(now: now, object.members.map { ($0.name, $0.value) })
     }
 
-    /// The value of a name, or `nil` if the context does not contain the name.
-    ///
-    /// Reading a lazy name computes its value. Setting `nil` removes the name.
+    /// The value of a name. Reading a lazy name computes its value; setting `nil` removes the name.
     public subscript(name: String) -> JSONValue? {
         get {
             guard let position = position(of: name) else { return name == "now" ? .string(now) : nil }

@@ -7,8 +7,8 @@ public struct JSONeError: Error, Sendable, Equatable {
         /// An expression could not be evaluated, for example because of a value of the wrong type: "division by zero",
         /// "unknown context value x".
         case interpreter
-        /// A failure of the template that is neither a syntax error, nor a failed expression, nor an exceeded budget.
-        /// For example, an operator met a value of the wrong type: "$map value must evaluate to an array or object".
+        /// Another failure, such as an operator's value of the wrong type: "$map value must evaluate to an array or
+        /// object".
         case template
         /// The rendering took more steps, or built more bytes, than its ``JSONeBudget`` allows, or built a value that
         /// is nested too deeply.
@@ -23,7 +23,7 @@ public struct JSONeError: Error, Sendable, Equatable {
     public var pointer: [String]
     /// The source of the expression that failed, if the expression is in a text.
     public var expression: String?
-    /// The named template of a table description to which ``pointer`` belongs. `nil` for the template itself.
+    /// The named template to which ``pointer`` belongs. `nil` for the template itself.
     private(set) var namedTemplate: JSONPointer?
 
     /// Creates an error.
@@ -33,22 +33,19 @@ public struct JSONeError: Error, Sendable, Equatable {
         self.pointer = pointer
     }
 
-    /// Returns the same error with `token` added at the start of its pointer, so that the pointer starts one level
-    /// further out.
+    /// The same error, seen from one level further out.
     func inside(_ token: String) -> JSONeError {
         var error = self
         if namedTemplate == nil { error.pointer.insert(token, at: 0) }
         return error
     }
 
-    /// Returns the same error for a failure in a named template.
     func inside(templateAt place: JSONPointer) -> JSONeError {
         var error = self
         if namedTemplate == nil { error.namedTemplate = place }
         return error
     }
 
-    /// Returns the same error for an expression of a text, with the expression's source.
     func inside(expression source: String) -> JSONeError {
         var error = self
         error.expression = source

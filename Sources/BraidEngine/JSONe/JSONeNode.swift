@@ -1,5 +1,4 @@
-/// A compiled template. Constant parts are single values, strings are split at their interpolations, and operators are
-/// checked.
+/// A compiled template: constant parts are values, strings are split at interpolations, operators are checked.
 indirect enum JSONeNode: Sendable {
     /// A part of the template without expressions. The part's value is rendered as it is, and shared instead of copied.
     case literal(JSONValue)
@@ -21,33 +20,31 @@ indirect enum JSONeNode: Sendable {
     case named(NamedTemplate)
 }
 
-/// A member `key: value` of an object in a template. `name` is the key as written, for pointers in errors.
+/// `name` is the key as written, for pointers.
 struct JSONeMember: Sendable {
     let name: String
     let key: InterpolatedText
     let value: JSONeNode
 }
 
-/// A member `condition: value` of `$match` or `$switch`. `source` is the condition as written.
+/// Of `$match` or `$switch`. `source` is the condition as written.
 struct JSONeCase: Sendable {
     let source: String
     let condition: ExpressionNode
     let value: JSONeNode
 }
 
-/// The names that `each(…)` or `by(…)` declares. `key` is the property as written.
+/// The names of `each(…)` or `by(…)`. `key` is the property as written.
 struct EachClause: Sendable {
     let key: String
     let names: [String]
 }
 
-/// The operators whose only operand is an array.
 enum ListOperator: String, Sendable {
     case flatten = "$flatten", flattenDeep = "$flattenDeep", merge = "$merge", mergeDeep = "$mergeDeep"
     case reverse = "$reverse"
 }
 
-/// A string with `${expression}` interpolations.
 struct InterpolatedText: Sendable {
     enum Part: Sendable {
         case text(String)
@@ -56,7 +53,7 @@ struct InterpolatedText: Sendable {
 
     let parts: [Part]
 
-    /// The whole text, or `nil` if the text contains expressions. `$${` is already replaced by `${`.
+    /// `nil` if there are expressions. `$${` is `${` already.
     var constant: String? {
         switch parts.count {
         case 0: return ""
@@ -69,7 +66,7 @@ struct InterpolatedText: Sendable {
 
     init(constant: String) { self.init(parts: [.text(constant)]) }
 
-    /// Parses a string: `${…}` is an expression, and `$${` is the text `${` (json-e.js.org/interpolation.html).
+    /// `${…}` is an expression, `$${` the text `${` (json-e.js.org/interpolation.html).
     init(_ string: String) throws(JSONeError) {
         guard string.utf8.contains(UInt8(ascii: "$")) else {
             self.init(constant: string)
@@ -86,7 +83,7 @@ struct InterpolatedText: Sendable {
             }
             offset += 2
             if offset - 3 >= segmentStart, bytes[offset - 3] == dollar {
-                // The first dollar of `$${` is already in `text`.
+                // The first dollar is in `text` already.
                 text.append(brace)
             } else {
                 if !text.isEmpty { parts.append(.text(String(decoding: text, as: UTF8.self))) }
@@ -103,7 +100,7 @@ struct InterpolatedText: Sendable {
 }
 
 extension JSONeNode {
-    /// The JSON kind of the value that the node renders to, or `nil` if the node is an operator, such as `$map`.
+    /// `nil` for an operator, such as `$map`.
     var kind: JSONKind? {
         switch self {
         case .literal(let value): value.kind
@@ -116,23 +113,20 @@ extension JSONeNode {
     }
 }
 
-/// A template that other templates use by its name. The template is compiled once. A use of the template reads the
-/// names that exist at the place of the use.
+/// Used by its name, and compiled once. A use reads the names of its own place.
 final class NamedTemplate: Sendable {
     let node: JSONeNode
     let names: NamesRead
     let mayBeAbsent: Bool
-    /// The nesting depth of the template, including the templates that it uses.
+    /// How deep it nests, the templates that it uses included.
     let height: Int
-    /// The template's position in the table description.
+    /// In the table description.
     let place: JSONPointer
 
-    /// Compiles a template.
-    ///
     /// - Parameters:
-    ///   - named: the named templates that this template may use.
-    ///   - height: the nesting depth of the template, including the templates that it uses.
-    ///   - place: the template's position in the table description.
+    ///   - named: what it may use.
+    ///   - height: how deep it nests, those included.
+    ///   - place: in the table description.
     init(
         _ value: JSONValue, named: [UTF8Key: NamedTemplate], height: Int, place: JSONPointer
     ) throws(JSONeError) {
@@ -147,7 +141,7 @@ final class NamedTemplate: Sendable {
 // MARK: What a template reads
 
 extension JSONeNode {
-    /// Whether the node can render to an absent value, for example because it is an `$if` without `else`.
+    /// For example an `$if` without `else`.
     var mayBeAbsent: Bool {
         switch self {
         case .condition(_, let then, let otherwise): (then?.mayBeAbsent ?? true) || (otherwise?.mayBeAbsent ?? true)
@@ -160,8 +154,7 @@ extension JSONeNode {
         }
     }
 
-    /// Whether the node's value can only be a literal or a part of the context. Such a value needs no check of its size
-    /// and depth, because the template did not build it.
+    /// Whether the value can only be a literal or a part of the context, whose size and depth need no check.
     var isPath: Bool {
         switch self {
         case .eval(let expression): expression.isPath
@@ -170,7 +163,7 @@ extension JSONeNode {
         }
     }
 
-    /// The context names that the template may read, without the local names that its own operators certainly define.
+    /// Without the local names that its own operators certainly define.
     var names: NamesRead {
         var names = NamesRead()
         switch self {
@@ -192,8 +185,7 @@ extension JSONeNode {
             names = node.names
             if let from {
                 names.formUnion(from.names)
-                // If the member `from` of `$fromNow` renders to null, the operator uses the context's time. If `from`
-                // renders to an empty text, the operator fails.
+                // `from` null means the context's time; an empty text fails.
                 if from.kind == nil || from.kind == .null { names.insertTime() }
             } else {
                 names.insert("now")
@@ -227,8 +219,7 @@ extension JSONeNode {
         return names
     }
 
-    /// The members of the object that this node renders to: the names that are always present, and the names that may
-    /// be present. `possible` is `nil` if any name may be present.
+    /// The members of the object that this gives: those always there, and those that may be (`nil` if any).
     var memberNames: (sure: [String], possible: [String]?) {
         switch self {
         case .literal(.object(let object)): (object.members.map(\.name), [])
@@ -242,22 +233,21 @@ extension JSONeNode {
     }
 }
 
-/// The context names that a template or an expression may read.
+/// The context names that a template or expression may read.
 struct NamesRead {
     private(set) var all: Set<String> = []
-    /// The names of `all` that may be missing: the template asks with `defined` whether they exist, or a `$let` of the
-    /// template may define them.
+    /// Those of `all` that may be missing: `defined` asks for them, or a `$let` may define them.
     private(set) var tolerated: Set<String> = []
 
-    /// Whether the template may read the context's time even where the template itself defines `now`. A reference time
-    /// of null always means the context's time, and a function can be called outside of the scope of the local `now`.
+    /// Whether the context's time may be read even where the template defines `now`: for a reference time of null, or a
+    /// function called outside the local scope.
     private(set) var readsTime = false
-    /// Whether the template may ask with `defined` for a name that an expression computes, which can be any name.
+    /// Whether `defined` may ask for a computed name.
     private(set) var asksForAnyName = false
 
     mutating func insert(_ name: String) { all.insert(name) }
 
-    /// Adds the name `now`. The name stays added even if an operator of the template defines a local name `now`.
+    /// Stays added even if an operator defines a local `now`.
     mutating func insertTime() {
         insert("now")
         readsTime = true
@@ -283,13 +273,64 @@ struct NamesRead {
         if readsTime { all.insert("now") }
     }
 
-    /// Marks those of `names` that are in `all` as allowed to be missing from the context. If `names` is `nil`, marks
-    /// all names in `all`.
+    /// `nil` marks all names.
     mutating func tolerate(_ names: [String]?) { tolerated.formUnion(names.map { all.intersection($0) } ?? all) }
 }
 
 extension InterpolatedText {
     fileprivate func collectNames(into names: inout NamesRead) {
         for case .expression(let node, _) in parts { node.collectNames(into: &names) }
+    }
+}
+
+extension JSONeNode {
+    /// With the place of each literal string and the names that operators define there. Named templates are visited on
+    /// their own.
+    func forEachLiteral(
+        at place: [String] = [], names: [String] = [], _ visit: (String, _ place: [String], _ names: [String]) -> Void
+    ) {
+        func walk(_ node: JSONeNode?, _ tokens: String..., names more: [String] = []) {
+            node?.forEachLiteral(at: place + tokens, names: names + more, visit)
+        }
+        func walk(_ value: JSONValue, at place: [String]) {
+            switch value {
+            case .string(let string): visit(string, place, names)
+            case .array(let elements):
+                for (index, element) in elements.enumerated() { walk(element, at: place + [String(index)]) }
+            case .object(let object):
+                for (name, member) in object.members { walk(member, at: place + [name]) }
+            default: break
+            }
+        }
+        switch self {
+        case .literal(let value): walk(value, at: place)
+        case .text, .eval, .named: break
+        case .array(let nodes): for (index, node) in nodes.enumerated() { walk(node, String(index)) }
+        case .object(let members): for member in members { walk(member.value, member.name) }
+        case .condition(_, let then, let otherwise):
+            walk(then, "then")
+            walk(otherwise, "else")
+        case .json(let node): walk(node, "$json")
+        case .list(let list, let node): walk(node, list.rawValue)
+        case .fromNow(let node, let from):
+            walk(node, "$fromNow")
+            walk(from, "from")
+        case .binding(let values, let body):
+            walk(values, "$let")
+            walk(body, "in", names: values.memberNames.sure)
+        case .map(let node, let each, let body):
+            walk(node, "$map")
+            walk(body, each.key, names: each.names)
+        case .reduce(let node, let initial, let each, let body):
+            walk(node, "$reduce")
+            walk(initial, at: place + ["initial"])
+            walk(body, each.key, names: each.names)
+        case .find(let node, _, _): walk(node, "$find")
+        case .match(let cases): for branch in cases { walk(branch.value, "$match", branch.source) }
+        case .choice(let cases, let otherwise):
+            for branch in cases { walk(branch.value, "$switch", branch.source) }
+            walk(otherwise, "$switch", "$default")
+        case .sort(let node, _): walk(node, "$sort")
+        }
     }
 }

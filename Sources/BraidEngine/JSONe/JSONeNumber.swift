@@ -4,14 +4,14 @@ import Glibc
 import Darwin
 #endif
 
-/// A number in a template's computation. As in JSON-e's reference implementation, integers and floating-point numbers
-/// are distinct: `4 / 2` is 2.0. Integers have 64 bits. A result that does not fit into 64 bits becomes a double.
+/// A number in a computation. As in the reference implementation, `4 / 2` is 2.0. Integers have 64 bits; a result
+/// beyond becomes a double.
 enum JSONeNumber: Sendable {
     case int(Int)
     /// A double, which is always finite.
     case double(Double)
 
-    /// Creates a number from a JSON number. Returns `nil` if the number is too large even for a double.
+    /// `nil` if too large even for a double.
     init?(_ number: JSONNumber) {
         if number.isWholeLexeme, let int = Int(number.lexeme) {
             self = .int(int)
@@ -27,7 +27,7 @@ enum JSONeNumber: Sendable {
         self = .double(double)
     }
 
-    /// Creates a number from a double that is a whole number. The result is an integer if it fits into 64 bits.
+    /// An integer if it fits into 64 bits.
     init(whole double: Double) { self = Int(exactly: double).map { .int($0) } ?? .double(double) }
 
     var double: Double {
@@ -41,8 +41,7 @@ enum JSONeNumber: Sendable {
         if case .int(let value) = self { value } else { nil }
     }
 
-    /// The number as text, with the shortest digits that read back as the same number. A double never looks like an
-    /// integer: `2.0`, `1e+16`.
+    /// The shortest digits that read back as the same. A double never looks like an integer: `2.0`, `1e+16`.
     var text: String {
         switch self {
         case .int(let value): String(value)
@@ -80,7 +79,7 @@ extension JSONeNumber {
         return try JSONeNumber(finite: left.double * right.double)
     }
 
-    /// Divides two numbers. The quotient is always a double, also for two integers.
+    /// Always a double.
     static func / (left: Self, right: Self) throws(JSONeError) -> Self {
         guard right.double != 0 else { throw .interpreter("division by zero") }
         return try JSONeNumber(finite: left.double / right.double)
@@ -88,8 +87,7 @@ extension JSONeNumber {
 
     func raised(to exponent: Self) throws(JSONeError) -> Self {
         if case (.int(var base), .int(var exponent)) = (self, exponent), exponent >= 0 {
-            // Exponentiation by squaring. If an intermediate result overflows, the computation is repeated with doubles
-            // after the loop.
+            // By squaring. If an intermediate result overflows, again with doubles below.
             var result = 1, fits = true
             while exponent > 0, fits {
                 if exponent & 1 == 1 {
@@ -124,8 +122,8 @@ extension JSONeNumber {
 }
 
 extension Double {
-    /// The shortest digits that read back as the same number. An exponent follows if the magnitude is at least 1e16, or
-    /// below 1e-4 and not 0. `description` already writes an exponent for magnitudes above 2^53.
+    /// The shortest digits that read back as the same, with an exponent from 1e16, and below 1e-4 unless 0.
+    /// `description` writes one above 2^53 already.
     var templateText: String {
         if magnitude > 0x1p53, magnitude < 1e16 { "\(Int(self)).0" } else { description }
     }

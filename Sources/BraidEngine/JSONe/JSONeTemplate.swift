@@ -20,21 +20,20 @@
 public struct JSONeTemplate: Sendable {
     let node: JSONeNode
 
-    /// The context names that rendering the template may read, without JSON-e's built-in functions. The set can contain
-    /// names that are never read, and lacks the computed names for which the template asks with `defined`.
+    /// The context names that rendering may read, without JSON-e's built-in functions. It can contain names that are
+    /// never read, and lacks computed names for which `defined` asks.
     public var freeNames: Set<String> { names.all }
     let names: NamesRead
 
-    /// The template's position in the table description, for messages about its failures.
+    /// In the table description, for messages.
     var place: JSONPointer?
 
     /// Checks and compiles a template.
     ///
-    /// - Throws: ``JSONeError`` for a fault that needs no context to be found: a syntax error, an unknown operator, an
-    ///   undefined property. The error's pointer leads to the fault in `value`.
+    /// - Throws: ``JSONeError`` for what needs no context to be found: a syntax error, an unknown operator, an
+    ///   undefined property. Its pointer leads into `value`.
     public init(_ value: JSONValue) throws(JSONeError) { try self.init(value, named: nil) }
 
-    /// Checks and compiles a template that may use named templates of a table description.
     init(_ value: JSONValue, named: [UTF8Key: NamedTemplate]?) throws(JSONeError) {
         node = try JSONeCompiler(named: named).compile(value)
         names = node.names
@@ -44,20 +43,18 @@ public struct JSONeTemplate: Sendable {
     /// operators.
     public var constant: JSONValue? { node.literal }
 
-    /// The JSON kind of the value that the template renders to, or `nil` if the kind is not known before rendering.
-    /// Only an operator, such as `$eval`, can render to another kind than the kind of the template's JSON.
+    /// `nil` if not known before rendering. Only an operator, such as `$eval`, can give another kind than its JSON has.
     var kind: JSONKind? { node.kind }
 
-    /// Returns whether the template may render to a value of one of these JSON kinds. True if the kind is not known
-    /// before rendering.
+    /// True if the kind is not known before rendering.
     func canGive(_ kinds: JSONKind...) -> Bool { kind.map(kinds.contains) ?? true }
 
     /// Renders the template.
     ///
     /// - Parameters:
     ///   - context: the names that the template may read.
-    ///   - budget: the budget, which is reduced by the cost of this rendering.
-    /// - Returns: the value. `nil` if the value is absent, as for `{"$if": "false", "then": 1}`.
+    ///   - budget: is reduced by the cost of this rendering.
+    /// - Returns: `nil` if the value is absent, as for `{"$if": "false", "then": 1}`.
     /// - Throws: ``JSONeError`` if an expression or an operator fails, or the budget is exhausted.
     public func render(
         _ context: JSONeContext, budget: inout JSONeBudget
@@ -75,12 +72,12 @@ public struct JSONeTemplate: Sendable {
 public struct Expression: Sendable {
     private let node: ExpressionNode
 
-    /// The context names that evaluating the expression may read, without JSON-e's built-in functions. The set can
-    /// contain names that are never read, and lacks the computed names for which the expression asks with `defined`.
+    /// The context names that evaluating may read, without JSON-e's built-in functions. It can contain names that are
+    /// never read, and lacks computed names for which `defined` asks.
     public var freeNames: Set<String> { names.all }
     let names: NamesRead
 
-    /// The expression's position in the table description, for messages about its failures.
+    /// In the table description, for messages.
     var place: JSONPointer?
 
     /// Parses an expression.
@@ -97,7 +94,7 @@ public struct Expression: Sendable {
     ///
     /// - Parameters:
     ///   - context: the names that the expression may read.
-    ///   - budget: the budget, which is reduced by the cost of this evaluation.
+    ///   - budget: is reduced by the cost of this evaluation.
     /// - Throws: ``JSONeError`` if the evaluation fails, the result is a function, or the budget is exhausted.
     public func evaluate(
         _ context: JSONeContext, budget: inout JSONeBudget
@@ -112,8 +109,7 @@ public struct Expression: Sendable {
 }
 
 extension JSONeEvaluator {
-    /// Runs a closure with an evaluator that has the budget `budget`. Writes the remaining budget back to `budget`,
-    /// also after an error.
+    /// Writes the remaining budget back, also after an error.
     fileprivate static func run<Result>(
         _ context: JSONeContext, _ budget: inout JSONeBudget,
         _ body: (inout JSONeEvaluator) throws(JSONeError) -> Result

@@ -1,7 +1,5 @@
-/// A value in the evaluation of an expression: JSON, a computed number or a built-in function.
-///
-/// A template's result cannot be or contain a function. Inside a template, functions can have names and be elements of
-/// lists and objects, like JSON values.
+/// A value in an evaluation: JSON, a computed number or a built-in function. In a template, functions can have names
+/// and be elements, but a result contains none.
 enum Operand: Sendable {
     case json(JSONValue)
     case number(JSONeNumber)
@@ -11,20 +9,19 @@ enum Operand: Sendable {
     static func int(_ value: Int) -> Operand { .number(.int(value)) }
     static func string(_ value: String) -> Operand { .json(.string(value)) }
 
-    /// Creates an operand from the text of a number in an expression.
     init(literal: String) {
         if let int = Int(literal) {
             self = .int(int)
         } else if literal.utf8.contains(UInt8(ascii: ".")), let number = JSONeNumber(JSONNumber(validLexeme: literal)) {
             self = .number(number)
         } else {
-            // An integer beyond 64 bits, or a number too large for a double, keeps its digits, without leading zeros.
+            // Beyond 64 bits, or a double, a number keeps its digits, without leading zeros.
             let digits = literal.drop { $0 == "0" }
             self = .json(.number(JSONNumber(validLexeme: digits.isEmpty ? "0" : String(digits))))
         }
     }
 
-    /// Creates an operand from a value of the context, or from a part of such a value.
+    /// Of the context.
     init(_ value: JSONValue) {
         if case .number(let number) = value, let function = number.function {
             self = .function(function)
@@ -33,9 +30,8 @@ enum Operand: Sendable {
         }
     }
 
-    /// Returns the operand as a JSON value, so that a list, an object or a template's result can contain it. A function
-    /// becomes a number whose lexeme is the function's name. JSON text never contains such a number. A template's
-    /// result is checked, and a function in the result is an error.
+    /// As a list, an object or a template's result can contain it. A function becomes a number whose lexeme is its
+    /// name, which no JSON text contains; a result is checked for it.
     func json() -> JSONValue {
         switch self {
         case .json(let value): return value
@@ -44,8 +40,7 @@ enum Operand: Sendable {
         }
     }
 
-    /// Returns the operand's number, or `nil` if the operand is not a number. Throws if the number is too large even
-    /// for a double.
+    /// `nil` if it is no number. Throws if too large even for a double.
     func number() throws(JSONeError) -> JSONeNumber? {
         switch self {
         case .number(let number): return number
@@ -68,7 +63,7 @@ enum Operand: Sendable {
         }
     }
 
-    /// The operand as text, as `${…}` and `str()` write it. `nil` for arrays, objects and functions.
+    /// As `${…}` and `str()` write it. `nil` for arrays, objects and functions.
     var text: String? {
         switch self {
         case .number(let number): number.text
@@ -101,7 +96,7 @@ extension JSONValue {
         }
     }
 
-    /// The value as text, as `${…}` and `str()` write it. `nil` for arrays, objects and functions.
+    /// As `${…}` and `str()` write it. `nil` for arrays, objects and functions.
     var templateText: String? {
         switch self {
         case .null: "null"
@@ -117,14 +112,13 @@ extension JSONValue {
 }
 
 extension JSONNumber {
-    /// The function that the number represents inside a template: see ``Operand/json()``.
+    /// See ``Operand/json()``.
     var function: Builtin? {
         guard let first = lexeme.utf8.first, first >= UInt8(ascii: "a") else { return nil }
         return Builtin(rawValue: lexeme)
     }
 
-    /// Whether the number is written without a fraction and without an exponent. JSON-e's reference implementation
-    /// calls such a number an int.
+    /// Without a fraction and an exponent: an int of the reference implementation.
     var isWholeLexeme: Bool {
         !lexeme.utf8.contains { $0 == UInt8(ascii: ".") || $0 | 0x20 == UInt8(ascii: "e") }
     }

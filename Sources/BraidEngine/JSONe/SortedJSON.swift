@@ -1,5 +1,4 @@
-/// The text that `$json` produces: without white space, members sorted by code points, and characters escaped only
-/// where required.
+/// What `$json` writes: no white space, members by code points, escapes only where required.
 extension JSONValue {
     func writeSorted(to writer: inout JSONWriter, _ budget: inout JSONeBudget) throws(JSONeError) {
         try budget.spend(steps: 1)

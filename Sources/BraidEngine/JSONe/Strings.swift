@@ -1,9 +1,9 @@
-/// String operations of JSON-e, which work on code points and ignore canonical equivalence.
+/// By code points, without canonical equivalence.
 extension String {
-    /// Returns whether this string sorts before another string by code points, which is the order of their UTF-8 bytes.
+    /// By code points, the order of UTF-8 bytes.
     func precedes(_ other: String) -> Bool { utf8.lexicographicallyPrecedes(other.utf8) }
 
-    /// The string in lower case. Unlike `lowercased()`, writes `ς` at the end of a word (Unicode 3.13, `Final_Sigma`).
+    /// Unlike `lowercased()`, writes `ς` at the end of a word (Unicode 3.13, `Final_Sigma`).
     var inLowerCase: String {
         guard unicodeScalars.contains("Σ") else { return lowercased() }
         var result = UnicodeScalarView(), rest = unicodeScalars[...], followsLetter = false
@@ -21,15 +21,14 @@ extension String {
         return String(result)
     }
 
-    /// Returns whether the string contains another string, compared by UTF-8 bytes. O(length of both).
+    /// By UTF-8 bytes. O(length of both).
     func contains(bytesOf part: String) -> Bool {
         if part.isEmpty { return true }
         var (string, part) = (self, part)
         return string.withUTF8 { string in part.withUTF8 { part in !string.offsets(of: part, atMost: 1).isEmpty } }
     }
 
-    /// Returns the parts of the string between the occurrences of a non-empty separator. Without an occurrence, returns
-    /// the whole string as one part. O(length of both).
+    /// The separator must not be empty. O(length of both).
     func split(separatedBy separator: String) -> [String] {
         var (string, separator) = (self, separator)
         return string.withUTF8 { string in
@@ -44,9 +43,8 @@ extension String {
         }
     }
 
-    /// The number that `number()` reads from the string: an optional sign, digits with single underscores between them,
-    /// an optional fraction and an optional exponent. Whitespace around the number is ignored. `nil` for other texts
-    /// and for numbers too large for a double.
+    /// What `number()` reads: a sign, digits with single underscores, a fraction and an exponent, all but the digits
+    /// optional, in any whitespace. `nil` if too large for a double.
     var templateNumber: Double? {
         var scalars = unicodeScalars.drop { $0.isWhitespace }
         while let last = scalars.last, last.isWhitespace { scalars.removeLast() }
@@ -68,10 +66,9 @@ extension String {
 }
 
 extension UnsafeBufferPointer<UInt8> {
-    /// Returns the offsets of the non-overlapping occurrences of `part` in these bytes, by the Knuth-Morris-Pratt
-    /// algorithm. O(count + part.count) even for adversarial texts.
+    /// Without overlaps, by Knuth, Morris and Pratt: O(count + part.count) even for adversarial texts.
     fileprivate func offsets(of part: UnsafeBufferPointer<UInt8>, atMost limit: Int = .max) -> [Int] {
-        // borders[i] is the length of the longest proper prefix of `part` that is also a suffix of part[0...i].
+        // borders[i] is the length of the longest proper prefix of `part` that is a suffix of part[0...i].
         var borders = [Int](repeating: 0, count: part.count), matched = 0
         for position in part.indices.dropFirst() {
             while matched > 0, part[matched] != part[position] { matched = borders[matched - 1] }

@@ -1,11 +1,11 @@
 extension JTDSchema {
     /// Compiles a schema document.
     ///
-    /// - Returns: the schema, or `nil` and the first 100 faults of the document (RFC 8927, section 2). A schema's own
-    ///   faults precede those of its subschemas, which are in the order of the document. The list ends earlier if the
-    ///   pointers of all faults after the first one would exceed 64 KiB together.
+    /// - Returns: `nil` and the first 100 faults if it is not a correct schema (RFC 8927, section 2); fewer if their
+    ///   pointers exceed 64 KiB together. A schema's faults precede those of its subschemas, which come in the order of
+    ///   the document.
     /// - Complexity: O(size of the document).
-    public static func compile(_ json: JSONValue) -> (schema: JTDSchema?, faults: [Fault]) {
+    public static func compile(_ json: JSONValue) -> (schema: JTDSchema?, faults: [SyntaxError]) {
         var compiler = JTDCompiler(json)
         compiler.run()
         guard compiler.faults.isEmpty else { return (nil, compiler.faults) }
@@ -14,18 +14,17 @@ extension JTDSchema {
     }
 }
 
-/// Compiles a document with a list of pending schemas instead of recursion, so that deep documents use no call stack.
+/// With a list of pending schemas in place of recursion, so that deep documents use no call stack.
 private struct JTDCompiler {
     private struct Pending {
         var json: JSONValue
         var position: Int
-        /// The tag of the `discriminator` (RFC 8927) if the schema is the value of a member of `mapping`. `nil` for
-        /// other schemas, even for those deeper in a member of `mapping`.
+        /// The `discriminator`'s tag, for a direct member of `mapping`.
         var mapping: Mapping?
     }
 
     private struct Mapping {
-        /// The value of `discriminator`, or `nil` if it is missing or not a string.
+        /// `nil` if it is missing or no string.
         var tag: String?
     }
 
@@ -34,16 +33,14 @@ private struct JTDCompiler {
         "additionalProperties", "values", "discriminator", "mapping",
     ]
 
-    /// The groups of keywords that make up one form each. A schema may use the keywords of one group only (RFC 8927,
-    /// section 2.2).
+    /// A schema may use the keywords of one group only (RFC 8927, section 2.2).
     private static let forms = [
         ["ref"], ["type"], ["enum"], ["elements"], ["properties", "optionalProperties", "additionalProperties"],
         ["values"],
         ["discriminator", "mapping"],
     ]
 
-    /// The names that the keyword `type` allows, and the values that each named type accepts (RFC 8927, section 3.3.3,
-    /// tables 1 and 2).
+    /// RFC 8927, section 3.3.3, tables 1 and 2.
     private static let types: [(name: String, form: JTDNode.Form)] = [
         ("boolean", .boolean), ("float32", .number), ("float64", .number),
         ("int8", .integer(-128...127)), ("uint8", .integer(0...255)),
@@ -53,11 +50,10 @@ private struct JTDCompiler {
     ]
 
     var nodes = [JTDNode()]
-    var faults: [JTDSchema.Fault] = []
+    var faults: [JTDSchema.SyntaxError] = []
     private var budget = FaultBudget()
     private var pending: [Pending]
-    /// The index in `nodes` of the first schema under `definitions`. The nodes of the other schemas under `definitions`
-    /// follow directly.
+    /// Where the schemas under `definitions` begin in `nodes`; the others follow.
     private var firstDefinition = 0
     private var definitions = JTDNames()
 
@@ -69,8 +65,7 @@ private struct JTDCompiler {
         while let next = pending.popLast() {
             let count = pending.count
             compile(next)
-            // The list of pending schemas is worked off from its end, so reversing the new schemas keeps the document's
-            // order.
+            // Worked off from its end, so reversing keeps the document's order.
             pending[count...].reverse()
         }
     }
@@ -115,8 +110,7 @@ private struct JTDCompiler {
         }
     }
 
-    /// Compiles the keywords of one form of a schema. `form` is the form's first keyword. Returns `nil` if the form
-    /// cannot be compiled because of a fault.
+    /// `form` is the form's first keyword. `nil` after a fault.
     private mutating func compile(
         _ form: String, of object: JSONObject, at position: Int, isOnlyForm: Bool, isMapped: Bool
     ) -> JTDNode.Form? {
@@ -131,7 +125,7 @@ private struct JTDCompiler {
         }
     }
 
-    /// Returns whether an object is an object's schema in JSON Schema, and not in JSON Type Definition with a mistake.
+    /// An object's schema in JSON Schema, and not in JSON Type Definition with a mistake.
     private static func isJSONSchema(_ object: JSONObject) -> Bool {
         object["$schema"] != nil || object["required"]?.arrayValue != nil
             || object["type"]?.stringValue == "object" && object["properties"] != nil
@@ -140,18 +134,16 @@ private struct JTDCompiler {
     private static let objectForm =
         #"{"properties": {required members}, "optionalProperties": {the other members}}, each member with its schema"#
 
-    /// What to write for the types of JSON Schema that JSON Type Definition does not have.
+    /// What to write for types that only JSON Schema has.
     private static let replacements = [
         "integer": #"{"type": "int32"}"#, "number": #"{"type": "float64"}"#, "object": objectForm,
         "array": #"{"elements": schema of an element}"#, "null": #""nullable": true"#,
     ]
 
-    /// Rejects unknown keywords of a schema, and `definitions` outside the root schema (RFC 8927, sections 2.1 and
-    /// 2.3).
+    /// Rejects unknown keywords, and `definitions` outside the root (RFC 8927, sections 2.1 and 2.3).
     private mutating func checkKeywords(of object: JSONObject, at position: Int) {
         for (name, _) in object.members {
-            // `Set<String>` compares by canonical equivalence. No text except a keyword itself is canonically
-            // equivalent to one of these ASCII keywords.
+            // `Set<String>` compares by canonical equivalence, but nothing else is equivalent to an ASCII keyword.
             if !Self.keywords.contains(name) {
                 fault(
                     position, [name], .unknownMember,
@@ -170,7 +162,7 @@ private struct JTDCompiler {
         firstDefinition = add(schemas, under: "definitions", of: 0)
     }
 
-    /// Checks the additional rules for a schema inside a `mapping` (RFC 8927, section 2.2.8).
+    /// RFC 8927, section 2.2.8.
     private mutating func checkMapped(_ schema: Pending, _ object: JSONObject) {
         guard let mapping = schema.mapping else { return }
         if object["properties"] == nil, object["optionalProperties"] == nil {
@@ -193,8 +185,7 @@ private struct JTDCompiler {
 
     // MARK: Forms
 
-    /// Compiles a schema of the `ref` form (RFC 8927, section 2.2.2). `followReferences` resolves chains of references
-    /// later, when all definitions are known.
+    /// RFC 8927, section 2.2.2. `followReferences` resolves chains later, when all definitions are known.
     private mutating func reference(_ object: JSONObject, _ position: Int) -> JTDNode.Form? {
         guard let name = string("ref", of: object, at: position) else { return nil }
         if let definition = definitions.position(of: name) { return .reference(firstDefinition + definition) }
@@ -205,7 +196,7 @@ private struct JTDCompiler {
         return nil
     }
 
-    /// Compiles a schema of the `type` form (RFC 8927, section 2.2.3).
+    /// RFC 8927, section 2.2.3.
     private mutating func type(_ object: JSONObject, _ position: Int) -> JTDNode.Form? {
         guard let name = string("type", of: object, at: position) else { return nil }
         if let type = Self.types.first(where: { $0.name == name }) { return type.form }
@@ -215,7 +206,7 @@ private struct JTDCompiler {
         return nil
     }
 
-    /// Compiles a schema of the `enum` form (RFC 8927, section 2.2.4).
+    /// RFC 8927, section 2.2.4.
     private mutating func oneOf(_ object: JSONObject, _ position: Int) -> JTDNode.Form? {
         guard let json = object["enum"] else { return nil }
         guard case .array(let elements) = json, !elements.isEmpty else {
@@ -240,7 +231,7 @@ private struct JTDCompiler {
         return .oneOf(names)
     }
 
-    /// Compiles a schema of the `properties` form (RFC 8927, section 2.2.6).
+    /// RFC 8927, section 2.2.6.
     private mutating func properties(
         _ object: JSONObject, _ position: Int, _ mustHaveNames: Bool
     ) -> JTDNode.Form? {
@@ -259,7 +250,7 @@ private struct JTDCompiler {
                 position, ["optionalProperties", name], .duplicate,
                 "\(quoted(name)) is in \"properties\" too, but a member is either required or optional")
         }
-        // Adding the required and then the optional properties puts their nodes in the order of `names`.
+        // The required before the optional ones puts the nodes in the order of `names`.
         let first = required.map { add($0, under: "properties", of: position) } ?? nodes.count
         if let optional { _ = add(optional, under: "optionalProperties", of: position) }
         return .properties(
@@ -268,7 +259,7 @@ private struct JTDCompiler {
                 hasRequired: required != nil))
     }
 
-    /// Compiles a schema of the `discriminator` form (RFC 8927, section 2.2.8).
+    /// RFC 8927, section 2.2.8.
     private mutating func discriminator(_ object: JSONObject, _ position: Int, _ isOnlyForm: Bool) -> JTDNode.Form? {
         let tag = string("discriminator", of: object, at: position)
         let mapping = schemasByName("mapping", of: object, at: position)
@@ -294,7 +285,7 @@ private struct JTDCompiler {
         return nodes.count - 1
     }
 
-    /// Adds one subschema for each member of an object. Returns the position in `nodes` of the first subschema's node.
+    /// One subschema for each member of an object. Returns where the first is in `nodes`.
     private mutating func add(
         _ schemas: JSONObject, under keyword: String, of parent: Int, in mapping: Mapping? = nil
     ) -> Int {
@@ -312,7 +303,7 @@ private struct JTDCompiler {
         return nil
     }
 
-    /// Returns the Boolean value of a schema's keyword, or false if the keyword is missing or faulty.
+    /// False if it is missing or faulty.
     private mutating func bool(_ keyword: String, of object: JSONObject, at position: Int) -> Bool {
         guard let json = object[keyword] else { return false }
         if let bool = json.boolValue { return bool }
@@ -328,7 +319,7 @@ private struct JTDCompiler {
         return nil
     }
 
-    /// The maximum number of faults to report for one schema document. `FaultBudget` limits their size.
+    /// Of one document; `FaultBudget` limits their size.
     private static let faultLimit = 100
 
     private mutating func fault(_ position: Int, _ tokens: [String], _ code: FaultCode, _ message: String) {
@@ -336,5 +327,47 @@ private struct JTDCompiler {
         let pointer = nodes.pointer(to: position).appending(JSONPointer(tokens: tokens))
         guard budget.admit(pointer) else { return }
         faults.append(.init(pointer: pointer, code: code, message: message))
+    }
+}
+
+extension [JTDNode] {
+    /// Makes each `ref` lead to the end of its chain of references (RFC 8927, section 3.3.2), so that validation
+    /// follows at most one for a value. A reference accepts null if any schema of its chain does. Marks endless chains
+    /// (section 5); a schema that uses itself for a part of the value is allowed. O(nodes).
+    mutating func followReferences() {
+        var isDone = [Bool](repeating: false, count: count)
+        var isOnWay = isDone
+        for start in indices {
+            var way: [Int] = [], position = start
+            while !isDone[position], !isOnWay[position], case .reference(let target) = self[position].form {
+                isOnWay[position] = true
+                way.append(position)
+                position = target
+            }
+            // Earlier chains are done, so a node in progress is on this chain, which has closed a circle.
+            if !isDone[position], isOnWay[position] {
+                let circle = way[way.firstIndex(of: position)!...]
+                let isNullable = circle.contains { self[$0].isNullable }
+                for position in circle {
+                    self[position].form = .circle
+                    self[position].isNullable = isNullable
+                    isDone[position] = true
+                }
+            }
+            for position in way.reversed() where !isDone[position] {
+                if case .reference(let target) = self[position].form { follow(from: position, to: target) }
+                isDone[position] = true
+            }
+        }
+    }
+
+    /// The target must be resolved already.
+    private mutating func follow(from position: Int, to target: Int) {
+        switch self[target].form {
+        case .reference(let last): self[position].form = .reference(last)
+        case .circle: self[position].form = .circle
+        default: break
+        }
+        if self[target].isNullable { self[position].isNullable = true }
     }
 }

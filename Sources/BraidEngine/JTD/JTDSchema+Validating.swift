@@ -10,19 +10,19 @@ extension JTDSchema {
     ///   - value: the value.
     ///   - limit: the largest number of mismatches to return.
     /// - Complexity: O(size of the value + required members of its objects).
-    public func mismatches(of value: JSONValue, limit: Int = 32) -> [Mismatch] {
+    public func errorIndicators(of value: JSONValue, limit: Int = 32) -> [ErrorIndicator] {
         var validation = JTDValidation(nodes: nodes, limit: limit)
         validation.run(value)
         return validation.mismatches
     }
 }
 
-/// Validates a value with an explicit stack, so that a deep value uses no call stack. `followReferences` has resolved
-/// all chains of references, so every step of the validation goes one level deeper into the value.
+/// Validates with a stack of its own, so that a deep value uses no call stack. Every step goes deeper into the value,
+/// because chains of references are resolved.
 private struct JTDValidation {
     let nodes: [JTDNode]
     let limit: Int
-    var mismatches: [JTDSchema.Mismatch] = []
+    var mismatches: [JTDSchema.ErrorIndicator] = []
     private var budget = FaultBudget()
     private var frames: [Frame] = []
 
@@ -36,17 +36,16 @@ private struct JTDValidation {
         enum Children {
             case elements([JSONValue], Int)
             case values(JSONObject, Int)
-            /// The children of an object under a schema of the `properties` form. The integer is the position of this
-            /// schema in `nodes`. `tag` is the discriminator's tag, which never counts as an additional member (RFC
-            /// 8927, section 3.3.8).
+            /// The integer is the schema's position in `nodes`. `tag` is the discriminator's, which is never an
+            /// additional member (RFC 8927, section 3.3.8).
             case properties(JSONObject, JTDNode.Properties, Int, tag: String?)
         }
 
         let children: Children
-        /// The number of the array's or object's children whose validation has begun.
+        /// How many children have been begun.
         var count = 0
 
-        /// The JSON Pointer token of the child that is being validated: its index or name.
+        /// Of the child that is being validated.
         var token: String {
             switch children {
             case .elements: String(count - 1)
@@ -118,7 +117,7 @@ private struct JTDValidation {
         }
     }
 
-    /// Validates an object against a schema of the `discriminator` form (RFC 8927, section 3.3.8).
+    /// RFC 8927, section 3.3.8.
     private mutating func check(_ object: JSONObject, _ discriminator: JTDNode.Discriminator, _ position: Int) {
         let tag = discriminator.tag
         guard let value = object[tag] else {
@@ -147,8 +146,7 @@ private struct JTDValidation {
         if !isNeedless { frames.append(Frame(children: children)) }
     }
 
-    /// Validates an object against a schema of the `properties` form (RFC 8927, section 3.3.6). Reports missing members
-    /// first.
+    /// RFC 8927, section 3.3.6. Reports missing members first.
     private mutating func enter(
         _ object: JSONObject, _ properties: JTDNode.Properties, _ position: Int, tag: String?
     ) {
@@ -184,7 +182,7 @@ private struct JTDValidation {
                 code: code, detail: detail))
     }
 
-    /// Returns a noun phrase for what a schema accepts, for messages: for example "a number or null".
+    /// For messages, such as "a number or null".
     private func expected(_ position: Int) -> String {
         let node = nodes[position], noun: String
         switch nodes[node.target(from: position)].form {

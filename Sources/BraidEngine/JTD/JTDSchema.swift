@@ -1,4 +1,4 @@
-/// A JSON Type Definition (RFC 8927), checked and compiled once. ``mismatches(of:limit:)`` returns the places where a
+/// A JSON Type Definition (RFC 8927), checked and compiled once. ``errorIndicators(of:limit:)`` returns the places where a
 /// value does not match the schema.
 ///
 /// The whole of the RFC is supported. Where the RFC leaves a choice:
@@ -8,11 +8,11 @@
 ///   no value, except `null` if the schema is nullable, and the mismatch says why (section 5 asks implementations to
 ///   detect such circles).
 public struct JTDSchema: Sendable {
-    /// The root schema's node, followed by all other nodes. The children of one schema are adjacent.
+    /// The root schema first. The children of one schema are adjacent.
     let nodes: [JTDNode]
 
     /// One reason why a document is not a correct schema (RFC 8927, section 2).
-    public struct Fault: Sendable, Equatable {
+    public struct SyntaxError: Sendable, Equatable {
         /// The JSON pointer to the faulty value in the schema document.
         public var pointer: JSONPointer
         /// The kind of the fault.
@@ -30,7 +30,7 @@ public struct JTDSchema: Sendable {
 
     /// One place where a value does not match a schema: an error indicator of RFC 8927, section 3.2, with a sentence
     /// for people.
-    public struct Mismatch: Sendable, Equatable {
+    public struct ErrorIndicator: Sendable, Equatable {
         /// The JSON pointer to the part of the value that was rejected.
         public var instancePath: JSONPointer
         /// The JSON pointer to the part of the schema that rejected the value.
@@ -49,14 +49,13 @@ public struct JTDSchema: Sendable {
         }
     }
 
-    /// The schema of the empty form, which accepts every value.
+    /// The empty form, which accepts every value.
     static let any = JTDSchema(nodes: [JTDNode()])
 }
 
 /// A compiled schema or subschema. Nodes refer to each other by their positions in `JTDSchema.nodes`.
 struct JTDNode: Sendable {
-    /// The eight forms of a schema (RFC 8927, section 2.2). The form `type` has one case for each kind of values that a
-    /// type accepts.
+    /// RFC 8927, section 2.2. The form `type` has one case for each kind of values.
     enum Form: Sendable {
         case empty
         case boolean, number, string, timestamp
@@ -66,55 +65,51 @@ struct JTDNode: Sendable {
         case values(Int)
         case properties(Properties)
         case discriminator(Discriminator)
-        /// The position of the definition to which the reference refers. After `followReferences`, the definition is at
-        /// the end of the chain of references, and is never another reference.
+        /// The definition's position. After `followReferences` it is never another reference.
         case reference(Int)
         /// A reference whose chain of references never ends, so that no schema says which values the reference accepts.
         case circle
     }
 
     struct Properties: Sendable {
-        /// The names of all properties that the schema defines, required properties first.
+        /// Required ones first.
         var names: JTDNames
         var requiredCount: Int
-        /// The position in `JTDSchema.nodes` of the schema of the first property in `names`. The schemas of the other
-        /// properties follow.
+        /// The position of the first name's schema in `JTDSchema.nodes`; the others follow.
         var first: Int
         var allowsAdditional: Bool
-        /// Whether the schema contains `properties`. If the schema contains `properties`, a value that is not an object
-        /// is a mismatch of the keyword `properties` (RFC 8927, section 3.3.6).
+        /// Whether the schema contains `properties`, the keyword that rejects what is no object (RFC 8927, section
+        /// 3.3.6).
         var hasRequired: Bool
     }
 
     struct Discriminator: Sendable {
         var tag: String
         var mapping: JTDNames
-        /// The position in `JTDSchema.nodes` of the schema for the first name in `mapping`. The schemas for the other
-        /// names follow. All these schemas are of the properties form.
+        /// The position of the first name's schema in `JTDSchema.nodes`; the others follow. All are of the properties
+        /// form.
         var first: Int
     }
 
     var form = Form.empty
     var isNullable = false
-    /// The parent schema's position in `JTDSchema.nodes`, and the path from the parent schema to this subschema: a
-    /// keyword, and a name if the keyword maps names to schemas.
+    /// The parent's position, and the path from it: a keyword, and a name if the keyword maps names to schemas.
     var parent = 0
     var keyword = ""
     var name: String?
 
-    /// Returns the position of the node to which this node refers. If the node is not a reference, returns `position`,
-    /// its own position.
+    /// Where a reference leads; `position` for any other node.
     func target(from position: Int) -> Int {
         if case .reference(let target) = form { target } else { position }
     }
 }
 
-/// Names in the order of the schema, looked up by their UTF-8 bytes (RFC 8259, section 8.3) in constant time.
+/// In the order of the schema, found by their UTF-8 bytes (RFC 8259, section 8.3) in constant time.
 struct JTDNames: Sendable {
     private(set) var list: [String] = []
     private var positions: [UTF8Key: Int] = [:]
 
-    /// Adds a name at the end of the list. Returns false if the list already contains the name.
+    /// False if the name is in the list already.
     @discardableResult
     mutating func append(_ name: String) -> Bool {
         guard positions[UTF8Key(name)] == nil else { return false }
@@ -127,7 +122,7 @@ struct JTDNames: Sendable {
 }
 
 extension [JTDNode] {
-    /// Returns the pointer to a node's schema in the document. O(depth).
+    /// To the node's schema in the document. O(depth).
     func pointer(to position: Int) -> JSONPointer {
         var tokens: [String] = [], position = position
         while position != 0 {

@@ -80,7 +80,7 @@ extension BindingChain where Model == Never {
         let program = Confined(
             (counts: counts, cells: ProvidedCells { try cellProvider(sections.section($0.section), $0.row) }))
         counts.cells = program.value.cells
-        var cells = CellBinding(
+        var cells = CellRules(
             cell: Computed(reads: .everything) { input, _ in try program.value.cells.newName(of: input) })
         cells.source = .counted(Computed(reads: .everything) { input, _ in .number(program.value.counts[input.id]) })
         cells.instance = { try program.value.cells.cell(for: $0) }
@@ -184,7 +184,7 @@ extension BindingChain where Model == Never {
             try make(sections.section(input.section), input.row, values.model(input.model))
         }
         let program = Confined(made)
-        var cells = CellBinding(
+        var cells = CellRules(
             cell: name.map { Computed(constant: $0) }
                 ?? Computed(reads: [.model, .row]) { input, _ in try program.value.name(of: input) })
         cells.isProvided = true
@@ -199,8 +199,8 @@ extension BindingChain where Model == Never {
         return claiming(cells, of: modelType).carrying(NewCell.self, NewModel.self)
     }
 
-    private func claiming(_ cells: CellBinding, of type: ModelType) -> Self {
-        bind(cells, of: type)
+    private func claiming(_ cells: CellRules, of type: ModelType) -> Self {
+        edit { ($0.cells, $0.modelType) = (cells, type) }
         for (section, _) in bindings.claimCells(index) {
             bindings.mistakes.append(
                 "The cells of \(section.map { "the section \"\($0)\"" } ?? "all other sections") are bound twice.")
@@ -217,7 +217,7 @@ extension BindingChain {
     /// not `CaseIterable`, `finish()` checks only the sections that this chain names. For any other section, a handler
     /// of this chain that gets a model of another type makes the command throw `modelTypeMismatch`.
     public func assuming<NewModel>(modelType: NewModel.Type) -> BindingChain<Section, Cell, NewModel> {
-        assuming(modelTypeNamed: String(reflecting: NewModel.self)).carrying(Cell.self, NewModel.self)
+        edit { $0.assumedType = UTF8Key(String(reflecting: NewModel.self)) }.carrying(Cell.self, NewModel.self)
     }
 
     /// Binds a closure that fills a cell from its row's model when a view asks for the cell.

@@ -16,7 +16,7 @@ extension BindingChain {
     /// The tap handler of a chain that begins with `onAnySection()` runs in addition to the section's own tap handler.
     @discardableResult
     public func onTapped(_ run: @escaping (Section, Int) throws -> Void) -> Self {
-        onTapped(handler { try run($0, $1.row) })
+        edit { $0.onTap = handler { try run($0, $1.row) } }
     }
 
     /// Binds the closure that runs when a row is tapped. The closure gets the section, the row's index in the section,
@@ -26,7 +26,7 @@ extension BindingChain {
     @discardableResult
     public func onTapped(_ run: @escaping (Section, Int, Model) throws -> Void) -> Self {
         let values = bindings.values
-        return onTapped(handler { try run($0, $1.row, values.model($1.model)) })
+        return edit { $0.onTap = handler { try run($0, $1.row, values.model($1.model)) } }
     }
 
     /// Binds the closure that runs when a cell of the type `cellType` emits an event: see
@@ -40,9 +40,7 @@ extension BindingChain {
         from cellType: Emitter.Type, _ run: @escaping (Section, Int, Emitter.ViewEvent) throws -> Void
     ) -> Self {
         let values = bindings.values
-        return onEvent(
-            Emitter.eventName, from: Emitter.reuseIdentifier,
-            handler { try run($0, $1.row, values.model($1.event ?? .null)) })
+        return on(Emitter.self) { try run($0, $1.row, values.model($1.event ?? .null)) }
     }
 
     /// Binds the closure that runs, with the row's model, when a cell of the type `cellType` emits an event: see
@@ -56,11 +54,15 @@ extension BindingChain {
         from cellType: Emitter.Type, _ run: @escaping (Section, Int, Emitter.ViewEvent, Model) throws -> Void
     ) -> Self {
         let values = bindings.values
-        return onEvent(
-            Emitter.eventName, from: Emitter.reuseIdentifier,
-            handler {
-                try run($0, $1.row, values.model($1.event ?? .null), values.model($1.model))
-            })
+        return on(Emitter.self) { try run($0, $1.row, values.model($1.event ?? .null), values.model($1.model)) }
+    }
+
+    private func on<Emitter: ViewEventEmitting>(
+        _: Emitter.Type, _ run: @escaping (Section, HandlerCall) throws -> Void
+    ) -> Self {
+        edit { binding in
+            binding.onEvent[UTF8Key(Emitter.reuseIdentifier), default: [:]][UTF8Key(Emitter.eventName)] = handler(run)
+        }
     }
 
     /// Binds the closure that removes a deleted or moved row's model from the program's data. The command fails unless
@@ -71,7 +73,11 @@ extension BindingChain {
     @discardableResult
     public func onDelete(_ run: @escaping (Section, Int, DeletionReason<Section>, Model) throws -> Void) -> Self {
         let bindings = bindings
-        return onDelete(handler { try run($0, $1.row, bindings.deletionReason($1), bindings.values.model($1.model)) })
+        return edit {
+            $0.onDelete = handler {
+                try run($0, $1.row, bindings.deletionReason($1), bindings.values.model($1.model))
+            }
+        }
     }
 
     /// Binds the closure that removes a deleted or moved row's model from the program's data. Unlike the other
@@ -82,7 +88,9 @@ extension BindingChain {
     @discardableResult
     public func onDelete(_ run: @escaping (Section, Int, DeletionReason<Section>) throws -> Void) -> Self {
         let bindings = bindings
-        return onDelete(handler(takesModel: false) { try run($0, $1.row, bindings.deletionReason($1)) })
+        return edit {
+            $0.onDelete = handler(takesModel: false) { try run($0, $1.row, bindings.deletionReason($1)) }
+        }
     }
 
     /// Binds the closure that inserts a new or moved model into the program's data. The command fails unless the
@@ -94,11 +102,12 @@ extension BindingChain {
     @discardableResult
     public func onInsert(_ run: @escaping (Section, Int, InsertionReason<Section>, Model?) throws -> Void) -> Self {
         let bindings = bindings
-        return onInsert(
-            handler {
+        return edit {
+            $0.onInsert = handler {
                 try run(
                     $0, $1.row, bindings.insertionReason($1), $1.model.isNull ? nil : bindings.values.model($1.model))
-            })
+            }
+        }
     }
 
     /// Binds the closure that inserts a model into the program's data. Unlike the other `onInsert`, the closure does
@@ -110,7 +119,9 @@ extension BindingChain {
     @discardableResult
     public func onInsert(_ run: @escaping (Section, Int, InsertionReason<Section>) throws -> Void) -> Self {
         let bindings = bindings
-        return onInsert(handler(takesModel: false) { try run($0, $1.row, bindings.insertionReason($1)) })
+        return edit {
+            $0.onInsert = handler(takesModel: false) { try run($0, $1.row, bindings.insertionReason($1)) }
+        }
     }
 
     /// Binds the closure that runs when a row near its section's end is displayed, as
@@ -123,11 +134,14 @@ extension BindingChain {
     @discardableResult
     public func prefetch(cellsFromEnd: Int, _ run: @escaping (Section, Int) throws -> Void) -> Self {
         if cellsFromEnd < 0 { bindings.mistakes.append("`cellsFromEnd` must be 0 at least.") }
-        return prefetch(cellsFromEnd: max(0, cellsFromEnd), handler { try run($0, $1.row) })
+        return edit { binding in
+            binding.prefetchDistance = max(0, cellsFromEnd)
+            binding.onPrefetch = handler { try run($0, $1.row) }
+        }
     }
 }
 
-extension TableBindings {
+extension ProgramBindings {
     fileprivate func deletionReason(_ call: HandlerCall) throws(Refusal) -> DeletionReason<Section> {
         guard case .movedTo(let target, let row)? = call.reason else { return .editing }
         return .moved(toSection: try sections.section(target), row: row)

@@ -34,7 +34,8 @@ extension BindingChain {
     /// A section that the closure leaves out keeps the title that this chain bound before. `nil` means no header.
     @discardableResult
     public func bind(headerTitles: @escaping () throws -> [Section: String?]) -> Self {
-        bind(header: titles(headerTitles, else: binding.header))
+        let header = titles(headerTitles, else: binding.header)
+        return edit { $0.header = header }
     }
 
     /// Binds footer titles by section. The closure is called at every refresh and in commands.
@@ -42,7 +43,8 @@ extension BindingChain {
     /// A section that the closure leaves out keeps the title that this chain bound before. `nil` means no footer.
     @discardableResult
     public func bind(footerTitles: @escaping () throws -> [Section: String?]) -> Self {
-        bind(footer: titles(footerTitles, else: binding.footer))
+        let footer = titles(footerTitles, else: binding.footer)
+        return edit { $0.footer = footer }
     }
 
     private func titles(_ provided: @escaping () throws -> [Section: String?], else other: Computed<SectionInput>?)
@@ -50,9 +52,8 @@ extension BindingChain {
     {
         let titles = ProvidedTitles(bindings: bindings, chain: index, provided)
         bindings.providers.append(titles)
-        let program = Confined(titles)
         return Computed(reads: .everything) { input, evaluation in
-            guard let title = program.value[input.id] else { return try other?.value(for: input, evaluation) }
+            guard let title = titles[input.id] else { return try other?.value(for: input, evaluation) }
             return title.map { .string($0) }
         }
     }
@@ -60,13 +61,13 @@ extension BindingChain {
     /// Binds a closure that returns the header title of each of the chain's sections. `nil` means no header.
     @discardableResult
     public func bind(headerTitle: @escaping (Section) throws -> String?) -> Self {
-        bind(header: rule { try headerTitle($0).map { .string($0) } })
+        edit { $0.header = rule { try headerTitle($0).map { .string($0) } } }
     }
 
     /// Binds a closure that returns the footer title of each of the chain's sections. `nil` means no footer.
     @discardableResult
     public func bind(footerTitle: @escaping (Section) throws -> String?) -> Self {
-        bind(footer: rule { try footerTitle($0).map { .string($0) } })
+        edit { $0.footer = rule { try footerTitle($0).map { .string($0) } } }
     }
 
     /// Binds a view as the header of the chain's sections. The view wins over the header titles of this chain and of
@@ -79,7 +80,7 @@ extension BindingChain {
     public func bind<View: ViewModelBindable>(
         headerType: View.Type, viewModel: @escaping (Section) throws -> View.ViewModel?
     ) -> Self {
-        bind(headerView: view(View.self, viewModel))
+        edit { $0.headerView = view(View.self, viewModel) }
     }
 
     /// Binds a view as the footer of the chain's sections. The view wins over the footer titles of this chain and of
@@ -92,7 +93,7 @@ extension BindingChain {
     public func bind<View: ViewModelBindable>(
         footerType: View.Type, viewModel: @escaping (Section) throws -> View.ViewModel?
     ) -> Self {
-        bind(footerView: view(View.self, viewModel))
+        edit { $0.footerView = view(View.self, viewModel) }
     }
 
     private func view<View: ViewModelBindable>(_: View.Type, _ viewModel: @escaping (Section) throws -> View.ViewModel?)
@@ -107,13 +108,13 @@ extension BindingChain {
             // view model is used.
             let numbers = memory.numbers[section.sectionID, default: []].filter { values[$0] != nil }
             let number: JSONText
-            if let known = numbers.last, let old = values[known] as? BoundView<View>,
+            if let known = numbers.last, let old = values[known] as? TitleView<View>,
                 areEqual?(old.viewModel, model) == true
             {
                 number = known
             } else {
                 for number in numbers { values.retire(number) }
-                number = values.add(BoundView<View>(viewModel: model))
+                number = values.add(TitleView<View>(viewModel: model))
                 memory.numbers[section.sectionID] = numbers + [number]
             }
             return JSONText(
@@ -128,7 +129,7 @@ protocol ShownView {
     var view: any ReuseIdentifiable { get }
 }
 
-private struct BoundView<View: ViewModelBindable>: ShownView {
+private struct TitleView<View: ViewModelBindable>: ShownView {
     let viewModel: View.ViewModel
     var view: any ReuseIdentifiable { View(viewModel: viewModel) }
 }
@@ -144,50 +145,50 @@ extension BindingChain {
     /// Binds the heights of cells, in points. The closure gets the section and the row's index in it.
     @discardableResult
     public func cellHeight(_ height: @escaping (Section, Int) throws -> Dimension) -> Self {
-        cellHeight(rule { try height($0, $1).json })
+        edit { $0.cellHeight = rule { try height($0, $1).json } }
     }
 
     /// Binds the heights of cells, in points. The closure gets the section, the row's index in it and the model.
     @discardableResult
     public func cellHeight(_ height: @escaping (Section, Int, Model) throws -> Dimension) -> Self {
-        cellHeight(rule { try height($0, $1, $2).json })
+        edit { $0.cellHeight = rule { try height($0, $1, $2).json } }
     }
 
     /// Binds the estimated heights of cells, in points. The closure gets the section and the row's index in it.
     @discardableResult
     public func estimatedCellHeight(_ height: @escaping (Section, Int) throws -> Dimension) -> Self {
-        estimatedCellHeight(rule { try height($0, $1).json })
+        edit { $0.estimatedCellHeight = rule { try height($0, $1).json } }
     }
 
     /// Binds the estimated heights of cells, in points. The closure gets the section, the row's index in it and the
     /// model.
     @discardableResult
     public func estimatedCellHeight(_ height: @escaping (Section, Int, Model) throws -> Dimension) -> Self {
-        estimatedCellHeight(rule { try height($0, $1, $2).json })
+        edit { $0.estimatedCellHeight = rule { try height($0, $1, $2).json } }
     }
 
     /// Binds the heights of headers, in points. Ignored for a section without a header.
     @discardableResult
     public func headerHeight(_ height: @escaping (Section) throws -> Dimension) -> Self {
-        headerHeight(rule { try height($0).json })
+        edit { $0.headerHeight = rule { try height($0).json } }
     }
 
     /// Binds the estimated heights of headers, in points. Ignored for a section without a header.
     @discardableResult
     public func estimatedHeaderHeight(_ height: @escaping (Section) throws -> Dimension) -> Self {
-        estimatedHeaderHeight(rule { try height($0).json })
+        edit { $0.estimatedHeaderHeight = rule { try height($0).json } }
     }
 
     /// Binds the heights of footers, in points. Ignored for a section without a footer.
     @discardableResult
     public func footerHeight(_ height: @escaping (Section) throws -> Dimension) -> Self {
-        footerHeight(rule { try height($0).json })
+        edit { $0.footerHeight = rule { try height($0).json } }
     }
 
     /// Binds the estimated heights of footers, in points. Ignored for a section without a footer.
     @discardableResult
     public func estimatedFooterHeight(_ height: @escaping (Section) throws -> Dimension) -> Self {
-        estimatedFooterHeight(rule { try height($0).json })
+        edit { $0.estimatedFooterHeight = rule { try height($0).json } }
     }
 }
 
@@ -196,26 +197,26 @@ extension BindingChain {
     /// Allows the same editing style for every row of the chain's sections.
     @discardableResult
     public func allowEditing(style: EditingStyle = .delete) -> Self {
-        allowEditing(Computed(constant: .string(style.rawValue)))
+        edit { $0.editing = Computed(constant: .string(style.rawValue)) }
     }
 
     /// Lets a closure decide the editing style of each row. The closure gets the section and the row's index in it.
     @discardableResult
     public func allowEditing(styleForRow: @escaping (Section, Int) throws -> EditingStyle) -> Self {
-        allowEditing(rule { .string(try styleForRow($0, $1).rawValue) })
+        edit { $0.editing = rule { .string(try styleForRow($0, $1).rawValue) } }
     }
 
     /// Lets a closure decide the editing style of each row. The closure gets the section, the row's index in it and the
     /// model.
     @discardableResult
     public func allowEditing(styleForRow: @escaping (Section, Int, Model) throws -> EditingStyle) -> Self {
-        allowEditing(rule { .string(try styleForRow($0, $1, $2).rawValue) })
+        edit { $0.editing = rule { .string(try styleForRow($0, $1, $2).rawValue) } }
     }
 
     /// Allows every row of the chain's sections to move to the sections that a policy allows.
     @discardableResult
     public func allowMoving(_ policy: MovementPolicy<Section>) -> Self {
-        allowMoving(movePolicy(policy), rowIsMovable: nil as Computed<RowInput>?)
+        edit { ($0.moving, $0.movable) = (movePolicy(policy), nil) }
     }
 
     /// Allows the rows for which a closure returns true to move to the sections that a policy allows. The closure gets
@@ -224,7 +225,7 @@ extension BindingChain {
     public func allowMoving(_ policy: MovementPolicy<Section>, rowIsMovable: @escaping (Section, Int) throws -> Bool)
         -> Self
     {
-        allowMoving(movePolicy(policy), rowIsMovable: rule { .bool(try rowIsMovable($0, $1)) })
+        edit { ($0.moving, $0.movable) = (movePolicy(policy), rule { .bool(try rowIsMovable($0, $1)) }) }
     }
 
     /// Allows the rows for which a closure returns true to move to the sections that a policy allows. The closure gets
@@ -233,7 +234,7 @@ extension BindingChain {
     public func allowMoving(
         _ policy: MovementPolicy<Section>, rowIsMovable: @escaping (Section, Int, Model) throws -> Bool
     ) -> Self {
-        allowMoving(movePolicy(policy), rowIsMovable: rule { .bool(try rowIsMovable($0, $1, $2)) })
+        edit { ($0.moving, $0.movable) = (movePolicy(policy), rule { .bool(try rowIsMovable($0, $1, $2)) }) }
     }
 
     private func movePolicy(_ policy: MovementPolicy<Section>) -> MovePolicy {

@@ -203,7 +203,7 @@ extension BindingChain {
     ///     changes.
     @discardableResult
     public func bind(headerTitle: String?, updatedWith: UpdateHandler<String?>? = nil) -> Self {
-        guard let updatedWith else { return bind(header: Computed(title: headerTitle)) }
+        guard let updatedWith else { return edit { $0.header = Computed(title: headerTitle) } }
         let title = replaceable(headerTitle, updatedWith)
         return bind(headerTitle: { _ in title() })
     }
@@ -216,7 +216,7 @@ extension BindingChain {
     ///     changes.
     @discardableResult
     public func bind(footerTitle: String?, updatedWith: UpdateHandler<String?>? = nil) -> Self {
-        guard let updatedWith else { return bind(footer: Computed(title: footerTitle)) }
+        guard let updatedWith else { return edit { $0.footer = Computed(title: footerTitle) } }
         let title = replaceable(footerTitle, updatedWith)
         return bind(footerTitle: { _ in title() })
     }
@@ -231,8 +231,8 @@ extension BindingChain {
     @discardableResult
     public func bind(headerTitles: [Section: String?], updatedWith: UpdateHandler<[Section: String?]>? = nil) -> Self {
         if updatedWith != nil { return bind(headerTitles: replaceable(headerTitles, updatedWith)) }
-        for (section, title) in headerTitles { bind(header: Computed(title: title), of: named(section)) }
-        return self
+        for section in headerTitles.keys { bindings.add(section) }
+        return edit { $0.headers.merge(byID(headerTitles)) { $1 } }
     }
 
     /// Binds footer titles by section. A section that is missing in the dictionary keeps the title that another call of
@@ -245,14 +245,12 @@ extension BindingChain {
     @discardableResult
     public func bind(footerTitles: [Section: String?], updatedWith: UpdateHandler<[Section: String?]>? = nil) -> Self {
         if updatedWith != nil { return bind(footerTitles: replaceable(footerTitles, updatedWith)) }
-        for (section, title) in footerTitles { bind(footer: Computed(title: title), of: named(section)) }
-        return self
+        for section in footerTitles.keys { bindings.add(section) }
+        return edit { $0.footers.merge(byID(footerTitles)) { $1 } }
     }
 
-    /// Returns the id of a section that the program names, and registers the section.
-    private func named(_ section: Section) -> SectionID {
-        bindings.mistake { () throws(Refusal) in try bindings.sections.add(section) }
-        return section.sectionID
+    private func byID(_ titles: [Section: String?]) -> [(SectionID, Computed<SectionInput>)] {
+        titles.map { ($0.sectionID, Computed(title: $1)) }
     }
 }
 

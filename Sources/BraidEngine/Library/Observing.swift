@@ -39,7 +39,7 @@ final class Subscribers: Sendable {
     }
 }
 
-extension TableBindings {
+extension ProgramBindings {
     func latest<Elements: AsyncSequence & Sendable>(
         of elements: Elements, initially first: Elements.Element
     ) -> () -> Elements.Element where Elements.Element: Sendable {

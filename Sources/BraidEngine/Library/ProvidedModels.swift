@@ -49,8 +49,8 @@ struct ModelTraits<Model> {
     }
 }
 
-final class ProvidedModels<Section: TableSection, Model>: ModelProvider {
-    private let bindings: TableBindings<Section>
+final class ProvidedModels<Section: TableSection, Model>: ModelProvider, @unchecked Sendable {
+    private let bindings: ProgramBindings<Section>
     /// The chain's index in `bindings`.
     private let chain: Int
     private let provided: () throws -> [Section: [Model]]
@@ -75,7 +75,7 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider {
         var stretches: [TableEditor.Stretch]
     }
 
-    init(bindings: TableBindings<Section>, chain: Int, _ provided: @escaping () throws -> [Section: [Model]]) {
+    init(bindings: ProgramBindings<Section>, chain: Int, _ provided: @escaping () throws -> [Section: [Model]]) {
         self.bindings = bindings
         self.chain = chain
         self.provided = provided
@@ -297,14 +297,14 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider {
 
 /// For a chain that binds numbers of cells instead of models: the number of cells of each section. If a section gets
 /// fewer cells than when its `prefetch` handler last ran, the handler can run again.
-final class CountedSections<Section: TableSection>: ModelProvider {
-    private let bindings: TableBindings<Section>
+final class CountedSections<Section: TableSection>: ModelProvider, @unchecked Sendable {
+    private let bindings: ProgramBindings<Section>
     private let chain: Int
     private let numberOfCells: () throws -> [Section: Int]
     private var counts: [SectionID: Int] = [:]
     var cells: ProvidedCells?
 
-    init(bindings: TableBindings<Section>, chain: Int, _ numberOfCells: @escaping () throws -> [Section: Int]) {
+    init(bindings: ProgramBindings<Section>, chain: Int, _ numberOfCells: @escaping () throws -> [Section: Int]) {
         self.bindings = bindings
         self.chain = chain
         self.numberOfCells = numberOfCells
@@ -336,13 +336,13 @@ final class CountedSections<Section: TableSection>: ModelProvider {
 }
 
 /// The titles by section that a program's closure last returned.
-final class ProvidedTitles<Section: TableSection>: ModelProvider {
-    private let bindings: TableBindings<Section>
+final class ProvidedTitles<Section: TableSection>: ModelProvider, @unchecked Sendable {
+    private let bindings: ProgramBindings<Section>
     private let chain: Int
     private let provided: () throws -> [Section: String?]
     private var titles: [SectionID: String?] = [:]
 
-    init(bindings: TableBindings<Section>, chain: Int, _ provided: @escaping () throws -> [Section: String?]) {
+    init(bindings: ProgramBindings<Section>, chain: Int, _ provided: @escaping () throws -> [Section: String?]) {
         self.bindings = bindings
         self.chain = chain
         self.provided = provided
@@ -368,7 +368,7 @@ final class ProvidedTitles<Section: TableSection>: ModelProvider {
     func rollBack() {}
 }
 
-extension TableBindings {
+extension ProgramBindings {
     /// Returns whether a section is in the scope of a chain, so that the chain may provide the section's models or
     /// titles.
     fileprivate func isOwn(_ section: SectionID, of chain: Int) -> Bool {

@@ -63,7 +63,7 @@ public struct SectionDisplayBehavior<Section: TableSection> {
 ///
 /// A rule that is set after `finish()` takes effect only if the command that renders the table by the new rule
 /// succeeds.
-final class DisplayRule<Section: TableSection>: ModelProvider {
+final class DisplayRule<Section: TableSection>: ModelProvider, @unchecked Sendable {
     private(set) var behavior: SectionDisplayBehavior<Section> = .manuallyManaged
     /// The behavior and the displayed sections before the program set a new behavior. `nil` unless the program has set
     /// a behavior that no command has applied yet.

@@ -21,7 +21,7 @@
 ///
 /// Source: Braid's `SectionedTableViewBinder`. ``snapshot`` and the updates replace the table view of Braid's binder.
 public final class SectionedTableBinder<Section: TableSection> {
-    let bindings: TableBindings<Section>
+    let bindings: ProgramBindings<Section>
     private let rule = DisplayRule<Section>()
     private var bound: (binder: Binder, table: TableModel, snapshot: Snapshot)?
     private var wantedSections: [Section]?
@@ -38,7 +38,7 @@ public final class SectionedTableBinder<Section: TableSection> {
     public convenience init(sectionedBy: Section.Type) { self.init(nil) }
 
     init(_ sections: [Section]?) {
-        bindings = TableBindings(sections: sections)
+        bindings = ProgramBindings(sections: sections)
         bindings.providers.append(rule)
         // The closure with which the program replaces a bound value cannot throw, so an error of this refresh is
         // ignored. The next command reads the value again, and can throw the same error.
@@ -53,18 +53,18 @@ public final class SectionedTableBinder<Section: TableSection> {
     public typealias Chain = BindingChain<Section, any ReuseIdentifiable, Never>
 
     /// Begins a binding chain about one section. The section's models can be given as an array.
-    public func onSection(_ section: Section) -> Chain { bindings.onSection(section) }
+    public func onSection(_ section: Section) -> Chain { bindings.onSections([section]) }
     /// Begins a binding chain whose bindings apply to each of several sections.
     public func onSections(_ sections: Section...) -> Chain { bindings.onSections(sections) }
     /// Begins a binding chain whose bindings apply to each of several sections.
     public func onSections(_ sections: [Section]) -> Chain { bindings.onSections(sections) }
     /// Begins a binding chain about every section whose cells no `onSection` or `onSections` chain binds.
-    public func onAllOtherSections() -> Chain { bindings.onAllOtherSections() }
+    public func onAllOtherSections() -> Chain { bindings.on(.allOtherSections) }
     /// Begins the same chain as ``onAllOtherSections()``. Meant for tables that bind no section by name.
-    public func onAllSections() -> Chain { bindings.onAllSections() }
+    public func onAllSections() -> Chain { bindings.on(.allOtherSections) }
     /// Begins a binding chain about all sections, in addition to the sections' own chains. The chain's dimensions apply
     /// where no other chain sets them, and its tap handlers run after the section's own tap handlers.
-    public func onAnySection() -> Chain { bindings.onAnySection() }
+    public func onAnySection() -> Chain { bindings.on(.anySection) }
 
     /// Ends the binding and reads the models for the first time. Call `finish()` once, before any command.
     ///

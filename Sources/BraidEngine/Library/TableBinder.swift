@@ -15,7 +15,7 @@ public final class TableBinder {
     public init() {}
 
     /// Begins a binding chain about the table's only section.
-    public func onTable() -> BindingChain<OnlySection, any ReuseIdentifiable, Never> { binder.bindings.onTable() }
+    public func onTable() -> BindingChain<OnlySection, any ReuseIdentifiable, Never> { binder.bindings.on(.table) }
 
     /// Ends the binding and reads the models for the first time; see ``SectionedTableBinder/finish()``.
     public func finish() throws { try binder.finish() }

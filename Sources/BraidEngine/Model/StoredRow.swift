@@ -100,7 +100,7 @@ public struct TableChange: Sendable {
     package var estimatedSize: Int {
         var size = 24 * (removedRows.count + removedSections.count) + 64 * placedRows.count
         for (_, row) in writtenRows { size += row.estimatedSize }
-        for facts in writtenSections { size += facts.estimatedSize }
+        for summary in writtenSections { size += summary.estimatedSize }
         return size + (state?.count ?? 0) + (displayedSections?.count ?? 0) + (cells?.count ?? 0)
     }
 }

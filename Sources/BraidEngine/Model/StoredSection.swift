@@ -2,7 +2,7 @@
 public struct StoredSection: Sendable {
     /// What a store keeps of the section in addition to its rows: number, id, ordinal, titles and the count for
     /// `onPrefetch`.
-    public internal(set) var facts: StoredSectionSummary
+    public internal(set) var summary: StoredSectionSummary
     /// The section's stored rows, ascending by rank.
     public private(set) var rows = PersistentList<StoredRow>()
     /// An index from the hashes of row ids to the rows' ranks. Rows without an id are not in the index. A binary search
@@ -10,9 +10,9 @@ public struct StoredSection: Sendable {
     private var ranks = RankIndex()
 
     /// The section's id.
-    public var id: SectionID { facts.id }
+    public var id: SectionID { summary.id }
 
-    init(facts: StoredSectionSummary) { self.facts = facts }
+    init(summary: StoredSectionSummary) { self.summary = summary }
 
     /// Creates a section from its facts and rows, as a store has read them.
     ///
@@ -21,8 +21,8 @@ public struct StoredSection: Sendable {
     ///   - rows: the section's rows, ascending by rank.
     /// - Throws: ``Refusal`` with `duplicateRowID` if two rows have the same id.
     /// - Complexity: O(rows), expected.
-    public init(facts: StoredSectionSummary, rows: [StoredRow]) throws(Refusal) {
-        self.facts = facts
+    public init(summary: StoredSectionSummary, rows: [StoredRow]) throws(Refusal) {
+        self.summary = summary
         self.rows = PersistentList(rows)
         try index(rows)
     }
@@ -36,7 +36,7 @@ public struct StoredSection: Sendable {
         else {
             var seen: Set<RowID> = []
             for id in identified.lazy.compactMap(\.id) where !seen.insert(id).inserted {
-                throw .duplicateRow(id, in: facts.id)
+                throw .duplicateRow(id, in: summary.id)
             }
             return
         }

@@ -45,13 +45,13 @@ extension TableEditor {
             for range in error.ranges {
                 var relabelled: [StoredRow] = []
                 let indices = table.sections[position].makeRoom(for: models.count, in: range) { relabelled.append($0) }
-                for row in relabelled { keepOriginal(row, of: stored.facts.number) }
+                for row in relabelled { keepOriginal(row, of: stored.summary.number) }
                 for index in indices { noteRank(at: index, in: position) }
             }
             return try replace(stretches, with: models, in: section, isRefill: isRefill)
         }
         for row in arrivals.gone {
-            keepOriginal(row, of: stored.facts.number)
+            keepOriginal(row, of: stored.summary.number)
             placed[row.key] = nil
             written[row.key] = nil
             if row.key < firstNewKey { removed.insert(row.key) }
@@ -77,7 +77,7 @@ extension TableEditor {
             for new in models[(models.startIndex + place)...].prefix(stretch.new.count) {
                 let source = arrivals.source(of: place)
                 if source == nil { try check(new.id, in: section) }
-                let (row, isEqual) = arrive(new, from: source, rank: ranks[place], in: stored.facts.number)
+                let (row, isEqual) = arrive(new, from: source, rank: ranks[place], in: stored.summary.number)
                 if source == nil, row.content.hasID { arrived.append(row.content.idHash) }
                 if let index = arrivals.staysAt[place] {
                     close(index)

@@ -39,7 +39,7 @@ public struct TableModel: Sendable {
         self.state = state
         self.cells = cells
         self.nextKey = nextKey
-        self.nextSection = max(nextSection, (sections.map(\.facts.number).max() ?? 0) + 1)
+        self.nextSection = max(nextSection, (sections.map(\.summary.number).max() ?? 0) + 1)
         reindex()
     }
 
@@ -58,7 +58,7 @@ public struct TableModel: Sendable {
         var size = state.count
         // Iterating over the sections would copy each section. Access by index does not.
         for position in 0..<sections.count {
-            size += sections[position].facts.estimatedSize
+            size += sections[position].summary.estimatedSize
             let rows = sections[position].rows
             rows.forEach(in: 0..<rows.count) { _, row in size += row.estimatedSize }
         }
@@ -105,8 +105,8 @@ public struct TableModel: Sendable {
     ///
     /// - Returns: the id of the new section, then the ids of the other sections whose ordinals changed.
     mutating func insertSection(_ id: SectionID, at position: Int) -> [SectionID] {
-        let before = position > 0 ? sections[position - 1].facts.ordinal : nil
-        let after = position < sections.count ? sections[position].facts.ordinal : nil
+        let before = position > 0 ? sections[position - 1].summary.ordinal : nil
+        let after = position < sections.count ? sections[position].summary.ordinal : nil
         let ordinal =
             switch (before, after) {
             case (nil, nil): Self.ordinalGap
@@ -115,7 +115,7 @@ public struct TableModel: Sendable {
             case (let before?, let after?): before + (after - before) / 2
             }
         sections.insert(
-            StoredSection(facts: StoredSectionSummary(number: nextSection, id: id, ordinal: ordinal)), at: position)
+            StoredSection(summary: StoredSectionSummary(number: nextSection, id: id, ordinal: ordinal)), at: position)
         nextSection += 1
         notePositions(from: position)
         return [id] + raiseOrdinals(from: position)
@@ -135,16 +135,16 @@ public struct TableModel: Sendable {
     private mutating func raiseOrdinals(from position: Int) -> [SectionID] {
         var raised: [SectionID] = []
         for position in max(1, position)..<max(1, position, sections.count) {
-            let least = sections[position - 1].facts.ordinal
-            guard sections[position].facts.ordinal <= least else { continue }
-            sections[position].facts.ordinal = least + Self.ordinalGap
+            let least = sections[position - 1].summary.ordinal
+            guard sections[position].summary.ordinal <= least else { continue }
+            sections[position].summary.ordinal = least + Self.ordinalGap
             raised.append(sections[position].id)
         }
         guard !sections.isEmpty,
-            !StoredSection.places.contains(sections[0].facts.ordinal)
-                || !StoredSection.places.contains(sections[sections.count - 1].facts.ordinal)
+            !StoredSection.places.contains(sections[0].summary.ordinal)
+                || !StoredSection.places.contains(sections[sections.count - 1].summary.ordinal)
         else { return raised }
-        for position in 0..<sections.count { sections[position].facts.ordinal = (position + 1) * Self.ordinalGap }
+        for position in 0..<sections.count { sections[position].summary.ordinal = (position + 1) * Self.ordinalGap }
         return sections.map(\.id)
     }
 

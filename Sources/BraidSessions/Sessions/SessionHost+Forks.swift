@@ -123,7 +123,7 @@ extension SessionHost {
                         description: bound.stored?.description, state: model.state,
                         displayedSections: model.storedDisplayedSections, cells: model.storedCells,
                         nextKey: model.nextKey, nextSection: model.nextSection,
-                        sections: model.sections.map { ($0.facts, Array($0.rows)) }))
+                        sections: model.sections.map { ($0.summary, Array($0.rows)) }))
             }, rows: { model.storedRows })
         return try await add(table, as: id, at: now, keep: keep) {
             $0.unusedLimit = unusedLimit
@@ -142,6 +142,6 @@ extension TableModel {
 
     /// The rows of all sections, each with the number of its section.
     var storedRows: [(section: Int, row: StoredRow)] {
-        sections.flatMap { section in section.rows.map { (section.facts.number, $0) } }
+        sections.flatMap { section in section.rows.map { (section.summary.number, $0) } }
     }
 }

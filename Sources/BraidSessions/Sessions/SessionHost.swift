@@ -262,7 +262,7 @@ package final class SessionHost: Sendable {
                 epoch: facts.epoch, created: now, opening: .emptyObject, state: model.state,
                 displayedSections: model.storedDisplayedSections, cells: model.storedCells, nextKey: model.nextKey,
                 nextSection: model.nextSection, totalRowCount: facts.totalRowCount,
-                sections: model.sections.map(\.facts), rows: [],
+                sections: model.sections.map(\.summary), rows: [],
                 // This session object has no number yet, because the store assigns the number. The answer does not
                 // contain the number.
                 answer: keep?(session()))

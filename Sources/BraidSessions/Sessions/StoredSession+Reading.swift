@@ -44,7 +44,7 @@ extension StoredSession {
     {
         try checkOrder(of: sections)
         return TableModel(
-            sections: try sections.map { try StoredSection(facts: $0.facts, rows: $0.rows) },
+            sections: try sections.map { try StoredSection(summary: $0.facts, rows: $0.rows) },
             displayedSections: displayed?.elements()?.compactMap { $0.stringValue.map { SectionID($0) } },
             state: state, cells: try cells.map { try RegisteredCells(json: $0) } ?? RegisteredCells(),
             nextKey: nextKey, nextSection: nextSection)

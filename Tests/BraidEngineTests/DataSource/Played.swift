@@ -35,7 +35,7 @@ struct Played {
     mutating func restart() throws {
         func rebuilt(_ table: TableModel) throws -> TableModel {
             TableModel(
-                sections: try table.sections.map { try StoredSection(facts: $0.facts, rows: Array($0.rows)) },
+                sections: try table.sections.map { try StoredSection(summary: $0.summary, rows: Array($0.rows)) },
                 displayedSections: table.displayedSections, state: table.state, cells: table.cells,
                 nextKey: table.nextKey,
                 nextSection: table.nextSection)
@@ -59,7 +59,7 @@ struct Played {
     /// The stored sections as arguments for a call of the data source.
     var contents: [SectionContent] {
         table.sections.map {
-            SectionContent(id: $0.id, header: $0.facts.header, footer: $0.facts.footer, rows: $0.rows.map(\.model))
+            SectionContent(id: $0.id, header: $0.summary.header, footer: $0.summary.footer, rows: $0.rows.map(\.model))
         }
     }
 }

@@ -128,7 +128,7 @@ import Testing
         #expect(
             refused(table) { $0.updateSections = [.init(at: 0)] } == "stage 0: the update of section 0 changes nothing")
         #expect(refused(table, total: 3) { $0.deleteRows = [at(0, 0)] } == "`totalRowCount` is 3, but there are 2 rows")
-        #expect(throws: UpdateFault(detail: "the update leads on from revision 3, the snapshot is of revision 0")) {
+        #expect(throws: InvalidUpdate(detail: "the update leads on from revision 3, the snapshot is of revision 0")) {
             try BatchUpdate(from: 3, to: 4, totalRowCount: 3).applied(to: table)
         }
     }

@@ -30,14 +30,14 @@ import Testing
             #expect(try update.applied(to: before).json == golden["after"], "\(name)")
             for wrong in golden["faults"]?.elements() ?? [] {
                 let update = try BatchUpdate(json: #require(wrong["update"]))
-                #expect(throws: UpdateFault.self, "\(name)") { try update.applied(to: before) }
+                #expect(throws: InvalidUpdate.self, "\(name)") { try update.applied(to: before) }
                 #expect(Self.fault(of: update, before)?.description == wrong["fault"]?.stringValue, "\(name)")
             }
         }
     }
 
-    private static func fault(of update: BatchUpdate, _ snapshot: Snapshot) -> UpdateFault? {
-        do throws(UpdateFault) {
+    private static func fault(of update: BatchUpdate, _ snapshot: Snapshot) -> InvalidUpdate? {
+        do throws(InvalidUpdate) {
             _ = try update.applied(to: snapshot)
             return nil
         } catch {

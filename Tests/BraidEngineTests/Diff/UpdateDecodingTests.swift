@@ -52,7 +52,7 @@ import Testing
             """#
         let update = try BatchUpdate(json: JSONText(parsing: text))
         #expect(update.sequential().count == 7)
-        #expect(throws: UpdateFault.self) { try update.applied(to: Snapshot()) }
+        #expect(throws: InvalidUpdate.self) { try update.applied(to: Snapshot()) }
     }
 
     @Test("Every fault in an update's JSON is reported with its JSON pointer")

@@ -35,7 +35,7 @@ import Testing
     func aTitleStandsInBytesOfItsOwn() throws {
         var session = try Self.session()
         let outcome = try session.perform(Command(json: JSONText(parsing: #"{"headers":{"a":"A"}}"#)))
-        let header = try #require(outcome.table["a"]?.facts.header)
+        let header = try #require(outcome.table["a"]?.summary.header)
         // `bytes` copies the bytes of a slice at every access, so two accesses to a slice would have different storage.
         #expect(header.bytes.hasSameStorage(as: header.bytes))
     }

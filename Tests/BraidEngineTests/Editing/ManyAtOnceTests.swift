@@ -182,7 +182,7 @@ import Testing
             _ = table.insertSection(SectionID("s\(number)"), at: number % 3 == 0 ? 0 : table.sections.count / 2)
         }
         for (position, section) in table.sections.enumerated() { #expect(table.position(of: section.id) == position) }
-        #expect(table.sections.map(\.facts.ordinal) == table.sections.map(\.facts.ordinal).sorted())
+        #expect(table.sections.map(\.summary.ordinal) == table.sections.map(\.summary.ordinal).sorted())
     }
 
     /// The engine merges the bindings that have the same scope and name no section into one binding. The merged binding
@@ -197,9 +197,9 @@ import Testing
                 let name = JSONText.string("\(round) \(number)")
                 let scope = [Scope.allOtherSections, .anySection, .sections([ids[0]]), .sections([ids[1], ids[2]])]
                     .randomElement(using: &random)!
-                var binding = Binding(scope: scope)
+                var binding = ScopeBinding(scope: scope)
                 if scope != .anySection {
-                    binding.cells = maybe(CellBinding(cell: Computed(constant: name)))
+                    binding.cells = maybe(CellRules(cell: Computed(constant: name)))
                     binding.header = maybe(Computed(constant: name))
                     for id in ids { binding.headers[id] = maybe(Computed(constant: name)) }
                     binding.footer = maybe(Computed(constant: name))
@@ -217,7 +217,7 @@ import Testing
                     ]) ?? [:]
                 return binding
             }
-            let unnamed = UnnamedBindings(of: bindings)
+            let unnamed = FallbackBindings(of: bindings)
             for id in ids {
                 let named = bindings.filter { $0.scope.named(in: ids).contains(id) }
                 let isBound = named.contains { $0.cells != nil }
@@ -225,7 +225,7 @@ import Testing
                     named.reversed() + (isBound ? [] : bindings.filter { $0.scope == .allOtherSections }.reversed())
                 let any = bindings.filter { $0.scope == .anySection }
                 let all = own + any.reversed()
-                let section = SectionBinding(section: id, named: named, unnamed: unnamed)
+                let section = SectionBinding(section: id, named: named, fallbacks: unnamed)
                 #expect((section != nil) == all.contains { $0.cells != nil })
                 guard let bound = section else { continue }
                 #expect(bound.cells.cell.constant == all.lazy.compactMap(\.cells).first?.cell.constant)

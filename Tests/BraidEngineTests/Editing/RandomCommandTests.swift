@@ -123,7 +123,7 @@ import Testing
     static func check(_ outcome: Outcome, after table: TableModel) throws {
         var rows: [Int: (section: Int, rank: Int, model: JSONText)] = [:]
         for section in table.sections {
-            for row in section.rows { rows[row.key] = (section.facts.number, row.rank, row.model) }
+            for row in section.rows { rows[row.key] = (section.summary.number, row.rank, row.model) }
         }
         for key in outcome.change.removedRows {
             #expect(rows.removeValue(forKey: key) != nil, "a row is removed that was there")
@@ -141,16 +141,17 @@ import Testing
                 #expect(row.rank > last, "ranks ascend")
                 last = row.rank
                 let stored = try #require(rows[row.key])
-                #expect(stored.section == section.facts.number && stored.rank == row.rank && stored.model == row.model)
+                #expect(
+                    stored.section == section.summary.number && stored.rank == row.rank && stored.model == row.model)
                 if let id = row.id { #expect(section.index(of: id) != nil) }
             }
         }
         #expect(rows.count == expected)
-        var facts = Dictionary(uniqueKeysWithValues: table.sections.map { ($0.facts.number, $0.facts) })
+        var facts = Dictionary(uniqueKeysWithValues: table.sections.map { ($0.summary.number, $0.summary) })
         for number in outcome.change.removedSections { facts[number] = nil }
         for section in outcome.change.writtenSections { facts[section.number] = section }
         #expect(
-            facts.values.sorted { $0.ordinal < $1.ordinal } == outcome.table.sections.map(\.facts),
+            facts.values.sorted { $0.ordinal < $1.ordinal } == outcome.table.sections.map(\.summary),
             "sections in order, ordinals ascending")
         #expect(outcome.change.cells ?? table.cells.json == outcome.table.cells.json)
         #expect(outcome.change.state ?? table.state == outcome.table.state)

@@ -131,7 +131,7 @@ import Testing
             let rows = ranks.enumerated().map { StoredRow(key: $0 + 1, rank: $1, id: RowID("\($0)"), model: .null) }
             let table = TableModel(
                 sections: [
-                    try StoredSection(facts: StoredSectionSummary(number: 1, id: "s", ordinal: 1), rows: rows)
+                    try StoredSection(summary: StoredSectionSummary(number: 1, id: "s", ordinal: 1), rows: rows)
                 ], nextKey: rows.count + 1)
             func check(_ editor: TableEditor, _ ids: [String]) throws {
                 let section = try #require(editor.table["s"]), ranks = section.rows.map(\.rank)
@@ -170,7 +170,7 @@ import Testing
             let table = TableModel(
                 sections: try ordinals.enumerated().map {
                     try StoredSection(
-                        facts: StoredSectionSummary(number: $0 + 1, id: SectionID("\($0)"), ordinal: $1), rows: [])
+                        summary: StoredSectionSummary(number: $0 + 1, id: SectionID("\($0)"), ordinal: $1), rows: [])
                 }, nextSection: ordinals.count + 1)
             var orders: [([SectionID], TableEditor)] = []
             for index in 0...ordinals.count {
@@ -183,11 +183,11 @@ import Testing
             editor.arrangeSections(table.sections.map(\.id).reversed())
             orders.append((table.sections.map(\.id).reversed(), editor))
             for (ids, editor) in orders {
-                let found = editor.table.sections.map(\.facts)
+                let found = editor.table.sections.map(\.summary)
                 #expect(found.map(\.id) == ids)
                 #expect(zip(found, found.dropFirst()).allSatisfy { $0.ordinal < $1.ordinal })
                 #expect(found.allSatisfy { places.contains($0.ordinal) })
-                var stored = Dictionary(uniqueKeysWithValues: table.sections.map { ($0.facts.number, $0.facts) })
+                var stored = Dictionary(uniqueKeysWithValues: table.sections.map { ($0.summary.number, $0.summary) })
                 for facts in editor.change.writtenSections { stored[facts.number] = facts }
                 #expect(stored.values.sorted { $0.ordinal < $1.ordinal } == found)
             }

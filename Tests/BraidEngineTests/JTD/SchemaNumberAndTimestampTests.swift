@@ -96,14 +96,16 @@ import Testing
     @Test("A valid timestamp is accepted", arguments: right)
     func aTimestampIsOne(text: String) throws {
         #expect(Timestamp.isValid(text))
-        #expect(try JTDSchema.make(#"{"type": "timestamp"}"#).mismatches(of: .string(text)) == [])
+        #expect(try JTDSchema.make(#"{"type": "timestamp"}"#).errorIndicators(of: .string(text)) == [])
     }
 
     @Test("An invalid timestamp is refused", arguments: wrong)
     func anythingElseIsNone(text: String) throws {
         #expect(!Timestamp.isValid(text))
         #expect(
-            try JTDSchema.make(#"{"type": "timestamp"}"#).mismatches(of: .string(text)).map(\.indicator) == [" /type"])
+            try JTDSchema.make(#"{"type": "timestamp"}"#).errorIndicators(of: .string(text)).map(\.indicator) == [
+                " /type"
+            ])
     }
 
     @Test("Every proper prefix of a timestamp is refused")

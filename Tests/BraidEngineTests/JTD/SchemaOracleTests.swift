@@ -46,7 +46,8 @@ import Testing
         }
         guard let schema else { return "\(line)\n  expected to be correct, but was \(faults)" }
         let expected = errors.map { $0.arrayValue!.map { $0.stringValue! }.joined(separator: " ") }.inByteOrder
-        let actual = try schema.mismatches(of: #require(example["instance"]), limit: .max).map(\.indicator).inByteOrder
+        let actual = try schema.errorIndicators(of: #require(example["instance"]), limit: .max).map(\.indicator)
+            .inByteOrder
         return actual.hasSameBytes(as: expected) ? nil : "\(line)\n  expected \(expected)\n  but was  \(actual)"
     }
 }

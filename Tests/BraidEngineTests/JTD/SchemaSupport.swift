@@ -11,7 +11,7 @@ extension JTDSchema {
 
     /// Returns the error indicators of a value, sorted. Each is written as `instancePath schemaPath`.
     func indicators(_ json: String) throws -> [String] {
-        mismatches(of: try JSONValue(parsing: json), limit: .max).map(\.indicator).inByteOrder
+        errorIndicators(of: try JSONValue(parsing: json), limit: .max).map(\.indicator).inByteOrder
     }
 
     func accepts(_ json: String) throws -> Bool { try indicators(json).isEmpty }
@@ -25,7 +25,7 @@ extension [String] {
     func hasSameBytes(as other: [String]) -> Bool { elementsEqual(other) { $0.hasSameBytes(as: $1) } }
 }
 
-extension JTDSchema.Mismatch {
+extension JTDSchema.ErrorIndicator {
     var indicator: String { "\(instancePath) \(schemaPath)" }
 }
 

@@ -9,7 +9,7 @@ import Testing
         let schema = try JTDSchema.make(
             #"{"properties": {"a": {}, "b": {"type": "string"}, "c": {"elements": {"type": "string"}}}, "optionalProperties": {"d": {"enum": ["x"]}}}"#
         )
-        let mismatches = schema.mismatches(of: ["d": 1, "c": [1, "", 2], "e": 3, "b": 4])
+        let mismatches = schema.errorIndicators(of: ["d": 1, "c": [1, "", 2], "e": 3, "b": 4])
         #expect(
             mismatches.map(\.indicator) == [
                 " /properties/a", "/d /optionalProperties/d/enum", "/c/0 /properties/c/elements/type",
@@ -20,15 +20,16 @@ import Testing
     @Test("Validation returns at most `limit` mismatches", arguments: [(-1, 0), (0, 0), (1, 1), (3, 3), (99, 40)])
     func noMoreMismatchesThanTheLimitAreReturned(limit: Int, count: Int) throws {
         let elements = try JTDSchema.make(#"{"elements": {"type": "string"}}"#)
-        #expect(elements.mismatches(of: .array(Array(repeating: 1, count: 40)), limit: limit).count == count)
+        #expect(elements.errorIndicators(of: .array(Array(repeating: 1, count: 40)), limit: limit).count == count)
         let names = (0..<40).map { "\"m\($0)\": {}" }.joined(separator: ", ")
-        #expect(try JTDSchema.make("{\"properties\": {\(names)}}").mismatches(of: [:], limit: limit).count == count)
+        #expect(
+            try JTDSchema.make("{\"properties\": {\(names)}}").errorIndicators(of: [:], limit: limit).count == count)
     }
 
     @Test("By default, validation returns at most 32 mismatches")
     func thirtyTwoIsTheLimitWhenNoneIsGiven() throws {
         #expect(
-            try JTDSchema.make(#"{"elements": {"type": "string"}}"#).mismatches(
+            try JTDSchema.make(#"{"elements": {"type": "string"}}"#).errorIndicators(
                 of: .array(Array(repeating: 1, count: 40))
             ).count == 32)
     }
@@ -40,7 +41,7 @@ import Testing
         let schema = try JTDSchema.make(#"{"values": {"elements": {"type": "string"}}}"#)
         let name = String(repeating: "n", count: length)
         let value = JSONValue.object(JSONObject([(name, .array(Array(repeating: 1, count: 40)))]))
-        let mismatches = schema.mismatches(of: value)
+        let mismatches = schema.errorIndicators(of: value)
         #expect(mismatches.map(\.instancePath) == (0..<count).map { JSONPointer(tokens: [name, String($0)]) })
     }
 
@@ -49,7 +50,7 @@ import Testing
         let names = (0..<40).map { "\"m\($0)\": {}" }.joined(separator: ", ")
         let schema = try JTDSchema.make("{\"values\": {\"properties\": {\(names)}}}")
         let value = JSONValue.object(JSONObject([(String(repeating: "n", count: 30_000), [:]), ("a", [:])]))
-        #expect(schema.mismatches(of: value).count == 3)
+        #expect(schema.errorIndicators(of: value).count == 3)
     }
 
     @Test("The pointers of all faults of a schema after the first have at most 64 KiB")
@@ -123,7 +124,7 @@ import Testing
 
     @Test("The `detail` of a mismatch says what the value is and what was expected", arguments: details)
     func theDetailSaysWhatIsThereAndWhatMustBe(schema: String, value: String, detail: String) throws {
-        #expect(try JTDSchema.make(schema).mismatches(of: JSONValue(parsing: value)).map(\.detail) == [detail])
+        #expect(try JTDSchema.make(schema).errorIndicators(of: JSONValue(parsing: value)).map(\.detail) == [detail])
     }
 
     // MARK: Recursion
@@ -152,7 +153,7 @@ import Testing
         let schema = try JTDSchema.make(schema)
         for value in ["1", "null", "{}", "[[]]"] { #expect(try schema.indicators(value) == [indicator]) }
         #expect(
-            schema.mismatches(of: 1)[0].detail
+            schema.errorIndicators(of: 1)[0].detail
                 == "no value can be right, since the definition refers to itself and never says what it accepts")
     }
 
@@ -176,8 +177,8 @@ import Testing
         definitions.append(("d\(count)", ["type": "string"]))
         let root: JSONValue = ["definitions": .object(JSONObject(definitions)), "elements": ["ref": "d0"]]
         let schema = try #require(JTDSchema.compile(root).schema)
-        #expect(schema.mismatches(of: .array(Array(repeating: "", count: count))) == [])
-        #expect(schema.mismatches(of: [1]).map(\.indicator) == ["/0 /definitions/d\(count)/type"])
+        #expect(schema.errorIndicators(of: .array(Array(repeating: "", count: count))) == [])
+        #expect(schema.errorIndicators(of: [1]).map(\.indicator) == ["/0 /definitions/d\(count)/type"])
     }
 
     @Test("Validating a deeply nested value does not overflow the stack")
@@ -186,11 +187,11 @@ import Testing
         var value: JSONValue = 1, json: JSONValue = ["type": "string"]
         for _ in 0..<depth { (value, json) = ([value], ["elements": json]) }
         let schema = try #require(JTDSchema.compile(json).schema)
-        let mismatches = schema.mismatches(of: value)
+        let mismatches = schema.errorIndicators(of: value)
         #expect(mismatches.map(\.instancePath.tokens.count) == [depth])
         #expect(mismatches.map(\.schemaPath.tokens.count) == [depth + 1])
         let recursive = try JTDSchema.make(#"{"definitions": {"list": {"elements": {"ref": "list"}}}, "ref": "list"}"#)
-        #expect(recursive.mismatches(of: value).map(\.instancePath.tokens.count) == [depth])
+        #expect(recursive.errorIndicators(of: value).map(\.instancePath.tokens.count) == [depth])
     }
 
     @Test("Validation looks up the names of a large schema by hash, not one by one")
@@ -203,6 +204,6 @@ import Testing
         let schema = try #require(JTDSchema.compile(json).schema)
         var object = JSONObject(names.reversed().map { ($0, "" as JSONValue) })
         object["kind"] = .string(names.last!)
-        #expect(schema.mismatches(of: .object(object)) == [])
+        #expect(schema.errorIndicators(of: .object(object)) == [])
     }
 }

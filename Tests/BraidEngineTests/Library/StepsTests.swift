@@ -92,7 +92,7 @@ import Testing
         try binder.finish()
         models += people("b")
         let update = try binder.refresh()
-        #expect(throws: UpdateFault.self) { try update.steps(from: binder.snapshot) }
+        #expect(throws: InvalidUpdate.self) { try update.steps(from: binder.snapshot) }
     }
 
     @Test("Requesting a cell for an index path outside the sections of a step is refused")

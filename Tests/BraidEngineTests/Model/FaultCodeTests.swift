@@ -149,7 +149,7 @@ import Testing
                         """
                 ).value()
             ).schema)
-        let found = schema.mismatches(of: try JSONText(parsing: value).value())
+        let found = schema.errorIndicators(of: try JSONText(parsing: value).value())
         #expect(found.map { "\($0.instancePath) \($0.code.rawValue)" } == ["\(pointer) \(code.rawValue)"])
     }
 

@@ -38,7 +38,7 @@ import Testing
         let snapshot = try description.binder.snapshot(of: table, revision: 0, now: now)
         let shared = table.sharingModels(with: snapshot)
         for (before, after) in zip(table.sections, shared.sections) {
-            #expect(before.facts == after.facts && before.rows.map(\.model) == after.rows.map(\.model))
+            #expect(before.summary == after.summary && before.rows.map(\.model) == after.rows.map(\.model))
             #expect(
                 before.rows.map(\.key) == after.rows.map(\.key) && before.rows.map(\.rank) == after.rows.map(\.rank))
             #expect(before.index(of: RowID("7")) == after.index(of: RowID("7")))

@@ -198,8 +198,8 @@ extension TableModel {
     /// The content of the table without the internal numbers and ranks of rows and sections.
     fileprivate var content: [String] {
         sections.map { section in
-            "\(section.id) \(section.facts.header?.text ?? "-") \(section.facts.footer?.text ?? "-") "
-                + "\(section.facts.prefetched ?? -1) \(section.rows.map { "\($0.id?.text ?? "-") \($0.model.text)" })"
+            "\(section.id) \(section.summary.header?.text ?? "-") \(section.summary.footer?.text ?? "-") "
+                + "\(section.summary.prefetched ?? -1) \(section.rows.map { "\($0.id?.text ?? "-") \($0.model.text)" })"
         } + [state.text, "\(displayedSections.map { $0.map(\.text) } ?? [])", cells.json.text]
     }
 }

@@ -1,6 +1,6 @@
-/// Functions that write values and names into messages, truncated to a readable length.
+/// Words for messages, cut to a readable length.
 
-/// Returns the words for a value in a message: a scalar itself, or "an array" or "an object".
+/// A scalar itself, or "an array" or "an object".
 func shown(_ value: JSONValue) -> String {
     switch value {
     case .null: "null"
@@ -12,11 +12,10 @@ func shown(_ value: JSONValue) -> String {
     }
 }
 
-/// Returns a string in double quotes for a message, truncated to 60 Unicode scalars and escaped as in JSON.
+/// Cut to 60 Unicode scalars and escaped as in JSON.
 func quoted(_ string: String) -> String { JSONText.string(cut(string)).text }
 
-/// Returns words that fit the number of names, and then the names: for example `are "a", "b"`. More than nine names are
-/// shortened: `are "a", …, "h" and 7 more`.
+/// For example `are "a", "b"`; more than nine are shortened: `are "a", …, "h" and 7 more`.
 func listed(_ names: [String], none: String, one: String, many: String) -> String {
     guard !names.isEmpty else { return none }
     let words = names.count == 1 ? one : many
@@ -25,8 +24,7 @@ func listed(_ names: [String], none: String, one: String, many: String) -> Strin
     return words.isEmpty ? shown + rest : "\(words) \(shown)\(rest)"
 }
 
-/// Returns a sentence for a message without its middle if the sentence has more than 2,000 Unicode scalars. Such a
-/// sentence contains a long text of the client.
+/// A sentence without its middle, if it has more than 2,000 Unicode scalars because of a client's long text.
 package func shortened(_ sentence: String) -> String {
     let limit = 1_000
     let scalars = sentence.unicodeScalars

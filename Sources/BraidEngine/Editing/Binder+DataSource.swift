@@ -16,9 +16,11 @@ extension Binder {
     static let values = sections(showing: Computed(constant: .string("")), of: ModelType(id: nil))
 
     private static func sections(showing cell: Computed<RowInput>, of type: ModelType) -> Binder {
-        let bindings = TableBindings<SectionID>(sections: nil)
-        bindings.onAllSections().bind(CellBinding(cell: cell), of: type)
-        return bindings.binder(display: SectionDisplay(), cells: CellDeclarations(others: CellDeclaration()))
+        var binding = ScopeBinding(scope: .allOtherSections)
+        (binding.cells, binding.modelType) = (CellRules(cell: cell), type)
+        return Binder(
+            sections: nil, display: SectionDisplay(), empty: nil,
+            cells: CellDeclarations(others: CellDeclaration()), bindings: [binding])
     }
 
     /// Returns the stored table of a new session that is opened with sections of rows. Corresponds to

@@ -5,11 +5,10 @@ enum Scope: Sendable, Hashable {
     case sections([SectionID])
     /// Every section whose cells no binding binds by the section's id.
     case allOtherSections
-    /// Every section, including sections that other bindings name.
+    /// Every section, those that other bindings name included.
     ///
-    /// A height of this scope applies to the sections that have no own height. Tap handlers and cell-filling functions
-    /// of this scope run in addition to the section's handlers and functions. Another handler of this scope runs only
-    /// if the section has no handler of the same kind.
+    /// Its heights apply where a section has none. Its tap handlers and cell fillers run in addition to the section's;
+    /// another handler runs only if the section has none of its kind.
     case anySection
 }
 
@@ -19,16 +18,12 @@ public enum EditingStyle: String, Sendable {
     case none, delete, insert
 }
 
-/// A model type: its name, the place of the id in its models, and the schema of its models.
 struct ModelType: Sendable {
-    /// The model type's name. `nil` if the binding names no model type.
     var name: UTF8Key?
-    /// The JSON pointer to the id in a model, such as `/id`. `nil` if models of this type have no id.
+    /// Where a model's id is, such as `/id`. `nil` if models have none.
     var id: JSONPointer?
-    /// Whether a model with no usable id at the pointer `id` is accepted, as a row without identity. If false, such a
-    /// model is refused.
+    /// Whether a model without a usable id is a row without identity. If not, it is refused.
     var isIDOptional = false
-    /// The schema that the models must match. `nil` if there is no schema.
     var schema: JTDSchema?
 
     init(name: String? = nil, id: JSONPointer?, schema: JTDSchema? = nil) {
@@ -39,14 +34,12 @@ struct ModelType: Sendable {
 
     var nameForMessages: String { name.map { "\"\($0.string)\"" } ?? "of no name" }
 
-    /// Checks a model of this type and returns its identity: a string, or an integer converted to a string.
+    /// Checks a model and returns its id, if it has one.
     ///
-    /// - Returns: the identity. `nil` if models of this type have no id, or if the id is optional and this model has no
-    ///   usable id.
     /// - Throws: ``Refusal`` with `modelInvalid`.
     func identify(_ model: JSONText) throws(Refusal) -> RowID? {
         if let schema {
-            let mismatches = schema.mismatches(of: model.value())
+            let mismatches = schema.errorIndicators(of: model.value())
             if !mismatches.isEmpty {
                 throw Refusal(
                     .modelInvalid, "A model does not match the schema of the model type \"\(name?.string ?? "")\".",
@@ -75,34 +68,31 @@ struct ModelType: Sendable {
     }
 }
 
-extension JTDSchema.Mismatch {
+extension JTDSchema.ErrorIndicator {
     var fault: Refusal.Fault { .init(pointer: instancePath, code: code, detail: detail) }
 }
 
-/// The declaration of a cell: the events that it can emit with the schemas of their parameters, and the schema of its
-/// view model.
+/// The events that a cell can emit, with the schemas of their parameters, and the schema of its view model.
 struct CellDeclaration: Sendable {
     var events: [UTF8Key: JTDSchema] = [:]
-    /// The schema for the parameters of all events that the cell does not declare by name. `nil` if such events are
-    /// refused.
+    /// The schema for events that are not declared by name. `nil` refuses them.
     var otherEvents: JTDSchema?
     var viewModel: JTDSchema?
 }
 
-/// The declarations of the cells that a table may use, by the cell's name.
 struct CellDeclarations: Sendable {
     var named: [UTF8Key: CellDeclaration] = [:]
-    /// The declaration of every cell name that is not in `named`. `nil` if such names are refused.
+    /// The declaration of all other names. `nil` refuses them.
     var others: CellDeclaration?
 
     subscript(name: String) -> CellDeclaration? { named[UTF8Key(name)] ?? others }
 
-    /// The cell declarations of a table that declares no cells: every cell is accepted, with every event. A Swift
-    /// program needs no declarations, because its cells are types that the compiler checks.
+    /// For a table that declares no cells: every cell, with every event. A program's cells are types that the compiler
+    /// checks.
     static let undeclared = CellDeclarations(others: CellDeclaration(otherEvents: .any))
 }
 
-/// The rule that decides which sections rows may move to. Source: Braid's `allowMoving`.
+/// Where rows may move. Source: Braid's `allowMoving`.
 struct MovePolicy: Sendable {
     enum Targets: Sendable {
         case anySection
@@ -112,13 +102,13 @@ struct MovePolicy: Sendable {
 
     let targets: Targets
 
-    /// Rows may move to every displayed section that accepts models of the row's model type.
+    /// To every displayed section of the same model type.
     static let anySection = MovePolicy(targets: .anySection)
-    /// Rows may move to those of the listed sections that are displayed and accept the rows' model type. The list must
-    /// contain the row's own section if rows may move inside it.
+    /// To the listed sections that are displayed and of the same model type. Rows may move within their own section
+    /// only if it is listed.
     static func sections(_ ids: [SectionID]) -> MovePolicy { MovePolicy(targets: .sections(ids)) }
-    /// Rows may move to the displayed sections that accept the rows' model type and for which the closure returns true.
-    /// Rendering a snapshot runs the closure at most once for each displayed section and model type.
+    /// To the displayed sections of the same model type that pass. Rendering a snapshot asks at most once for each
+    /// section and model type.
     static func passing(reads: Reads, _ passes: @escaping @Sendable (SectionInput, Evaluation) throws -> Bool)
         -> MovePolicy
     {
@@ -126,11 +116,9 @@ struct MovePolicy: Sendable {
     }
 }
 
-/// The closure of a move policy that decides for each section whether rows may move to it. Sections that share the
-/// policy share one `PassingPolicy` object, so each snapshot computes the policy's target sections at most once for
-/// each model type.
+/// A condition on target sections. A class, so that a snapshot recognizes the sections that share it, and evaluates it
+/// once for each model type.
 final class PassingPolicy: Sendable {
-    /// The values that the policy's closure reads.
     let reads: Reads
     let passes: @Sendable (SectionInput, Evaluation) throws -> Bool
 
@@ -140,49 +128,45 @@ final class PassingPolicy: Sendable {
     }
 }
 
-/// The reason why a row is inserted or deleted: an edit of this row, or a move to or from another place.
+/// Why a row is inserted or deleted: an edit, or a move.
 enum HandlerReason: Sendable {
     case editing
     case movedTo(section: SectionID, row: Int)
     case movedFrom(section: SectionID, row: Int)
 }
 
-/// The arguments of a row's handler.
 struct HandlerCall {
     var section: SectionID
-    /// The row's index, from 0. For a stored row: its index among all stored rows of the section, hidden rows included.
-    /// For a derived row: its index among the displayed rows.
+    /// Among all stored rows, hidden ones included. For a derived row, among the displayed rows.
     var row: Int
     var model: JSONText
-    /// The number of rows of a derived section. `nil` for stored rows, whose number is read from the table when needed.
+    /// The number of rows of a derived section. `nil` for stored rows, which the table counts.
     var derivedCount: Int?
-    /// The reason for the insert or delete, in a call of `onInsert` or `onDelete`. `nil` for other handlers.
+    /// For `onInsert` and `onDelete`.
     var reason: HandlerReason?
-    /// The cell event's parameters, in a call of `onEvent`. `nil` for other handlers.
+    /// The parameters, for `onEvent`.
     var event: JSONText?
-    /// The row's key: its number in the session, which never changes. `nil` if the row is not in the table.
+    /// `nil` if the row is not in the table.
     var key: Int?
     var id: RowID?
 }
 
-/// The reaction to an event of a row: the actions of a table description, or the closure of a Swift program.
+/// What happens at a row's event: a description's actions, or a program's closure.
 struct Handler: Sendable {
-    /// Whether the handler receives the row's model. If true, the model must be of the type that the handler expects.
+    /// Whether the model is passed on, which then must be of the expected type.
     var takesModel = true
     let run: @Sendable (HandlerCall, inout TableEditor, inout HandlerContext) throws -> Void
 }
 
-/// What a row's handler may use in addition to the table: the binder, and the command's time, meter and ids.
 struct HandlerContext: Sendable {
     let binder: Binder
     let now: String
     let meter: CommandMeter
     let ids: IDSource
-    /// The events that the handler has emitted, in order.
+    /// In order.
     var emitted: [EmittedEvent] = []
 }
 
-/// Where the rows of a section come from.
 enum RowSource: Sendable {
     /// The section has one row for each of its stored models.
     case stored
@@ -203,7 +187,7 @@ enum RowSource: Sendable {
         }
     }
 
-    /// Whether the section's rows come from stored models, which can be edited and moved.
+    /// Whether the rows are stored models, which can be edited and moved.
     var isStored: Bool {
         switch self {
         case .stored, .shown: true
@@ -212,21 +196,17 @@ enum RowSource: Sendable {
     }
 }
 
-/// Where a section's rows come from, which cell shows a row, and what the cell contains.
-struct CellBinding: Sendable {
+/// Where a section's rows come from, which cell shows a row, and what it contains.
+struct CellRules: Sendable {
     var source = RowSource.stored
-    /// Computes the name of a row's cell, as a JSON string.
+    /// The name, as a JSON string.
     var cell: Computed<RowInput>
-    /// Computes a row's view model. `nil` if no view model is computed.
     var viewModel: Computed<RowInput>?
-    /// Whether a displayed row contains its model. False for view-model bindings, whose stored models are the view
-    /// models.
+    /// False if the stored models are the view models.
     var showsModel = true
-    /// Whether the program keeps the models. If the program keeps the models, its handlers insert and remove models,
-    /// and each command reads the models again.
+    /// Whether the program keeps the models: its handlers insert and remove them, and each command reads them again.
     var isProvided = false
-    /// Creates the Swift cell object of a row. `nil` for tables from a JSON description, where clients create the
-    /// cells.
+    /// Makes the Swift cell of a row. `nil` for a description, whose clients make the cells.
     var instance: CellMaker?
 
     init(cell: Computed<RowInput>) { self.cell = cell }
@@ -235,26 +215,23 @@ struct CellBinding: Sendable {
 typealias CellMaker = @Sendable (RowInput) throws -> any ReuseIdentifiable
 typealias CellFiller = @Sendable (RowInput, inout any ReuseIdentifiable) throws -> Void
 
-/// What one item of a description's `bindings`, or one binding chain of a Swift program, binds to its scope.
-///
-/// Several bindings can apply to the same section: `SectionBinding` resolves which one wins.
-struct Binding: Sendable {
+/// What one item of a description's `bindings`, or one of a program's chains, binds to its scope. Where several apply
+/// to a section, `SectionBinding` resolves which wins.
+struct ScopeBinding: Sendable {
     let scope: Scope
-    /// The JSON pointer to the binding in its description, for error messages.
+    /// Of the binding in its description, for messages.
     var pointer: JSONPointer = .root
-    var cells: CellBinding?
+    var cells: CellRules?
     var modelType: ModelType?
-    /// The name of the model type that this binding's handlers expect, if another binding binds the section's models.
+    /// The model type that the handlers expect of the binding of the cells.
     var assumedType: UTF8Key?
     var onDequeue: CellFiller?
     var headers: [SectionID: Computed<SectionInput>] = [:]
     var footers: [SectionID: Computed<SectionInput>] = [:]
-    /// The header of the sections in the scope for which `headers` has no entry. `footer` and `footers` work in the
-    /// same way.
+    /// For the sections that `headers` leaves out; footers likewise.
     var header: Computed<SectionInput>?
     var footer: Computed<SectionInput>?
-    /// A view that replaces the header's title, bound by a Swift program. The view wins over a title of an equally
-    /// specific binding. Source: Braid's rule.
+    /// Replaces the title, and wins over the title of an equally specific binding (Braid's rule).
     var headerView: Computed<SectionInput>?
     var footerView: Computed<SectionInput>?
     var cellHeight: Computed<RowInput>?
@@ -263,7 +240,7 @@ struct Binding: Sendable {
     var estimatedHeaderHeight: Computed<SectionInput>?
     var footerHeight: Computed<SectionInput>?
     var estimatedFooterHeight: Computed<SectionInput>?
-    /// Computes a row's editing style: the JSON string `"none"`, `"delete"` or `"insert"`.
+    /// The JSON string `"none"`, `"delete"` or `"insert"`.
     var editing: Computed<RowInput>?
     var insertTemplate: (@Sendable (SectionID, Evaluation) throws -> JSONText?)?
     var moving: MovePolicy?
@@ -271,16 +248,17 @@ struct Binding: Sendable {
     var onDelete: Handler?
     var onInsert: Handler?
     var onTap: Handler?
-    /// The handlers of cell events, by the cell's name and then by the event's name.
+    /// By the cell's name, then the event's.
     var onEvent: [UTF8Key: [UTF8Key: Handler]] = [:]
     var onPrefetch: Handler?
     var prefetchDistance: Int?
     var updatesManually: Bool?
 
-    init(scope: Scope) { self.scope = scope }
+    init(scope: Scope, pointer: JSONPointer = .root) {
+        self.scope = scope
+        self.pointer = pointer
+    }
 
-    /// Whether this binding has the scope `anySection` but binds cells, titles, editing or moving, which that scope
-    /// must not bind.
     var bindsWhatAnySectionCannot: Bool {
         scope == .anySection
             && (cells != nil || bindsTitles || editing != nil || moving != nil)
@@ -290,10 +268,10 @@ struct Binding: Sendable {
         header != nil || footer != nil || !headers.isEmpty || !footers.isEmpty || headerView != nil || footerView != nil
     }
 
-    /// Copies the parts that this binding lacks from a binding of the same scope with lower precedence.
-    mutating func complete(from weaker: Binding) {
+    /// Takes what this binding lacks from one of the same scope that it wins over.
+    mutating func complete(from weaker: ScopeBinding) {
         if cells == nil { (cells, modelType) = (weaker.cells, weaker.modelType) }
-        // A title for all sections of the scope wins over titles by section id in a binding with lower precedence.
+        // A title for the whole scope wins over titles by id in a weaker binding.
         if header == nil {
             headers.merge(weaker.headers) { own, _ in own }
             header = weaker.header
@@ -313,8 +291,8 @@ struct Binding: Sendable {
         estimatedFooterHeight = estimatedFooterHeight ?? weaker.estimatedFooterHeight
         editing = editing ?? weaker.editing
         insertTemplate = insertTemplate ?? weaker.insertTemplate
-        // One call on a chain binds `moving` and `movable` together, so both are copied together. A `movable` of `nil`
-        // means that every row is movable, not that nothing was bound.
+        // Bound together, so copied together: `movable` `nil` means that every row is movable, not that nothing was
+        // bound.
         if moving == nil { (moving, movable) = (weaker.moving, weaker.movable) }
         onDelete = onDelete ?? weaker.onDelete
         onInsert = onInsert ?? weaker.onInsert
@@ -323,33 +301,5 @@ struct Binding: Sendable {
         onPrefetch = onPrefetch ?? weaker.onPrefetch
         prefetchDistance = prefetchDistance ?? weaker.prefetchDistance
         updatesManually = updatesManually ?? weaker.updatesManually
-    }
-}
-
-/// The bindings of the scopes `allOtherSections` and `anySection`, merged once instead of once for each section. A
-/// table can have thousands of such bindings and thousands of sections.
-struct UnnamedBindings {
-    /// The merged bindings of the scope `allOtherSections`. If two bindings of this scope bind the same part, the later
-    /// binding wins.
-    let other: Binding?
-    /// The merged bindings of the scope `anySection`. If two bindings of this scope bind the same part, the later
-    /// binding wins.
-    let any: Binding?
-    /// The tap handlers of the scope `anySection`, in the order of binding. A tap on a row calls all handlers in this
-    /// list.
-    let onTap: [Handler]
-    let onDequeue: [CellFiller]
-
-    init(of bindings: [Binding]) {
-        func folded(_ bindings: [Binding]) -> Binding? {
-            guard var folded = bindings.last else { return nil }
-            for weaker in bindings.dropLast().reversed() { folded.complete(from: weaker) }
-            return folded
-        }
-        let any = bindings.filter { $0.scope == .anySection }
-        other = folded(bindings.filter { $0.scope == .allOtherSections })
-        self.any = folded(any)
-        onTap = any.compactMap(\.onTap)
-        onDequeue = any.compactMap(\.onDequeue)
     }
 }
