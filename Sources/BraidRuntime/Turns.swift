@@ -1,15 +1,14 @@
 import Synchronization
 
-/// Lets each client (a token) have one piece of work under way. The others wait in order of arrival, so that many
-/// requests of one client do not keep those of other clients waiting.
+/// Lets each client (a token) have one piece of work under way, so that its many requests do not keep those of others
+/// waiting.
 public final class Turns: Sendable {
     private let locks = Mutex<[String: (lock: FIFOLock, users: Int)]>([:])
 
     public init() {}
 
-    /// Runs `body` in the client's turn. Without a client, `body` runs at once.
-    ///
-    /// - Throws: `CancellationError` if the task is cancelled while it waits.
+    /// Runs `body` in the client's turn; without a client, at once. Throws `CancellationError` if the task is cancelled
+    /// while it waits.
     public func withTurn<Value>(of client: String?, _ body: () async throws -> Value) async throws -> Value {
         guard let client else { return try await body() }
         let lock = locks.withLock { locks in
