@@ -2,31 +2,25 @@ import BraidRuntime
 
 /// The limits of event streams, and of requests that read a session's history.
 package struct StreamLimits: Sendable {
-    /// The interval at which the server sends a comment on every event stream that is not catching up. Comments keep
-    /// proxies from closing an idle stream.
     var commentInterval: Duration
-    /// The time that an event stream's reader should wait before it reconnects.
+    /// The time that a stream's reader should wait before it reconnects.
     var retryTime: Duration
-    /// The size of the queue of one event stream, in bytes. The connection's output queue can hold the same number of
-    /// the stream's bytes in addition.
+    /// The queue of one stream. The connection's output queue can hold as much again.
     var queueBytes: Int
-    /// The most changes that a session keeps in memory for event streams, long polls and readers of windows, one for
-    /// each revision. `recentBytes` limits the size of these changes.
+    /// The most changes that a session keeps in memory, in number and in bytes.
     var recentChanges: Int
     var recentBytes: Int
-    /// The most revisions that are read from the journal at once, for an event stream or to catch up with other
-    /// servers. For an event stream, `historyBytes` limits their size.
+    /// The most journal records that are read at once for a stream, or to catch up with other servers; for a stream,
+    /// also in bytes.
     var historyPage: Int
     var historyBytes: Int
-    /// The number of bytes that a request for history reads from the journal at once (a page). A history of more than
-    /// one page needs a lease of memory from `buffers`.
+    /// What a request for history reads from the journal at once (a page). More than one page needs a lease.
     var longHistoryBytes: Int
-    /// The size in bytes above which encoded events and answers need a lease of memory from `buffers` until they are
-    /// sent. All event streams that send the same events share one lease.
+    /// The size above which encoded events and answers need a lease of memory until they are sent.
     var largeBytes: Int
-    /// The quota of memory for the large answers of all sessions, which include large events and long histories.
+    /// The memory for large answers, large events and long histories of all sessions.
     package var buffers: Quota
-    /// Each token has one piece of long work for windows, or for the compression of a large answer, under way.
+    /// Each token has one long piece of work for windows, or for compressing a large answer, under way.
     package let turns = Turns()
 
     package init(
@@ -47,13 +41,10 @@ package struct StreamLimits: Sendable {
         self.buffers = buffers
     }
 
-    /// Leases memory for an answer before the answer is built. Returns `nil` for a small answer, which needs no lease.
-    /// The method never waits for memory.
+    /// Leases memory for what is about to be encoded, of which `copies` are in memory at the same time. Never waits.
+    /// Returns `nil` if it is small.
     ///
-    /// - Parameters:
-    ///   - bytes: the approximate size of the answer, in bytes.
-    ///   - copies: how many times the answer is in memory while it is built.
-    /// - Throws: `unavailable` or `quotaExceeded` if there is no memory for the answer.
+    /// - Throws: `unavailable` or `quotaExceeded` if there is no memory.
     package func lease(
         _ bytes: Int, copies: Int = 1, for account: Quota.Account
     ) throws(SessionError) -> Quota.Lease? {
