@@ -10,8 +10,8 @@ public final class ByteStream: Sendable {
     /// Whether the stream has accepted bytes.
     public enum WriteResult: Equatable, Sendable {
         case accepted
-        /// The queue has no room: `queued` bytes wait to be sent.
-        case full(queued: Int)
+        /// The queue has no room.
+        case full
         /// The reader has disconnected, or the stream has ended.
         case closed
     }
@@ -99,7 +99,7 @@ public final class ByteStream: Sendable {
             if state.closer != nil { return (.closed, nil) }
             if piece.bytes.isEmpty { return (.accepted, nil) }
             if state.queue.bytes > 0, state.queue.bytes + piece.bytes.count > limit {
-                return (.full(queued: state.queue.bytes), nil)
+                return (.full, nil)
             }
             state.queue.append(state.frame.opening(piece))
             state.queue.append(piece.bytes)

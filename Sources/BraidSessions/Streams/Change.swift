@@ -72,13 +72,7 @@ final class ChangedTable: Sendable {
     let before: SessionTable
     private let after: SessionTable
     private let update: BatchUpdate
-    private let prepared = OnFirstUse<Prepared>()
-
-    private struct Prepared {
-        var before: WindowSource
-        var after: WindowSource
-        var follower: RowFollower
-    }
+    private let prepared = OnFirstUse<(before: WindowSource, after: WindowSource, follower: RowFollower)>()
 
     /// The approximate memory of both tables in bytes: they share all rows except the changed ones.
     static let size = 12 * 1024
@@ -91,7 +85,7 @@ final class ChangedTable: Sendable {
 
     func windows(at place: WindowPlace) -> (before: WindowedSnapshot, after: WindowedSnapshot) {
         let tables = prepared.value {
-            Prepared(before: before.windows, after: after.windows, follower: RowFollower(update))
+            (before.windows, after.windows, RowFollower(update))
         }
         let window = tables.before.cut(place)
         return (window, window.following(tables.follower, to: tables.after))

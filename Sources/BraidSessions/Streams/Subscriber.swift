@@ -104,7 +104,7 @@ final class Subscriber: Sendable {
 
     private func catchUp(readsHistory: Bool) async {
         // Without history, the subscriber catches up because its queue is full.
-        var result = readsHistory ? ByteStream.WriteResult.accepted : .full(queued: 0)
+        var result = readsHistory ? ByteStream.WriteResult.accepted : .full
         while true {
             switch result {
             case .accepted: break

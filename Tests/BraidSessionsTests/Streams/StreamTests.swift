@@ -251,6 +251,23 @@ struct SubscriberTests {
         #expect(event == nil, "nothing is kept for nobody")
     }
 
+    @Test("Subscribers that need a snapshot at the same time encode it once") func concurrentSnapshots() async throws {
+        let test = try await TestSession()
+        let readers = (0..<20).map { _ in test.subscribe() }, encoded = Counter()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for reader in readers {
+                group.addTask {
+                    _ = try await test.feed.snapshotStep(at: 1, for: reader.subscriber) {
+                        encoded.add()
+                        return step(1)
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(encoded.value == 1)
+    }
+
     @Test("A long poll is removed when it is cancelled or its time is over") func polls() async throws {
         let test = try await TestSession()
         let poll = Task { await test.feed.changes(after: 0, waiting: .seconds(60)) }
