@@ -1,34 +1,31 @@
 import Synchronization
 
-/// A response body whose bytes are sent while they are produced: a queue of limited size between a producer and an
-/// event loop.
+/// A response body that is sent while it is produced: a queue of limited size between a producer (any thread or task)
+/// and an event loop.
 ///
-/// The producer can be any thread or task. The queue holds arrays of bytes without copying them, so thousands of
-/// streams can share the bytes of one event. An idle stream holds no buffer.
-///
-/// The life of a stream begins with its creation. Then the server may set a compression (`encode(in:)`), and then
-/// attaches the stream to the event loop that sends it. The producer starts to write when the stream is attached
-/// (`onAttach`).
+/// The queue holds arrays without copying them, so thousands of streams can share the bytes of one event. An idle
+/// stream holds no buffer. The server may set a coding (`encode(in:)`), and then attaches the stream to its event loop,
+/// which starts the producer (`onAttach`).
 public final class ByteStream: Sendable {
-    /// The result of a producer's call of `write`: whether the stream accepted the bytes, or why it refused them.
+    /// Whether the stream has accepted bytes.
     public enum WriteResult: Equatable, Sendable {
         case accepted
-        /// The queue refused the bytes, because it has no room for them: `queued` bytes are already waiting to be sent.
-        case full(queued: Int)
-        /// The stream refused the bytes, because the reader has disconnected or the stream has ended.
+        /// The queue has no room.
+        case full
+        /// The reader has disconnected, or the stream has ended.
         case closed
     }
 
-    /// What the event loop receives from one call of `take()`: the queued bytes, and whether the stream has ended.
+    /// What the event loop takes from the queue at once.
     public struct Taken: Sendable {
         public var pieces: [[UInt8]] = []
         public var bytes = 0
-        /// The leases of the memory for large pieces among `pieces`.
+        /// Those of the large pieces.
         public var leases: [Quota.Lease] = []
-        /// Whether the body ends with these pieces, because the stream produces no more bytes.
+        /// Whether the body ends with these pieces.
         public var isLast = false
-        /// Whether the producer has broken the body off after these pieces. The event loop must then close the
-        /// connection, so that the client sees that the body is incomplete.
+        /// Whether the body breaks off after these pieces. The event loop must then close the connection, so that the
+        /// client sees that the body is incomplete.
         public var isBroken = false
 
         fileprivate mutating func append(_ piece: [UInt8]) {
@@ -44,11 +41,9 @@ public final class ByteStream: Sendable {
 
     private struct State {
         var queue = Taken()
-        /// Who has closed the stream: the producer, or the server. `nil` while the stream is open. A closed stream
-        /// refuses the producer's bytes.
+        /// Who has closed the stream, which then refuses the producer's bytes.
         var closer: Closer?
-        /// Whether the stream has notified the event loop of new bytes or of its end since the loop's last call of
-        /// `take()`.
+        /// Whether the event loop was notified since its last call of `take()`.
         var isTold = false
         var tellLoop: (@Sendable () -> Void)?
         var frame = BodyFrame(nil)
@@ -58,64 +53,53 @@ public final class ByteStream: Sendable {
     }
 
     private let state = Mutex(State())
-    /// The most bytes in the stream's queue, unless a single piece is larger. In addition, the connection's output
-    /// queue can hold the same number of the stream's bytes.
+    /// The most bytes in the queue, unless a single piece is larger. The connection's output queue can hold as many
+    /// again.
     public let limit: Int
-    /// Whether the body has no end, like a stream of events.
-    ///
-    /// - If the server stops or the client closes its sending side, the server ends an endless body.
-    /// - A body with an end, such as a download, may finish in both cases. If the server stops, the body may finish
-    ///   within the server's grace period. A client that has closed its sending side may still read. If the client has
-    ///   disconnected, a write to the client fails.
+    /// Whether the body has no end, like a stream of events. If the server stops or the client closes its sending side,
+    /// the server ends an endless body; one with an end, such as a download, may finish.
     public let isEndless: Bool
-    /// The number of bytes of the whole body, which is announced to the client before the first byte. `nil` if the
-    /// number is unknown.
+    /// The bytes of the whole body, if they are known before the first one is sent.
     public let length: Int?
 
-    /// Creates a stream whose queue holds at most `limit` bytes, or one larger piece.
+    /// Creates an open stream.
     public init(limit: Int = 256 * 1024, isEndless: Bool = true, length: Int? = nil) {
         self.limit = limit
         self.isEndless = isEndless
         self.length = length
     }
 
-    /// Sets the compression of the stream's bytes (the content coding). Called before the stream is attached to the
-    /// event loop.
+    /// Sets the content coding. Called before the stream is attached.
     public func encode(in coding: ContentCoding) {
         state.withLock { $0.frame = BodyFrame(coding) }
     }
 
     // MARK: Producer
 
-    /// The compression of the stream's bytes (the content coding), or `nil` for plain bytes. The producer reads this
-    /// property after the stream is attached.
+    /// The content coding, which is known once the stream is attached.
     public var coding: ContentCoding? { state.withLock { $0.frame.coding } }
 
-    /// Registers `action`, which runs once when the stream is attached to an event loop. The action starts the stream's
-    /// producer.
-    ///
-    /// The action runs on the event loop's thread, so it must not block.
+    /// Registers the action that starts the producer when the stream is attached. It runs on the event loop's thread,
+    /// so it must not block.
     public func onAttach(_ action: @escaping @Sendable () -> Void) {
         state.withLock { if $0.closer == nil { $0.onAttach = action } }
     }
 
-    /// Compresses the bytes if the stream has a content coding, and queues the result if the queue has room for it.
-    /// This method never waits for room.
+    /// Compresses bytes in the stream's coding, and queues them if there is room. Never waits.
     @discardableResult
     public func write(_ bytes: [UInt8]) -> WriteResult { write(BodyPiece(bytes, in: coding)) }
 
-    /// Queues a piece, which must have the stream's content coding, if the queue has room for it. This method never
-    /// waits for room. An empty queue accepts even a piece that is larger than the limit.
+    /// Queues a piece, which must have the stream's coding, if there is room. Never waits. An empty queue accepts even
+    /// a piece above the limit.
     ///
-    /// - Parameter lease: the lease of the piece's memory. The stream, and then the connection, hold the lease until
-    ///   the piece is sent or dropped.
+    /// - Parameter lease: the lease of the piece's memory, which is held until the piece is sent or dropped.
     @discardableResult
     public func write(_ piece: BodyPiece, _ lease: Quota.Lease? = nil) -> WriteResult {
         let (result, tell): (WriteResult, (@Sendable () -> Void)?) = state.withLock { state in
             if state.closer != nil { return (.closed, nil) }
             if piece.bytes.isEmpty { return (.accepted, nil) }
             if state.queue.bytes > 0, state.queue.bytes + piece.bytes.count > limit {
-                return (.full(queued: state.queue.bytes), nil)
+                return (.full, nil)
             }
             state.queue.append(state.frame.opening(piece))
             state.queue.append(piece.bytes)
@@ -126,22 +110,20 @@ public final class ByteStream: Sendable {
         return result
     }
 
-    /// Ends the body normally. The producer calls this method. The event loop still sends the queued bytes.
+    /// Ends the body, for the producer. The event loop still sends the queued bytes.
     public func finish() {
         end { Self.endBody(&$0) }
     }
 
-    /// Breaks the body off. The producer calls this method. The event loop sends the queued bytes and closes the
-    /// connection, so the client sees that the body is incomplete.
+    /// Breaks the body off, for the producer. The event loop still sends the queued bytes, and then closes the
+    /// connection.
     public func fail() {
         end { $0.queue.isBroken = true }
     }
 
-    /// Registers `action`, which runs once when the client disconnects or the server ends the stream. If this has
-    /// already happened, the action runs at once.
-    ///
-    /// The action usually runs on an event loop's thread, so it must not block. If the producer ends the stream, the
-    /// action does not run.
+    /// Registers the action that runs once when the client disconnects or the server ends the stream (not the
+    /// producer), or at once if this has happened already. It usually runs on an event loop's thread, so it must not
+    /// block.
     public func onClose(_ action: @escaping @Sendable () -> Void) {
         let isLate = state.withLock { state in
             if state.closer == nil { state.onClose = action }
@@ -150,7 +132,7 @@ public final class ByteStream: Sendable {
         if isLate { action() }
     }
 
-    /// Suspends the calling task, the producer, until the event loop has taken the whole queue or the stream is closed.
+    /// Waits until the event loop has taken the whole queue, or the stream is closed.
     public func drained() async {
         await withCheckedContinuation { continuation in
             let isDrained = state.withLock { state in
@@ -177,11 +159,8 @@ public final class ByteStream: Sendable {
 
     // MARK: Event loop
 
-    /// Attaches the stream to an event loop. The stream calls the function `tell` to notify the loop of new bytes or of
-    /// the stream's end.
-    ///
-    /// The stream calls `tell` on any thread. After one call, the stream does not call `tell` again before the loop
-    /// takes the queue with `take()`.
+    /// Attaches the stream to an event loop, which `tell` notifies of new bytes or the end: on any thread, and once until
+    /// the loop calls `take()`.
     public func attach(_ tell: @escaping @Sendable () -> Void) {
         let start = state.withLock { state in
             state.tellLoop = tell
@@ -191,7 +170,7 @@ public final class ByteStream: Sendable {
         start?()
     }
 
-    /// Removes the content of the stream's queue and returns it. The event loop calls this method.
+    /// Takes the whole queue, for the event loop.
     public func take() -> Taken {
         let (taken, waiting) = state.withLock { state in
             let taken = state.queue
@@ -205,8 +184,8 @@ public final class ByteStream: Sendable {
         return taken
     }
 
-    /// Ends the body, for example because the server stops. The server calls this method, on any thread. The event loop
-    /// still sends the queued bytes.
+    /// Ends the body for the server, on any thread, for example because it stops. The event loop still sends the queued
+    /// bytes.
     public func endFromServer() {
         close { state in
             Self.endBody(&state)
@@ -214,8 +193,7 @@ public final class ByteStream: Sendable {
         }
     }
 
-    /// Closes the stream and drops its queue. Called when all bytes are sent, when the client has disconnected, or when
-    /// the server does not send the body.
+    /// Closes the stream and drops its queue: all bytes are sent, the client has disconnected, or the body is not sent.
     public func close() {
         close { state in
             state.queue = Taken()

@@ -2,10 +2,9 @@ import CZlib
 import CZstd
 import Synchronization
 
-/// A compression of a body (a content coding of RFC 9110, 8.4.1).
+/// A content coding (RFC 9110, 8.4.1).
 public enum ContentCoding: String, Sendable, CaseIterable {
-    /// If a client's `Accept-Encoding` gives two codings the same weight, the server prefers the coding that is
-    /// declared first.
+    /// Of two codings that a client gives the same weight, the server prefers the first one here.
     case zstd, gzip
 
     /// Returns the bytes as a complete body in this coding.
@@ -15,33 +14,26 @@ public enum ContentCoding: String, Sendable, CaseIterable {
         return frame.opening(piece) + piece.bytes + frame.closing
     }
 
-    // The compression levels were chosen by measurements with a snapshot of 331 KB (Benchmarks/NOTES.md,
-    // "Compression").
+    // Measured with a snapshot of 331 KB (Benchmarks/NOTES.md, "Compression").
     fileprivate static let zstdLevel: Int32 = 7
     fileprivate static let gzipLevel: Int32 = 6
 }
 
-/// A piece of a body, plain or compressed.
-///
-/// Each piece is compressed independently of other pieces, so many bodies can share a compressed piece. For example,
-/// all streams that send an event share the event's piece.
-/// - A zstd piece is one frame. A zstd body is a sequence of frames (RFC 8878, 3).
-/// - A gzip piece is a sequence of deflate blocks. The blocks end at a byte boundary and refer to no byte before the
-///   piece (RFC 1951, 3.2). A gzip body is one member that contains the blocks of all its pieces (RFC 1952, 2.2),
-///   because curl and browsers read only the first member.
+/// A piece of a body, plain or compressed independently of other pieces, so that all streams can share that of an event.
+/// - A zstd piece is one frame, and a body a sequence of frames (RFC 8878, 3).
+/// - A gzip piece is a sequence of deflate blocks that end at a byte boundary and refer to no byte before them
+///   (RFC 1951, 3.2). A body is one member with the blocks of all its pieces (RFC 1952, 2.2), because curl and browsers
+///   read only the first member.
 public struct BodyPiece: Sendable {
     public let bytes: [UInt8]
-    /// The CRC-32 and the size of the plain bytes of a gzip piece. Both are 0 for other pieces. The end of a gzip body
-    /// contains the CRC-32 and the size of the whole body.
+    /// The CRC-32 and the size of the plain bytes, for a gzip piece: a gzip body ends with those of the whole body.
     fileprivate var checksum: UInt = 0
     fileprivate var plainSize = 0
 
-    /// Creates a piece from bytes that are not compressed.
+    /// Creates a plain piece.
     public init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-    /// Creates a piece by compressing plain bytes with the given coding. Without a coding, the piece is plain.
-    ///
-    /// - Complexity: a millisecond for each 50 to 200 KB. Do not call this on an event loop's thread.
+    /// Compresses plain bytes: a millisecond for each 50 to 200 KB. Not for an event loop's thread.
     public init(_ plain: [UInt8], in coding: ContentCoding?) {
         switch coding {
         case _ where plain.isEmpty: bytes = []
@@ -61,15 +53,15 @@ public struct BodyPiece: Sendable {
         let size = plain.withUnsafeBytes {
             ZSTD_compress(frame, limit, $0.baseAddress, $0.count, ContentCoding.zstdLevel)
         }
-        // The output buffer is large enough for every input, so `ZSTD_compress` can only fail for lack of memory.
+        // The buffer is large enough, so this can only fail for lack of memory.
         precondition(ZSTD_isError(size) == 0, "libzstd has no memory")
         return Array(UnsafeRawBufferPointer(start: frame, count: size))
     }
 
     private static func deflateBlocks(_ plain: [UInt8]) -> [UInt8] {
-        // A compression window as large as the input is enough. A small window needs little memory.
+        // A window as large as the input is enough, and a small one needs little memory.
         let windowBits = min(15, max(9, Int32(Int.bitWidth - (plain.count + 262).leadingZeroBitCount)))
-        // zlib stores the address of the `z_stream`, so the `z_stream` must not move in memory.
+        // zlib stores the address of the `z_stream`, so it must not move.
         let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
         stream.initialize(to: z_stream())
         defer { stream.deallocate() }
@@ -78,8 +70,7 @@ public struct BodyPiece: Sendable {
             Int32(MemoryLayout<z_stream>.size))
         precondition(isReady == Z_OK, "zlib has no memory")
         defer { deflateEnd(stream) }
-        // `deflateBound` gives the size of a finished stream. This stream is only flushed, which adds an empty block of
-        // 5 bytes.
+        // `deflateBound` is for a finished stream. This one is only flushed, which adds an empty block of 5 bytes.
         let limit = Int(deflateBound(stream, UInt(plain.count))) + 16
         let blocks = UnsafeMutablePointer<UInt8>.allocate(capacity: limit)
         defer { blocks.deallocate() }
@@ -104,7 +95,7 @@ public struct BodyPiece: Sendable {
     }
 }
 
-/// The bytes before and after the pieces of a body, which depend on the body's coding.
+/// The bytes before and after the pieces of a body.
 struct BodyFrame {
     let coding: ContentCoding?
     private var isOpen = false
@@ -113,7 +104,7 @@ struct BodyFrame {
 
     init(_ coding: ContentCoding?) { self.coding = coding }
 
-    /// Records that a piece is added to the body. Returns the bytes that the body needs before this piece.
+    /// Notes the next piece, and returns the bytes before it.
     mutating func opening(_ piece: BodyPiece) -> [UInt8] {
         guard coding == .gzip else { return [] }
         checksum = crc32_combine(checksum, piece.checksum, piece.plainSize)
@@ -122,7 +113,6 @@ struct BodyFrame {
         return isOpen ? [] : Self.gzipHeader
     }
 
-    /// The bytes that the body needs after its last piece.
     var closing: [UInt8] {
         guard coding == .gzip else { return [] }
         let trailer = [UInt32(truncatingIfNeeded: checksum), UInt32(truncatingIfNeeded: plainSize)]
@@ -130,22 +120,20 @@ struct BodyFrame {
             + trailer.flatMap { number in (0..<4).map { UInt8(truncatingIfNeeded: number >> ($0 * 8)) } }
     }
 
-    /// The header of a gzip member (RFC 1952, 2.3): deflate, without a time and a name, on an unknown system.
+    /// Deflate, without a time and a name, on an unknown system (RFC 1952, 2.3).
     private static let gzipHeader: [UInt8] = [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 255]
-    /// An empty deflate block, marked as the last block (RFC 1951, 3.2.6).
+    /// An empty block, marked as the last one (RFC 1951, 3.2.6).
     private static let lastBlock: [UInt8] = [3, 0]
 }
 
-/// Holds one value for each content coding. Each value is made on its first use.
+/// One value for each content coding, made on its first use.
 public struct PerCoding<Value: Sendable>: ~Copyable, Sendable {
-    // Each coding has its own lock, so that a thread that needs one coding does not wait for the other coding.
     private let gzip = OnFirstUse<Value>()
     private let zstd = OnFirstUse<Value>()
 
     public init() {}
 
-    /// Returns the value for a coding, and calls `make` for it on the first use. While `make` runs, other threads that
-    /// need the same coding wait.
+    /// Returns the value for a coding, which `make` makes on its first use.
     public func value(for coding: ContentCoding, _ make: () -> Value) -> Value {
         switch coding {
         case .gzip: gzip.value(make)
@@ -153,7 +141,7 @@ public struct PerCoding<Value: Sendable>: ~Copyable, Sendable {
         }
     }
 
-    /// Returns whether the value for a coding has already been made, without waiting.
+    /// Returns whether the value for a coding is made.
     public func has(_ coding: ContentCoding) -> Bool {
         switch coding {
         case .gzip: gzip.isMade
@@ -162,37 +150,43 @@ public struct PerCoding<Value: Sendable>: ~Copyable, Sendable {
     }
 }
 
-private struct OnFirstUse<Value: Sendable>: ~Copyable, Sendable {
+/// A value that is made on its first use.
+///
+/// It is made outside of the lock, so that no thread waits for one of a lower priority. Threads that need it at the same
+/// time may each make it: the first result is kept.
+public struct OnFirstUse<Value: Sendable>: ~Copyable, Sendable {
     private let known = Mutex<Value?>(nil)
-    private let made = Atomic(false)
 
-    func value(_ make: () -> Value) -> Value {
-        known.withLock { known in
-            if let known { return known }
-            let value = make()
-            known = value
-            made.store(true, ordering: .releasing)
-            return value
+    public init() {}
+
+    /// Returns the value, which `make` makes on its first use.
+    public func value(_ make: () -> Value) -> Value {
+        if let value = known.withLock({ $0 }) { return value }
+        let new = make()
+        return known.withLock { known in
+            let kept = known ?? new
+            known = kept
+            return kept
         }
     }
 
-    var isMade: Bool { made.load(ordering: .acquiring) }
+    /// Whether the value is made.
+    public var isMade: Bool { known.withLock { $0 != nil } }
 }
 
-/// Bytes that several answers share, together with their compressed forms. Each compressed form is made only once, on
-/// its first use.
+/// Bytes that several answers share, with their compressed forms, which are made on their first use.
 public final class SharedBytes: Sendable {
     public let plain: [UInt8]
     private let compressed = PerCoding<[UInt8]>()
 
     public init(_ plain: [UInt8]) { self.plain = plain }
 
-    /// Returns the bytes as a body in the given coding. Without a coding, the body is plain.
+    /// Returns the bytes in a coding; without one, plain.
     public func body(in coding: ContentCoding?) -> [UInt8] {
         guard let coding else { return plain }
         return compressed.value(for: coding) { coding.compress(plain) }
     }
 
-    /// Returns whether the compressed body in the given coding has already been made.
+    /// Whether `body` has the bytes ready in a coding.
     public func hasBody(in coding: ContentCoding) -> Bool { compressed.has(coding) }
 }

@@ -1,38 +1,31 @@
 import BraidEngine
 import Synchronization
 
-/// The files of table descriptions that the server watches (`--watch`), with their faults. `GET /v1/fixtures` answers
-/// with these files.
+/// The files of table descriptions that the server watches (`--watch`), for `GET /v1/fixtures`.
 package final class WatchedFiles: Sendable {
-    /// A watched description file.
     package struct File: Sendable {
-        /// The name of the table that the file described when the server last accepted the file, and the version with
-        /// this description. `nil` if the server has not accepted the file since its start.
+        /// The table and version that the server last accepted from the file. `nil` if none since its start.
         package var table: (name: String, version: Int)?
-        /// Why the server has not accepted the file's current content: messages such as `file:line:column: pointer:
-        /// message`.
+        /// Why the file's current content was not accepted, such as `file:line:column: pointer: message`.
         package var faults: [String] = []
-        /// The sessions that the server could not bind to the version in `table`, with the reasons.
+        /// The sessions that could not be bound to this version, with the reasons.
         package var behind: [(session: String, detail: String)] = []
 
         package init() {}
     }
 
     private struct Known {
-        /// The files by their paths. `nil` if the server watches no files.
+        /// By path. `nil` if the server watches no files.
         var files: [String: File]?
-        /// The number of changes of `files`.
         var revision = 0
     }
 
     private let known = Mutex(Known())
 
-    /// Records that the server watches files. Before this call, `files` is `nil`.
     package func start() { change { $0 = [:] } }
 
     package func file(_ path: String) -> File { known.withLock { $0.files?[path] } ?? File() }
 
-    /// Stores the state of a watched file. The value `nil` removes the state, for example of a file that was deleted.
     package func set(_ file: File?, of path: String) { change { $0?[path] = file } }
 
     private func change(_ body: (inout [String: File]?) -> Void) {
@@ -42,10 +35,8 @@ package final class WatchedFiles: Sendable {
         }
     }
 
-    /// Waits until `self.revision` differs from the parameter `revision`, at most for the given time. The wait also ends
-    /// if the task is cancelled, for example because the server stops.
-    ///
-    /// People save files rarely, so this method compares the revisions only ten times in a second.
+    /// Waits until the files have another revision, the time is over or the task is cancelled. People save files rarely,
+    /// so it looks only ten times a second.
     func waitForChange(of revision: Int, within time: Duration) async {
         let deadline = ContinuousClock.now + time
         while known.withLock({ $0.revision }) == revision, .now < deadline, !Task.isCancelled {

@@ -2,8 +2,7 @@ import BraidEngine
 import BraidHTTP
 import BraidSessions
 
-/// Returns the route `observe`, with which a client sends a stream of models to a session (Braid's Rx binding). Each
-/// line of the request's body is like the body of a `PATCH …/models`.
+/// A client sends a stream of models to a session (Braid's Rx binding), each line like the body of a `PATCH …/models`.
 func observeRoutes(_ sessions: SessionHost, limits: ServerLimits) -> [Route] {
     [
         Route(
@@ -14,15 +13,14 @@ func observeRoutes(_ sessions: SessionHost, limits: ServerLimits) -> [Route] {
             let session = try await sessions.current(id)
             let start = session.position
             var revision = start.revision
-            // The request's `If-Match` applies to the first line only, as that line can change the session's position.
+            // `If-Match` applies to the first line only, which can change the position.
             var options = CommandRequest.Options()
             options.condition = context.head.positionCondition
             try options.condition?.check(start)
             var lines = BodyLines(body, limit: limits.bodyBytes, isGzip: try context.head.hasGzipBody)
             var applied = 0, unchanged = 0
             do {
-                // The next line is read only after the models of this line are committed, so a fast sender is slowed
-                // down.
+                // The next line is read only after this one is committed, which slows a fast sender down.
                 while let line = try await lines.next() {
                     let models = try JSONText(parsing: line, depthLimit: limits.jsonDepth)
                     let command = try Command(kind: "patchModels", body: models)
@@ -39,8 +37,7 @@ func observeRoutes(_ sessions: SessionHost, limits: ServerLimits) -> [Route] {
                     .invalidJSON, "The line is not valid JSON: column \(error.column): \(error.message)."
                 ).at(line: lines.number)
             } catch let failure as HTTPFailure {
-                // The rest of the request's body cannot be read, for example because the body broke off. The lines
-                // before are applied, so report the number of the first missing line.
+                // The rest of the body cannot be read, for example because it broke off.
                 throw ProblemError(failure).at(line: lines.number + 1)
             } catch {
                 throw ProblemError(error).map { $0.line == nil ? $0.at(line: lines.number) : $0 } ?? error
@@ -60,8 +57,7 @@ func observeRoutes(_ sessions: SessionHost, limits: ServerLimits) -> [Route] {
 }
 
 extension ProblemError {
-    /// Returns this error with the number of the line of the request's body that caused it, or of the first missing
-    /// line.
+    /// Returns this error with the number of the line that caused it, or of the first missing line.
     func at(line number: Int) -> ProblemError {
         var error = self
         error.line = number

@@ -156,7 +156,8 @@ extension Session {
         let table = try await table(at: position), revision = table.snapshot.revision
         if let unchanged = request.context.head.notModified(self.position(at: revision).entityTag) { return unchanged }
         if let window = request.window {
-            return snapshotResponse(try await encodedWindow(window, of: table, for: request.context.account))
+            return HTTPResponse(
+                try await encodedWindow(window, of: table, for: request.context.account), to: request.context.head)
         }
         let isStreamed =
             Session.isStreamed(table.snapshot)
@@ -177,7 +178,7 @@ extension Session {
     fileprivate func response(to request: SnapshotRequest, _ window: WindowQuery) async throws -> HTTPResponse {
         try request.context.require(self)
         if let unchanged = request.context.head.notModified(position.entityTag) { return unchanged }
-        return snapshotResponse(try await encodedWindow(window, for: request.context.account))
+        return HTTPResponse(try await encodedWindow(window, for: request.context.account), to: request.context.head)
     }
 
     func snapshotResponse(isCached: Bool = true) -> HTTPResponse {
@@ -190,13 +191,6 @@ extension Session {
         return snapshotResponse(.stream(stream), at: revision)
     }
 
-    private func snapshotResponse(_ window: EncodedWindow) -> HTTPResponse {
-        var response = snapshotResponse(.bytes(window.bytes), at: window.revision)
-        response.lease = window.lease
-        return response
-    }
-
-    /// Returns the answer whose body is the session's snapshot at a revision, or a window of this snapshot.
     private func snapshotResponse(_ body: HTTPBody, at revision: Int) -> HTTPResponse {
         HTTPResponse(
             status: 200,

@@ -3,7 +3,7 @@ import BraidHTTP
 import BraidRuntime
 import BraidSessions
 
-/// Returns the route of a session's updates after a position: as a list, by long polling, or as an event stream.
+/// The updates after a position: as a list, by long polling, or as an event stream.
 func updateRoutes(_ sessions: SessionHost) -> [Route] {
     [
         Route(
@@ -11,7 +11,6 @@ func updateRoutes(_ sessions: SessionHost) -> [Route] {
             query: WindowQuery.parameters.union(["since", "wait", "form", "coalesce", "from"]),
             endsAtStop: true, alternative: "text/event-stream"
         ) { context in
-            let id = context.parameter("id")
             let isSequential = try CommandForm(context).isSequential
             let since = try context.query("since").map { try Position($0) }
             let window = try WindowQuery(context), old = try WindowQuery(inParameter: "from", context)
@@ -22,70 +21,76 @@ func updateRoutes(_ sessions: SessionHost) -> [Route] {
                 )
             }
             if context.head.prefers("text/event-stream") {
-                for name in ["wait", "coalesce"] where context.query(name) != nil {
-                    throw ProblemError(
-                        .badRequest,
-                        "`\(name)` is for JSON only: an event stream waits by itself and has every revision.")
-                }
-                // A browser that reconnects sends the ID of its last event in `Last-Event-ID`. This ID takes precedence
-                // over the `since` of the original URL (WHATWG HTML, 9.2.4). An ID that is no position of this session
-                // leads to a snapshot.
-                let last = context.head.headers["last-event-id"].flatMap { id in
-                    id.isEmpty ? nil : (try? Position(id)) ?? Position(epoch: "", revision: 0)
-                }
-                let form = StreamForm(
-                    isSequential: isSequential, hasControllerEvents: context.requester.role == .controller)
-                let account = context.account
-                let lease = try sessions.subscribers.required(
-                    "subscribers", option: "max-subscribers", for: account, retryAfter: 5)
-                return try await sessions.withCurrent(id) { session in
-                    try context.require(session)
-                    return eventStreamResponse(
-                        try await session.eventStream(
-                            after: last ?? since, form, window: window, from: last == nil ? old : nil, lease, account))
-                }
+                return try await sessions.eventStream(context, after: since, window, from: old, isSequential)
             }
             guard let since else {
                 throw ProblemError(
                     .badRequest, "The query parameter `since`, a position, is missing: ?since=<revision>.")
             }
-            let wait = try context.integer("wait", in: Route.waits) ?? 0
-            let form = UpdateListForm(isSequential: isSequential, isCoalesced: try context.flag("coalesce"))
             let head = context.head
-            let lease =
-                wait == 0
-                ? nil
-                : try sessions.subscribers.required(
-                    "subscribers", option: "max-subscribers", for: context.account, retryAfter: 5)
-            defer { lease?.end() }
-            return try await sessions.withCurrent(id) { session in
-                try context.require(session)
-                let isKnown: @Sendable (Position) -> Bool = { head.knownTag($0.entityTag) != nil }
-                let list =
-                    if let window {
-                        try await session.windowUpdates(
-                            since: since, waiting: .seconds(wait), unless: isKnown, window, from: old,
-                            isSequential: isSequential, for: context.account)
-                    } else {
-                        try await session.updates(
-                            since: since, waiting: .seconds(wait), unless: isKnown, form, for: context.account)
-                    }
-                let etag = list.position.entityTag
-                if let json = list.json {
-                    var response = HTTPResponse.json(json, headers: [("ETag", etag)])
-                    response.lease = list.lease
-                    return response
-                }
-                return HTTPResponse(status: 304, headers: [("ETag", head.knownTag(etag) ?? etag)])
-            }
+            var request = UpdatesRequest(since: since, account: context.account)
+            request.wait = .seconds(try context.integer("wait", in: Route.waits) ?? 0)
+            request.window = window
+            request.old = old
+            request.isSequential = isSequential
+            request.isCoalesced = try context.flag("coalesce")
+            request.isKnown = { head.knownTag($0.entityTag) != nil }
+            return try await sessions.updates(context, request)
         }
     ]
 }
 
-private func eventStreamResponse(_ stream: ByteStream) -> HTTPResponse {
-    let headers = [
-        ("Content-Type", "text/event-stream"), ("Cache-Control", "no-store"),
-        ("X-Accel-Buffering", "no"),  // Without `X-Accel-Buffering: no`, nginx buffers events.
-    ]
-    return HTTPResponse(status: 200, headers: headers, body: .stream(stream))
+extension SessionHost {
+    fileprivate func updates(_ context: RequestContext, _ request: UpdatesRequest) async throws -> HTTPResponse {
+        let lease = request.wait == .zero ? nil : try subscriberLease(context)
+        defer { lease?.end() }
+        return try await withCurrent(context.parameter("id")) { session in
+            try context.require(session)
+            return HTTPResponse(try await session.updates(request), to: context.head)
+        }
+    }
+
+    fileprivate func eventStream(
+        _ context: RequestContext, after since: Position?, _ window: WindowQuery?, from old: WindowQuery?,
+        _ isSequential: Bool
+    ) async throws -> HTTPResponse {
+        for name in ["wait", "coalesce"] where context.query(name) != nil {
+            throw ProblemError(
+                .badRequest, "`\(name)` is for JSON only: an event stream waits by itself and has every revision.")
+        }
+        // A browser that reconnects sends `Last-Event-ID` with the original URL (WHATWG HTML, 9.2.4), so it takes
+        // precedence over `since`. One that is no position of this session leads to a snapshot.
+        let last = context.head.headers["last-event-id"].flatMap { id in
+            id.isEmpty ? nil : (try? Position(id)) ?? Position(epoch: "", revision: 0)
+        }
+        let form = StreamForm(isSequential: isSequential, hasControllerEvents: context.requester.role == .controller)
+        let lease = try subscriberLease(context)
+        return try await withCurrent(context.parameter("id")) { session in
+            try context.require(session)
+            let stream = try await session.eventStream(
+                after: last ?? since, form, window: window, from: last == nil ? old : nil, lease, context.account)
+            let headers = [
+                ("Content-Type", "text/event-stream"), ("Cache-Control", "no-store"),
+                ("X-Accel-Buffering", "no"),  // Otherwise nginx buffers events.
+            ]
+            return HTTPResponse(status: 200, headers: headers, body: .stream(stream))
+        }
+    }
+
+    private func subscriberLease(_ context: RequestContext) throws -> Quota.Lease {
+        try subscribers.required("subscribers", option: "max-subscribers", for: context.account, retryAfter: 5)
+    }
+}
+
+extension HTTPResponse {
+    /// The JSON of an answer, or 304 if the client has it already.
+    init(_ answer: EncodedAnswer, to head: HTTPRequestHead) {
+        let etag = answer.position.entityTag
+        guard let json = answer.json else {
+            self.init(status: 304, headers: [("ETag", head.knownTag(etag) ?? etag)])
+            return
+        }
+        self = .json(json, headers: [("ETag", etag)])
+        lease = answer.lease
+    }
 }

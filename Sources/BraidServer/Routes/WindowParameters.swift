@@ -3,26 +3,20 @@ import BraidHTTP
 import BraidSessions
 
 extension WindowQuery {
-    /// The query parameters that name a window.
     static let parameters: Set = ["section", "offset", "limit", "around", "aroundSection", "before", "after"]
-    /// The allowed values of `limit`, `before` and `after`: numbers of rows in a window.
+    /// The values of `limit`, `before` and `after`.
     private static let rows = 0...10_000
-    /// The default of `before` and of `after`: the number of rows before or after an anchor.
+    /// The default of `before` and `after`.
     private static let rowsAround = 50
 
-    /// Reads the window from a request's query. Returns `nil` if the query names no window.
-    ///
-    /// - Throws: `badRequest` if the parameters do not name one window.
+    /// Reads the window from a request's query, if it names one.
     init?(_ context: RequestContext) throws {
-        // Most requests have no query, so do not search an empty query for each parameter of a window.
+        // Most requests have no query: do not search it for each parameter.
         guard !context.head.query.isEmpty else { return nil }
         try self.init { context.query($0) }
     }
 
-    /// Reads a window from one parameter of a request's query, which contains the parameters of the window as a
-    /// percent-encoded query. Returns `nil` without the parameter.
-    ///
-    /// - Throws: `badRequest` if the parameter does not name one window.
+    /// Reads a window from one parameter of the query, which contains those of the window, percent-encoded.
     init?(inParameter name: String, _ context: RequestContext) throws {
         guard let text = context.query(name) else { return nil }
         let form =

@@ -56,14 +56,8 @@ extension SessionHost {
     package func journalFile(of id: String, for account: Quota.Account) async throws -> ByteStream {
         let body = ByteStream(isEndless: false), pageBytes = body.limit / 2
         let (facts, start, through) = try await journalFileStart(of: id, pageBytes: pageBytes)
-        // This lease covers the memory of the journal file's first lines. The task that writes the stream holds these
-        // lines until the task ends.
-        let lease: Quota.Lease?
-        do {
-            lease = try start.lease(streams, for: account)
-        } catch {
-            throw SessionError(noRoomForAnswer: error)
-        }
+        // For the first lines, which the task below holds until it ends.
+        let lease = try start.lease(streams, for: account)
         body.onAttach { [store, streams] in
             Task(executorPreference: Workers.shared.long) {
                 defer { withExtendedLifetime(lease) {} }

@@ -1,21 +1,19 @@
 import BraidRuntime
 import Synchronization
 
-/// Delivers a session's committed changes to its followers, in the order of revisions.
+/// Delivers a session's committed changes to its followers (event streams and waiting long polls), in order.
 ///
-/// A follower is a subscriber with an event stream, or a waiting long poll. `publish` only stores a change, wakes the
-/// long polls that wait for the change, and wakes the pump. The pump is a single task that writes to the queues of all
-/// subscribers. The time of a command therefore does not depend on the number of event streams.
+/// `publish` only stores a change, wakes the long polls that wait for it, and wakes the pump: one task that writes to
+/// the queues of all subscribers. So the time of a command does not depend on the number of streams.
 ///
-/// Every follower has a position and receives the changes after this position, or a snapshot in their place. A follower
-/// can therefore read a snapshot and then subscribe, without a gap and without duplicates.
+/// Every follower has a position and receives the changes after it, or a snapshot in their place. So a client can read a
+/// snapshot and then subscribe, without a gap and without duplicates.
 final class ChangeFeed: Sendable {
-    /// The reason why a session's feed delivers no more changes to event streams and long polls.
+    /// Why a feed delivers no more changes.
     enum End: Sendable {
         /// The session was ended.
         case ended
-        /// The session object is outdated, for example because the session was dropped from memory. A client that
-        /// reconnects with its position makes the server load the session again.
+        /// The session object is stale. A client that reconnects makes the server load the session again.
         case dropped
     }
 
@@ -28,38 +26,33 @@ final class ChangeFeed: Sendable {
         var hasNews = false
         var isPumping = false
         var isCommenting = false
-        /// The highest revision of this session that another server has reported in a notification of the database.
+        /// The highest revision that another server has reported in a notification of the database.
         var heard = 0
-        /// The encoded event with the latest snapshot that a subscriber of this feed needed. `nil` if the feed has no
-        /// subscribers, or if none of them has needed a snapshot.
-        var snapshotEvent: SnapshotEvent?
-
-        /// The number of subscribers that follow a window.
+        /// The latest snapshot that a subscriber needed, for the others.
+        var snapshot: StreamStep?
         var windowSubscribers = 0
-        /// The time until which the feed stores the tables before and after each new change, because a request has read
-        /// a window.
+        /// Until when changes keep their tables, because a request has read a window.
         var windowsUntil: ContinuousClock.Instant?
 
         var isFollowed: Bool { !subscribers.isEmpty || !waiting.isEmpty }
 
         var hasWindowReaders: Bool { windowSubscribers > 0 || windowsUntil.map { $0 > .now } ?? false }
 
-        /// Removes the recent changes from memory if the feed has no followers and no recent readers of windows.
         mutating func forgetUnneeded() {
             if !isFollowed, !hasWindowReaders { recent.forget() }
         }
     }
 
-    /// The time for which the feed stores the tables before and after each new change, once a request has read a
-    /// window. During this time, the client's next request can ask for an update of this window.
+    /// The time in which a client that has read a window can ask for its update.
     private static let windowTime = Duration.seconds(60)
 
     private let state: Mutex<State>
-    /// The action that reads a revision of another server from the database. The feed runs the action when a follower
-    /// is added, if another server has reported a revision that is not published here yet.
+    /// Held by the one subscriber that encodes a snapshot. Not part of `state`, because encoding takes long.
+    private let encoding = FIFOLock()
+    /// Reads the revisions of other servers from the database.
     private let missing = Mutex<(@Sendable () -> Void)?>(nil)
     let limits: StreamLimits
-    /// Counts how often an event stream fell behind. The feeds of all sessions share this counter.
+    /// How often a stream fell behind, in all sessions.
     let behind: Counter
 
     init(revision: Int, limits: StreamLimits, behind: Counter) {
@@ -68,10 +61,11 @@ final class ChangeFeed: Sendable {
         state = Mutex(State(recent: RecentChanges(last: revision)))
     }
 
+    /// Sets the action that runs when a follower is added while another server has reported a revision that is not
+    /// published here yet.
     func onMissing(_ body: @escaping @Sendable () -> Void) { missing.withLock { $0 = body } }
 
-    /// Records that another server has committed `revision`. Returns whether the session has followers that have not
-    /// received this revision.
+    /// Records that another server has committed `revision`. Returns whether followers lack it.
     func hear(revision: Int) -> Bool {
         state.withLock { state in
             state.heard = max(state.heard, revision)
@@ -79,18 +73,14 @@ final class ChangeFeed: Sendable {
         }
     }
 
-    /// Runs the action for missing revisions if another server has reported a revision that is not published here yet.
-    /// Called when a follower is added.
     private func lookForMissing() {
         if state.withLock({ $0.heard > $0.recent.last }) { missing.withLock { $0 }?() }
     }
 
-    /// Records that a request has read a window of the session.
     func noteWindowReader() { state.withLock { $0.windowsUntil = .now + Self.windowTime } }
 
-    /// Passes a committed revision on to the session's followers. The caller must publish revisions in order. The
-    /// method calls `change` only if the session has followers or recent readers of windows. The argument of `change`
-    /// says whether the `Change` must contain the tables before and after the change.
+    /// Passes a committed revision on. The caller must publish revisions in order. `change` is called only if someone
+    /// needs it, under the feed's lock; its argument says whether the `Change` must have its tables.
     func publish(revision: Int, _ change: (_ hasTables: Bool) -> Change) {
         let (woken, recent, startsPump) = state.withLock { state in
             let hasTables = state.hasWindowReaders
@@ -106,8 +96,7 @@ final class ChangeFeed: Sendable {
         if startsPump { startPump() }
     }
 
-    /// Closes the feed: wakes the waiting long polls, passes the reason `end` to the event streams, and delivers no
-    /// more changes. If the feed is already closed, the first reason remains.
+    /// Closes the feed: wakes the long polls, and ends the event streams. The first reason remains.
     func close(_ end: End) {
         let (woken, recent, startsPump) = state.withLock { state in
             state.end = state.end ?? end
@@ -117,8 +106,7 @@ final class ChangeFeed: Sendable {
         if startsPump { startPump() }
     }
 
-    /// Closes the feed if it has neither event streams nor waiting long polls. Returns `false` if the feed has event
-    /// streams or waiting long polls.
+    /// Closes the feed unless it has followers. Returns whether it had none.
     func closeIfUnfollowed() -> Bool {
         state.withLock { state in
             if !state.isFollowed { state.end = state.end ?? .dropped }
@@ -128,14 +116,11 @@ final class ChangeFeed: Sendable {
 
     var isFollowed: Bool { state.withLock { $0.isFollowed } }
 
-    /// The number of the session's event streams, and the number of its waiting long polls.
     var followers: (subscribers: Int, polls: Int) { state.withLock { ($0.subscribers.count, $0.waiting.count) } }
 
-    /// The session's recent changes. If the feed is closed, also the reason.
     var recent: (changes: RecentChanges, end: End?) { state.withLock { ($0.recent, $0.end) } }
 
-    /// Removes and returns the long polls that wait for `revision` or an earlier revision, so that they can be
-    /// answered.
+    /// Removes and returns the long polls that wait for `revision` or an earlier one.
     private static func takingWaiting(before revision: Int, _ state: inout State) -> [CheckedContinuation<
         RecentChanges, Never
     >] {
@@ -147,8 +132,7 @@ final class ChangeFeed: Sendable {
 
     // MARK: Subscribers
 
-    /// Adds the subscriber of an event stream. After this call, the feed keeps changes in memory for the subscriber.
-    /// Returns `false` if the feed is closed.
+    /// Adds a subscriber, for which the feed then keeps changes in memory. Returns `false` if the feed is closed.
     func add(_ subscriber: Subscriber) -> Bool {
         let (isOpen, startsComments) = state.withLock { state in
             guard state.end == nil else { return (false, false) }
@@ -166,13 +150,12 @@ final class ChangeFeed: Sendable {
         state.withLock { state in
             guard state.subscribers.removeValue(forKey: ObjectIdentifier(subscriber)) != nil else { return }
             if subscriber.followsWindow { state.windowSubscribers -= 1 }
-            if state.subscribers.isEmpty { state.snapshotEvent = nil }
+            if state.subscribers.isEmpty { state.snapshot = nil }
             state.forgetUnneeded()
         }
     }
 
-    /// Starts the pump for a subscriber that has just caught up, if the feed has changes after the subscriber's
-    /// `revision` or is closed.
+    /// Starts the pump for a subscriber that has just caught up, if there are changes after its revision or the end.
     func resume(after revision: Int) {
         let startsPump = state.withLock { state in
             revision < state.recent.last || state.end != nil ? Self.noteNews(&state) : false
@@ -180,55 +163,31 @@ final class ChangeFeed: Sendable {
         if startsPump { startPump() }
     }
 
-    /// Returns the event that contains the session's snapshot, encoded for an event stream. Subscribers that need a
-    /// snapshot at the same revision share one event. Returns `nil` if the subscriber was removed.
-    func snapshotEvent(of session: Session, for subscriber: Subscriber) -> (revision: Int, event: EventBytes)? {
-        snapshotEvent(at: session.revision, for: subscriber) {
-            let (revision, snapshot) = session.encodedSnapshot()
-            var bytes: [UInt8] = []
-            bytes.reserveCapacity(snapshot.plain.count + 64)
-            ServerSentEvent.append("snapshot", id: "\(session.epoch).\(revision)", data: snapshot.plain, to: &bytes)
-            return (revision, EventBytes(bytes))
-        }
-    }
-
-    /// Returns the event that contains the session's snapshot at `revision` or a later one.
+    /// Returns the step to a snapshot at `revision` or a later one. `nil` if the subscriber was removed.
     ///
-    /// `encode` can take long. `encode` runs outside the feed's lock, so that only subscribers that need the snapshot
-    /// wait for the encoding. A disconnected subscriber is removed on an event loop's thread, which must not wait.
-    func snapshotEvent(
-        at revision: Int, for subscriber: Subscriber, _ encode: () -> (revision: Int, event: EventBytes)
-    ) -> (revision: Int, event: EventBytes)? {
-        let event: SnapshotEvent? = state.withLock { state in
-            guard state.subscribers[ObjectIdentifier(subscriber)] != nil else { return nil }
-            if let event = state.snapshotEvent, event.asked >= revision { return event }
-            let new = SnapshotEvent(asked: revision)
-            state.snapshotEvent = new
-            return new
-        }
-        return event?.encoded(encode)
-    }
-
-    /// An event with a snapshot. The first subscriber that needs the event encodes it. Other subscribers that need the
-    /// event wait for the encoding.
-    private final class SnapshotEvent: Sendable {
-        /// The lowest revision that the snapshot in this event can have.
-        let asked: Int
-        private let event = Mutex<(revision: Int, event: EventBytes)?>(nil)
-
-        init(asked: Int) { self.asked = asked }
-
-        func encoded(_ encode: () -> (revision: Int, event: EventBytes)) -> (revision: Int, event: EventBytes) {
-            event.withLock { event in
-                let known = event ?? encode()
-                event = known
-                return known
+    /// One subscriber at a time encodes and compresses a snapshot; the others wait and share it. A subscriber is removed
+    /// on an event loop's thread, which waits only for the feed's lock.
+    func snapshotStep(
+        at revision: Int, for subscriber: Subscriber, _ encode: () -> StreamStep
+    ) async throws -> StreamStep? {
+        try await encoding.withLock {
+            let (isRemoved, known) = state.withLock { state in
+                (state.subscribers[ObjectIdentifier(subscriber)] == nil, state.snapshot)
             }
+            if isRemoved { return nil }
+            let step: StreamStep
+            if let known, known.revision >= revision {
+                step = known
+            } else {
+                step = encode()
+                state.withLock { if !$0.subscribers.isEmpty { $0.snapshot = step } }
+            }
+            _ = step.events.piece(in: subscriber.stream.coding)
+            return step
         }
     }
 
-    /// Records that the pump has news to deliver to subscribers: changes, or the end of the feed. Returns whether the
-    /// caller must start the pump, because the pump is idle and the feed has subscribers.
+    /// Notes that subscribers have something to receive. Returns whether the caller must start the pump.
     private static func noteNews(_ state: inout State) -> Bool {
         state.hasNews = true
         guard !state.isPumping, !state.subscribers.isEmpty else { return false }
@@ -239,15 +198,14 @@ final class ChangeFeed: Sendable {
     private func startPump() {
         Task(executorPreference: Workers.shared.short) {
             while let (subscribers, recent, end) = self.news() {
-                var steps = WindowSteps()
+                var steps = WindowSteps(self.limits)
                 for subscriber in subscribers.values { subscriber.advance(through: recent, end, &steps) }
                 await Task.yield()
             }
         }
     }
 
-    /// Returns the pump's next work: the recent changes, and all subscribers of the feed. If the feed has no news,
-    /// stops the pump and returns `nil`.
+    /// Returns the pump's next work. Without news, stops the pump and returns `nil`.
     private func news() -> ([ObjectIdentifier: Subscriber], RecentChanges, End?)? {
         state.withLock { state in
             guard state.hasNews else {
@@ -259,8 +217,7 @@ final class ChangeFeed: Sendable {
         }
     }
 
-    /// Sends a comment to the session's event streams at intervals, except to those that are catching up. Ends when the
-    /// session has no event stream.
+    /// Sends comments at intervals, until the session has no event stream.
     private func comment() async {
         while true {
             try? await Task.sleep(for: limits.commentInterval)
@@ -272,14 +229,11 @@ final class ChangeFeed: Sendable {
             for subscriber in subscribers.values { subscriber.comment() }
         }
     }
-}
 
-// MARK: - Long polling
+    // MARK: Long polling
 
-extension ChangeFeed {
-    /// Waits for the session's next change after `revision`, at most for `time`, and returns the recent changes.
-    ///
-    /// Returns without a new change if the feed is closed, if the time is over, or if the task is cancelled.
+    /// Waits for the next change after `revision`, at most for `time`, and returns the recent changes. Returns without
+    /// a new change if the time is over, the feed is closed or the task is cancelled.
     func changes(after revision: Int, waiting time: Duration) async -> RecentChanges {
         await withTaskGroup(of: RecentChanges?.self) { group in
             group.addTask { await self.nextChange(after: revision) }
@@ -301,8 +255,7 @@ extension ChangeFeed {
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let now: RecentChanges? = state.withLock { state in
-                    // If the task was cancelled before this line, `Task.isCancelled` says so. If the task is cancelled
-                    // later, the cancellation handler finds the continuation in `waiting`.
+                    // A task that is cancelled later finds its continuation in `waiting`.
                     if state.recent.last > revision || state.end != nil || Task.isCancelled { return state.recent }
                     state.waiting[number] = (revision, continuation)
                     return nil
@@ -318,5 +271,48 @@ extension ChangeFeed {
             }
             waiting?.continuation.resume(returning: recent)
         }
+    }
+}
+
+/// The changes of the latest revisions that are in memory, without a gap.
+struct RecentChanges: Sendable {
+    private var changes: [Change] = []
+    private var bytes = 0
+    /// The last published revision, even if its change is not in memory.
+    private(set) var last: Int
+
+    init(last: Int) { self.last = last }
+
+    /// Adds the change of the next revision, and removes the oldest ones beyond the limits, but never the newest.
+    mutating func append(_ change: Change, limits: StreamLimits) {
+        last = change.revision
+        changes.append(change)
+        bytes += change.size
+        var excess = 0
+        while changes.count - excess > 1, changes.count - excess > limits.recentChanges || bytes > limits.recentBytes {
+            bytes -= changes[excess].size
+            excess += 1
+        }
+        changes.removeFirst(excess)
+    }
+
+    /// Records a published revision that nobody needs.
+    mutating func skip(to revision: Int) {
+        forget()
+        last = revision
+    }
+
+    mutating func forget() {
+        changes = []
+        bytes = 0
+    }
+
+    /// Returns the changes after a revision. `nil` if some are only in the journal. Empty for a revision after `last`,
+    /// which a reader has if it got a snapshot before its revision was published.
+    /// - Complexity: O(1).
+    func after(_ revision: Int) -> ArraySlice<Change>? {
+        guard revision < last else { return [] }
+        let index = changes.count - (last - revision)
+        return index >= 0 ? changes[index...] : nil
     }
 }

@@ -2,31 +2,50 @@ import BraidEngine
 import BraidRuntime
 import BraidStore
 
-/// The form of a list of updates that a client has asked for.
-package struct UpdateListForm: Sendable {
-    var isSequential: Bool
-    /// Whether one update combines the updates of all revisions in the list.
-    var isCoalesced: Bool
+/// A request for the updates after a position, which waits for the next one if there are none yet.
+package struct UpdatesRequest: Sendable {
+    let since: Position
+    let account: Quota.Account
+    package var wait = Duration.zero
+    /// `nil` for the updates of the whole table.
+    package var window: WindowQuery?
+    /// The window that the client has at `since`, if it is another than `window`.
+    package var old: WindowQuery?
+    package var isSequential = false
+    /// Whether one update combines those of all revisions, as a window's always does.
+    package var isCoalesced = false
+    /// Returns whether the client has the answer that leads to a position, so that no JSON is made.
+    package var isKnown: @Sendable (Position) -> Bool = { _ in false }
 
-    package init(isSequential: Bool, isCoalesced: Bool) {
-        self.isSequential = isSequential
-        self.isCoalesced = isCoalesced
+    package init(since: Position, account: Quota.Account) {
+        self.since = since
+        self.account = account
     }
+
+    func known(_ position: Position) -> EncodedAnswer? { isKnown(position) ? EncodedAnswer(position: position) : nil }
 }
 
-/// The answer to a request for a session's updates: the changes since a position, and the position to which they lead.
-package struct UpdateList: Sendable {
+/// JSON with the lease that was taken for it before it was encoded.
+package struct EncodedAnswer: Sendable {
     package var position: Position
-    /// The updates, or a snapshot, as JSON. `nil` if the client already has this answer, according to its
-    /// `If-None-Match`.
+    /// `nil` if the client has this answer already.
     package var json: [UInt8]?
-    /// The lease of memory that was taken for `json` before `json` was made. `nil` if no lease was taken.
+    /// `nil` for a small answer.
     package var lease: Quota.Lease?
 }
 
+extension EncodedAnswer {
+    fileprivate init(
+        position: Position, _ lease: Quota.Lease?, capacity: Int = 0, _ write: (inout JSONWriter) -> Void
+    ) {
+        var writer = JSONWriter(capacity: capacity)
+        write(&writer)
+        self.init(position: position, json: writer.bytes, lease: lease)
+    }
+}
+
 extension Session {
-    /// Returns the revision of a position of this session. Returns `nil` if the position has another epoch or a
-    /// revision that does not exist yet.
+    /// Returns the revision of a position of this session. `nil` if the position has another epoch or is ahead.
     func revision(at position: Position) -> Int? {
         guard position.epoch == nil || position.epoch == epoch else { return nil }
         return position.revision <= revision ? position.revision : nil
@@ -34,92 +53,103 @@ extension Session {
 
     /// Returns an event stream of the session's changes after a position.
     ///
-    /// The stream starts with a snapshot if `position` is `nil`, of another epoch or ahead of the session, or if the
-    /// journal does not reach back to `position`. The stream of a window also starts with a snapshot if the table at
-    /// `position` is no longer in memory or lacks the window's section or anchor.
-    /// - Parameters:
-    ///   - window: the window that the stream follows. `nil` for the whole table.
-    ///   - old: the window that the client has at `position`, if it is another window than `window`.
-    /// - Throws: `StaleSession` if the session was ended or dropped from memory. `Refusal` if the window's section or
-    ///   anchor does not exist, or if the anchor is ambiguous.
+    /// The stream starts with a snapshot if the changes cannot be computed: without a position, if it is of another
+    /// epoch or ahead of the session, or if the journal (for a window, the memory) does not reach back to it.
+    /// - Parameter old: the window that the client has at `position`, if it is another than `window`.
+    /// - Throws: `StaleSession`, or `Refusal` if the window's section or anchor does not exist or is ambiguous.
     package func eventStream(
         after position: Position?, _ form: StreamForm, window: WindowQuery? = nil, from old: WindowQuery? = nil,
         _ lease: Quota.Lease, _ account: Quota.Account
     ) async throws -> ByteStream {
-        var revision = position.flatMap { self.revision(at: $0) }, start: WindowStart?
+        var start = (revision: position.flatMap { self.revision(at: $0) }, followed: Followed.table)
         if let window {
             feed.noteWindowReader()
-            start = try await windowStart(window, from: old, at: revision, for: account)
+            start = try await windowStart(window, from: old, at: start.revision, for: account)
         }
-        if let start, start.needsSnapshot { revision = nil }
         let subscriber = Subscriber(
-            self, after: revision, form: form, window: start, lease: lease, account: account)
+            self, after: start.revision, following: start.followed, form: form, lease: lease, account: account)
         guard subscriber.start() else { throw StaleSession() }
         return subscriber.stream
     }
 
-    /// Returns the session's updates after a position: one update for each revision, or one update for all revisions.
-    /// If there are no updates, waits for the next update for at most `time`.
+    // MARK: Long polling
+
+    /// What a request for updates finds, before it waits or is answered.
+    enum UpdatesStep {
+        case answer(EncodedAnswer)
+        /// The client has this revision already, and a window at this place.
+        case unchanged(revision: Int, WindowPlace? = nil)
+        /// The changes cannot be computed: the client needs a snapshot.
+        case lost
+    }
+
+    /// Returns the updates after a position, or a snapshot if they cannot be computed.
     ///
-    /// If the journal does not reach back to the position, or if the position is of another epoch or ahead of the
-    /// session, the list contains a snapshot instead.
-    /// - Parameter isKnown: returns whether the client already has the answer that leads to the given position. If the
-    ///   client has the answer, the method makes no JSON.
-    /// - Throws: `unavailable` or `quotaExceeded` if there is no memory for a large snapshot or a long history.
-    package func updates(
-        since position: Position, waiting time: Duration, unless isKnown: @Sendable (Position) -> Bool,
-        _ form: UpdateListForm, for account: Quota.Account
-    ) async throws -> UpdateList {
-        guard let from = revision(at: position) else {
-            let now = self.position
-            if isKnown(now) { return UpdateList(position: now) }
-            guard isTooLargeToCache else { return try reset(for: account) }
-            return try await withTaskExecutorPreference(Workers.shared.long) {
-                try await largeReads.withLock { try reset(for: account) }
+    /// - Throws: `unavailable` or `quotaExceeded` if there is no memory for a large answer. `StaleSession`.
+    package func updates(_ request: UpdatesRequest) async throws -> EncodedAnswer {
+        if request.window != nil { feed.noteWindowReader() }
+        guard let from = revision(at: request.since) else { return try await reset(request) }
+        let deadline = ContinuousClock.now + request.wait
+        var recent = feed.recent.changes, revision = from, place: WindowPlace?
+        while true {
+            let step =
+                if let window = request.window {
+                    try await windowStep(window, request, from: from, at: revision, place)
+                } else {
+                    try await tableStep(request, from: from, recent)
+                }
+            switch step {
+            case .answer(let answer): return answer
+            case .lost: return try await reset(request)
+            case .unchanged(let known, let window): (revision, place) = (known, window)
+            }
+            let rest = deadline - .now
+            if rest > .zero { recent = await feed.changes(after: revision, waiting: rest) }
+            guard rest > .zero, recent.last > revision else {
+                if isStale { throw StaleSession() }
+                return request.known(position(at: revision)) ?? list([], from: from, to: revision)
             }
         }
-        var recent = feed.recent.changes
-        if recent.last <= from, time > .zero { recent = await feed.changes(after: from, waiting: time) }
-        let kept = recent.after(from)
-        if kept?.isEmpty == true, isStale { throw StaleSession() }
-        // A client can read a snapshot before the snapshot's revision is published to the feed, so the client's
-        // revision may be ahead of the feed.
-        let last = self.position(at: max(from, recent.last))
-        if isKnown(last) { return UpdateList(position: last) }
-        if let changes = kept {
-            if form.isCoalesced { return try coalesced(changes.map(\.update), from: from, form) }
-            return list(
-                changes.map { $0.updateText(sequential: form.isSequential) }, from: from, to: from + changes.count)
+    }
+
+    private func tableStep(
+        _ request: UpdatesRequest, from: Int, _ recent: RecentChanges
+    ) async throws -> UpdatesStep {
+        // The client may be ahead of the feed: it can read a snapshot before its revision is published.
+        guard recent.last > from else { return .unchanged(revision: from) }
+        if let known = request.known(position(at: recent.last)) { return .answer(known) }
+        if let changes = recent.after(from) {
+            return .answer(
+                try list(changes, from: from, request, update: \.update) {
+                    $0.updateText(sequential: request.isSequential)
+                })
         }
+        let count = recent.last - from
         return try await withTaskExecutorPreference(Workers.shared.long) {
             try await largeReads.withLock {
-                let known = try await withHistory(after: from, count: recent.last - from, for: account) {
-                    records -> UpdateList? in
-                    guard records.first?.revision == from + 1, records.count == recent.last - from else { return nil }
-                    if form.isCoalesced {
-                        return try coalesced(records.map { try BatchUpdate(json: $0.update) }, from: from, form)
-                    }
-                    return list(
-                        try records.map { try $0.updateText(sequential: form.isSequential) }, from: from,
-                        to: from + records.count)
+                try await withHistory(after: from, count: count, for: request.account) { records in
+                    guard records.first?.revision == from + 1, records.count == count else { return .lost }
+                    return .answer(
+                        try list(records, from: from, request, update: { try BatchUpdate(json: $0.update) }) {
+                            try $0.updateText(sequential: request.isSequential)
+                        })
                 }
-                // The lease of memory for the journal records has ended. So the account's share of memory may have room
-                // for the snapshot.
-                return try known ?? reset(for: account)
             }
         }
     }
 
-    /// Returns a list with one update that combines the given updates, or an empty list if there are none. The updates
-    /// follow each other without a gap, and the first one leads away from the revision `from`.
-    private func coalesced(_ updates: [BatchUpdate], from: Int, _ form: UpdateListForm) throws -> UpdateList {
-        if updates.isEmpty { return list([], from: from, to: from) }
-        let update = try BatchUpdate.composing(updates)
-        return list([form.isSequential ? update.sequentialJSON : update.json], from: from, to: update.to)
+    private func list<Revisions: Collection>(
+        _ revisions: Revisions, from: Int, _ request: UpdatesRequest,
+        update: (Revisions.Element) throws -> BatchUpdate, text: (Revisions.Element) throws -> JSONText
+    ) throws -> EncodedAnswer {
+        let to = from + revisions.count
+        guard request.isCoalesced else { return list(try revisions.map(text), from: from, to: to) }
+        let update = try BatchUpdate.composing(revisions.map(update))
+        return list([request.isSequential ? update.sequentialJSON : update.json], from: from, to: to)
     }
 
-    func list(_ updates: [JSONText], from: Int, to: Int) -> UpdateList {
-        UpdateList(position: position(at: to)) { writer in
+    func list(_ updates: [JSONText], from: Int, to: Int, _ lease: Quota.Lease? = nil) -> EncodedAnswer {
+        EncodedAnswer(position: position(at: to), lease) { writer in
             writer.beginObject()
             writer.name("from")
             writer.value(from)
@@ -133,25 +163,38 @@ extension Session {
         }
     }
 
-    /// Returns the list that replaces the client's copy by the session's current snapshot. Leases memory for a large
-    /// snapshot before it encodes the snapshot.
-    private func reset(for account: Quota.Account) throws -> UpdateList {
+    // MARK: Snapshots in place of updates
+
+    /// Returns the answer that replaces the client's copy by the current snapshot or window.
+    private func reset(_ request: UpdatesRequest) async throws -> EncodedAnswer {
+        if let query = request.window {
+            let window = try await cut(query, from: current.table, for: request.account)
+            if let known = request.known(position(at: window.snapshot.revision)) { return known }
+            return try await encoding(window, copies: 2, for: request.account) { json, lease in
+                reset(json, at: window.snapshot.revision, lease)
+            }
+        }
+        if let known = request.known(position) { return known }
+        guard isTooLargeToCache else { return try resetToTable(for: request.account) }
+        return try await withTaskExecutorPreference(Workers.shared.long) {
+            try await largeReads.withLock { try resetToTable(for: request.account) }
+        }
+    }
+
+    private func resetToTable(for account: Quota.Account) throws -> EncodedAnswer {
         let snapshot = current.snapshot
-        // The snapshot's JSON and its copy in the list are in memory at the same time.
+        // The snapshot's JSON and its copy in the answer are in memory at the same time.
         guard cachedSnapshot == nil,
             let lease = try feed.limits.lease(snapshot.encodedSize, copies: 2, for: account)
         else {
             let (revision, bytes) = encodedSnapshot()
-            return reset(bytes.plain, at: position(at: revision))
+            return reset(bytes.plain, at: revision)
         }
-        return reset(encoded(snapshot), at: position(at: snapshot.revision), lease)
+        return reset(encoded(snapshot), at: snapshot.revision, lease)
     }
 
-    /// Returns the list that replaces the client's copy by a snapshot.
-    ///
-    /// - Parameter lease: the lease of the memory for the list. `nil` if the snapshot is small.
-    func reset(_ snapshot: [UInt8], at position: Position, _ lease: Quota.Lease? = nil) -> UpdateList {
-        UpdateList(position: position, lease, capacity: snapshot.count + 64) { writer in
+    private func reset(_ snapshot: [UInt8], at revision: Int, _ lease: Quota.Lease? = nil) -> EncodedAnswer {
+        EncodedAnswer(position: position(at: revision), lease, capacity: snapshot.count + 64) { writer in
             writer.beginObject()
             writer.name("reset")
             writer.value(true)
@@ -159,15 +202,5 @@ extension Session {
             writer.raw(snapshot)
             writer.endObject()
         }
-    }
-}
-
-extension UpdateList {
-    fileprivate init(
-        position: Position, _ lease: Quota.Lease? = nil, capacity: Int = 0, _ write: (inout JSONWriter) -> Void
-    ) {
-        var writer = JSONWriter(capacity: capacity)
-        write(&writer)
-        self.init(position: position, json: writer.bytes, lease: lease)
     }
 }

@@ -6,10 +6,9 @@ import Testing
 
 struct LargeAnswerTests {
     /// Asks for the updates after a position of another epoch, so that the answer is a snapshot.
-    private static func reset(_ session: Session) async throws -> UpdateList {
+    private static func reset(_ session: Session) async throws -> EncodedAnswer {
         try await session.updates(
-            since: Position(epoch: "bogus", revision: 1), waiting: .zero, unless: { _ in false },
-            UpdateListForm(isSequential: false, isCoalesced: false), for: Quota.Account())
+            UpdatesRequest(since: Position(epoch: "bogus", revision: 1), account: Quota.Account()))
     }
 
     /// Expects that a request is refused while another answer uses half of the memory quota. The other answer is
@@ -33,7 +32,7 @@ struct LargeAnswerTests {
         try await test.setState(1, padding: 4_000)
         try await Self.expectRefusal(buffers) { _ = try await Self.reset(test.session) }
         #expect(test.session.cachedSnapshot == nil, "nothing was encoded")
-        var list: UpdateList? = try await Self.reset(test.session)
+        var list: EncodedAnswer? = try await Self.reset(test.session)
         #expect(list?.lease != nil)
         #expect(buffers.taken >= 8_000, "the snapshot and its copy in the list")
         list = nil
@@ -59,10 +58,11 @@ struct LargeAnswerTests {
         let session = try await test.sessions.open(SessionOpening(body), text: body)
         let large = WindowQuery(section: nil, .rows(offset: 0, limit: 1))
         let small = WindowQuery(section: nil, .rows(offset: 1, limit: 1))
-        func updates(since epoch: String?, from old: WindowQuery? = nil) async throws -> UpdateList {
-            try await session.windowUpdates(
-                since: Position(epoch: epoch, revision: 0), waiting: .zero, unless: { _ in false }, large, from: old,
-                isSequential: false, for: Quota.Account())
+        func updates(since epoch: String?, from old: WindowQuery? = nil) async throws -> EncodedAnswer {
+            var request = UpdatesRequest(since: Position(epoch: epoch, revision: 0), account: Quota.Account())
+            request.window = large
+            request.old = old
+            return try await session.updates(request)
         }
         try await Self.expectRefusal(buffers) { _ = try await session.encodedWindow(large, for: Quota.Account()) }
         try await Self.expectRefusal(buffers) { _ = try await updates(since: "bogus") }
@@ -70,10 +70,10 @@ struct LargeAnswerTests {
         let other = try buffers.lease(10_000)
         #expect(try await session.encodedWindow(small, for: Quota.Account()).lease == nil)
         other.end()
-        var window: EncodedWindow? = try await session.encodedWindow(large, for: Quota.Account())
+        var window: EncodedAnswer? = try await session.encodedWindow(large, for: Quota.Account())
         #expect(window?.lease != nil && (6_000..<8_000).contains(buffers.taken))
         window = nil
-        var list: UpdateList? = try await updates(since: "bogus")
+        var list: EncodedAnswer? = try await updates(since: "bogus")
         #expect(list?.lease != nil && (12_000..<16_000).contains(buffers.taken))
         list = try await updates(since: nil)
         #expect(list?.lease == nil && buffers.taken == 0, "an empty list needs no lease")
@@ -90,7 +90,8 @@ struct LargeAnswerTests {
             func window(_ offset: Int) -> WindowQuery { WindowQuery(section: nil, .rows(offset: offset, limit: 1)) }
             let start = try await session.windowStart(
                 window(1), from: old.map(window), at: revision, for: Quota.Account())
-            let subscriber = Subscriber(session, after: revision, form: StreamForm(), window: start)
+            let subscriber = Subscriber(
+                session, after: start.revision, following: start.followed, form: StreamForm())
             #expect(subscriber.start())
             return TestReader(subscriber)
         }
@@ -118,7 +119,8 @@ struct LargeAnswerTests {
         func rowCount(_ limit: Int, _ client: String?) async throws -> Int {
             let window = try await session.encodedWindow(
                 WindowQuery(section: nil, .rows(offset: 0, limit: limit)), for: Quota.Account(client: client))
-            return try JSONText(parsing: window.bytes)["sections"]?.elements()?.first?["rows"]?.elements()?.count ?? -1
+            return try JSONText(parsing: window.json ?? [])["sections"]?.elements()?.first?["rows"]?.elements()?.count
+                ?? -1
         }
         let waiting = try await turns.withTurn(of: "a") { () async throws -> Task<Int, any Error> in
             let others = try await [

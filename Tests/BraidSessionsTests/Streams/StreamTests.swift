@@ -204,16 +204,20 @@ struct SubscriberTests {
         #expect(test.feed.recent.changes.after(0) == nil, "nothing is kept for nobody")
     }
 
+    private func step(_ revision: Int) -> StreamStep {
+        StreamStep(events: EventBytes([0]), revision: revision, followed: .table)
+    }
+
     /// The subscriber closes its stream on a thread of an event loop, which must not wait until a snapshot has been
     /// encoded.
     @Test("A subscriber can close its stream while its snapshot is encoded, without waiting")
     func closeDuringEncoding() async throws {
         let test = try await TestSession()
         let reader = test.subscribe()
-        let told = test.feed.snapshotEvent(at: 1, for: reader.subscriber) {
+        let told = try await test.feed.snapshotStep(at: 1, for: reader.subscriber) {
             reader.subscriber.stream.close()
             #expect(!test.feed.isFollowed)
-            return (1, EventBytes([0]))
+            return step(1)
         }
         #expect(told?.revision == 1)
     }
@@ -222,7 +226,7 @@ struct SubscriberTests {
         let test = try await TestSession()
         let reader = test.subscribe()
         reader.subscriber.stream.close()
-        #expect(test.feed.snapshotEvent(at: 1, for: reader.subscriber) { (1, EventBytes([0])) } == nil)
+        #expect(try await test.feed.snapshotStep(at: 1, for: reader.subscriber) { step(1) } == nil)
     }
 
     @Test("Subscribers that start at the same revision share one encoded snapshot, which is freed when they disconnect")
@@ -232,17 +236,36 @@ struct SubscriberTests {
         // While a subscriber catches up, it holds the event with its snapshot.
         for reader in readers { _ = await reader.events(through: "caught-up", 0) }
         weak var event: EventBytes?
-        func ask(_ reader: TestReader, _ revision: Int) -> EventBytes? {
-            test.feed.snapshotEvent(at: revision, for: reader.subscriber) { (revision + 1, EventBytes([0])) }?.event
+        func ask(_ reader: TestReader, _ revision: Int) async throws -> EventBytes? {
+            try await test.feed.snapshotStep(at: revision, for: reader.subscriber) { step(revision) }?.events
         }
-        event = ask(readers[0], 1)
-        #expect(event != nil && event === ask(readers[1], 1))
-        #expect(event !== ask(readers[1], 2))
+        event = try await ask(readers[0], 1)
+        let same = try await ask(readers[1], 1) === event
+        #expect(event != nil && same)
+        let isNew = try await ask(readers[1], 2) !== event
+        #expect(isNew)
         #expect(event == nil)
-        event = ask(readers[1], 1)
+        event = try await ask(readers[1], 1)
         #expect(event != nil, "a later one will do")
         for reader in readers { reader.subscriber.stream.close() }
         #expect(event == nil, "nothing is kept for nobody")
+    }
+
+    @Test("Subscribers that need a snapshot at the same time encode it once") func concurrentSnapshots() async throws {
+        let test = try await TestSession()
+        let readers = (0..<20).map { _ in test.subscribe() }, encoded = Counter()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for reader in readers {
+                group.addTask {
+                    _ = try await test.feed.snapshotStep(at: 1, for: reader.subscriber) {
+                        encoded.add()
+                        return step(1)
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(encoded.value == 1)
     }
 
     @Test("A long poll is removed when it is cancelled or its time is over") func polls() async throws {
