@@ -1,5 +1,6 @@
 import BraidEngine
 import BraidRuntime
+import TestSupport
 import Testing
 
 @testable import BraidSessions
@@ -98,13 +99,13 @@ struct LargeAnswerTests {
         for (revision, old) in [(nil, nil), (0, 0)] as [(Int?, Int?)] {
             let other = try buffers.lease(buffers.limit / 2), count = session.feed.followers.subscribers
             let refused = try await reader(after: revision, from: old)
-            #expect(await happens { session.feed.followers.subscribers == count })
+            #expect(await eventually { session.feed.followers.subscribers == count })
             #expect(refused.events.isEmpty && buffers.taken == buffers.limit / 2)
             other.end()
             let reader = try await reader(after: revision, from: old)
-            #expect(await happens { buffers.taken >= 8_000 }, "the event and a copy of it")
+            #expect(await eventually { buffers.taken >= 8_000 }, "the event and a copy of it")
             #expect(await reader.events(through: "caught-up", 0).count == 2)
-            #expect(await happens { buffers.taken == 0 })
+            #expect(await eventually { buffers.taken == 0 })
         }
     }
 
@@ -126,7 +127,7 @@ struct LargeAnswerTests {
             ]
             #expect(others == [Session.longCost, 3_000, 3_000])
             let waiting = Task { try await rowCount(Session.longCost + 1, "a") }
-            #expect(await happens { turns.isAwaited(by: "a") })
+            #expect(await eventually { turns.isAwaited(by: "a") })
             return waiting
         }
         #expect(try await waiting.value == Session.longCost + 1)
@@ -140,7 +141,7 @@ struct LargeAnswerTests {
         let session = try await test.sessions.open(SessionOpening(body), text: body)
         try await session.largeReads.lock()
         let reset = Task { try await Self.reset(session) }
-        #expect(await happens { session.largeReads.isAwaited })
+        #expect(await eventually { session.largeReads.isAwaited })
         session.largeReads.unlock()
         let list = try await reset.value
         #expect(list.json?.count ?? 0 > 1_100_000 && list.lease != nil)
