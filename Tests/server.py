@@ -3,6 +3,7 @@ import os
 import pathlib
 import signal
 import subprocess
+import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BINARY = pathlib.Path(os.environ.get("BRAID_SERVER_BINARY", ROOT / ".build/debug/braid-server")).resolve()
@@ -43,3 +44,13 @@ class Server:
     def __exit__(self, *_):
         if self.process.poll() is None:
             self.stop()
+
+
+def wait_until(condition, sleep=time.sleep):
+    """Polls a condition. Only for what announces no change: the port, the files or the metrics of another process. In a
+    browser's tests, `sleep` lets Playwright call the test's handlers.
+    """
+    deadline = time.monotonic() + 240
+    while not condition():
+        assert time.monotonic() < deadline, "the condition is never met"
+        sleep(0.02)

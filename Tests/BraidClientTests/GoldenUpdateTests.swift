@@ -73,7 +73,7 @@ import Testing
     @Test(
         "Encoding a decoded snapshot or update gives the same JSON, with nothing lost",
         arguments: ["updates", "windows"])
-    func valuesAreWrittenAsTheyWereRead(name: String) throws {
+    func roundTrip(name: String) throws {
         let original = try #require(try JSONDecoder().decode(JSON.self, from: data(name))["cases"])
         for (index, golden) in try cases(name).enumerated() {
             #expect(try JSON(encoding: golden.before) == original[index]?["before"], "\(golden.name)")

@@ -50,6 +50,7 @@ struct HTTPServerTests {
             for byte in "POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n".utf8
             {
                 try client.send([byte])
+                // Without a pause, the server would receive several bytes at once.
                 usleep(500)
             }
             #expect(try client.answer().body == "abc")
@@ -85,7 +86,7 @@ struct HTTPServerTests {
             try client.get("/stream")
             client.endSending()
             #expect(try client.receiveAll().hasSuffix("\r\n\r\n0\r\n\r\n"), "an endless stream ends")
-            #expect(eventually { application.closedStreams.load(ordering: .relaxed) == 1 })
+            #expect(application.closedStreams.wait { $0 == 1 })
             let download = try Client(server)
             try download.get("/download?n=5000000")
             download.endSending()
@@ -156,7 +157,8 @@ struct HTTPServerTests {
                 try? client.send(String(repeating: "GET /large?n=50000 HTTP/1.1\r\nHost: a\r\n\r\n", count: 200))
             }
             sender.start()
-            usleep(200_000)
+            // The client reads late on purpose.
+            usleep(100_000)
             for _ in 0..<200 { #expect(try client.answer().body.utf8.count == 50_000) }
         }
     }
@@ -172,7 +174,7 @@ struct HTTPServerTests {
                 #expect(status(all) == expected, "\(text.prefix(80))")
                 #expect(all.components(separatedBy: "\r\nDate: ").count == 2, "one answer and no more")
             }
-            #expect(application.requests.withLock { !$0.contains("GET /smuggled") })
+            #expect(!application.requests.value.contains("GET /smuggled"))
         }
     }
 
@@ -215,7 +217,7 @@ struct HTTPServerTests {
             #expect(status(all) == (target == "/early" ? 403 : 413))
             #expect(all.contains("Connection: close\r\n"))
             #expect(all.components(separatedBy: "HTTP/1.1 ").count == 2)
-            #expect(application.requests.withLock { !$0.contains("GET /smuggled") })
+            #expect(!application.requests.value.contains("GET /smuggled"))
         }
     }
 
@@ -241,13 +243,13 @@ struct HTTPServerTests {
         try await withServer { server, application in
             let client = try Client(server)
             try client.send("POST /count HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab")
-            usleep(50_000)
+            #expect(application.readers.wait { $0 == 1 })
             client.endSending()
             _ = try client.receiveAll()
             let faulty = try Client(server)
             try faulty.send("POST /count HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\nx")
             #expect(status(try faulty.receiveAll()) == 400)
-            #expect(eventually { application.readFailures.withLock { $0.count } == 2 })
+            #expect(application.readFailures.wait { $0.count == 2 })
         }
     }
 
@@ -256,7 +258,7 @@ struct HTTPServerTests {
         try await withServer { server, application in
             let clients = try (0..<200).map { _ in try Client(server) }
             for client in clients { try client.get("/stream") }
-            #expect(eventually { application.streams.withLock { $0.count } == 200 })
+            #expect(application.streams.wait { $0.count == 200 })
             for client in clients { #expect(try client.receive(until: "\r\n\r\n").contains("chunked")) }
             for number in 0..<10 {
                 let event = [UInt8]("data: \(number)\n\n".utf8)
@@ -279,7 +281,7 @@ struct HTTPServerTests {
             try client?.get("/stream")
             _ = try client?.receive(until: "\r\n\r\n")
             client = nil
-            #expect(eventually { application.closedStreams.load(ordering: .relaxed) == 1 })
+            #expect(application.closedStreams.wait { $0 == 1 })
             #expect(application.streams.withLock { $0[0].write([1]) } == .closed)
             #expect(eventually { server.connectionFacts?.open == 0 })
         }
@@ -336,7 +338,7 @@ struct HTTPServerTests {
             try client.send("GET /x?n=1 HTTP/1.1\r\nHost: a\r\n\r\nGET /withheld HTTP/1.1\r\nHost: a\r\n\r\n")
             #expect(try client.answer().body == "ready 1")
             #expect(client.isClosedByServer(within: 60))
-            #expect(application.requests.withLock { $0 } == ["GET /x?n=1", "GET /withheld"])
+            #expect(application.requests.value == ["GET /x?n=1", "GET /withheld"])
         }
     }
 }

@@ -3,17 +3,20 @@ import CEpoll
 import Foundation
 import Glibc
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import BraidHTTP
 
 /// An application for tests. Each of its routes answers in a different way.
 final class TestApplication: HTTPHandler {
-    let requests = Mutex<[String]>([])
-    let streams = Mutex<[ByteStream]>([])
-    let closedStreams = Atomic<Int>(0)
-    let answeredSoon = Atomic<Int>(0)
-    let readFailures = Mutex<[String]>([])
+    let requests = Watched<[String]>([])
+    let streams = Watched<[ByteStream]>([])
+    let closedStreams = Watched(0)
+    let answeredSoon = Watched(0)
+    /// The number of handlers that have begun to read a streamed body.
+    let readers = Watched(0)
+    let readFailures = Watched<[String]>([])
     /// The lease that the next answer to a request for `/large` has.
     let lease = Mutex<Quota.Lease?>(nil)
     /// A request for `/held` is answered only after a test has finished this stream.
@@ -33,6 +36,7 @@ final class TestApplication: HTTPHandler {
         case "echo":
             return .ready(HTTPResponse(status: 200, body: .bytes(request.body)))
         case "later":
+            // A handler that needs this time: other answers overtake it, or the server stops before its end.
             return .task(on: Workers.shared.short) {
                 try? await Task.sleep(for: .milliseconds(number))
                 return HTTPResponse(status: 200, body: .bytes([UInt8]("later \(number)".utf8)))
@@ -45,7 +49,7 @@ final class TestApplication: HTTPHandler {
         case "soon":
             return .task(on: Workers.shared.short) {
                 try? await Task.sleep(for: .milliseconds(number))
-                self.answeredSoon.add(1, ordering: .relaxed)
+                self.answeredSoon.withLock { $0 += 1 }
                 return HTTPResponse(status: 200, body: .bytes([UInt8]("soon \(number)".utf8)))
             }
         case "large":
@@ -59,7 +63,7 @@ final class TestApplication: HTTPHandler {
             return .ready(HTTPResponse(status: number, body: .bytes([1])))
         case "stream":
             let stream = ByteStream(limit: 1_000)
-            stream.onClose { self.closedStreams.add(1, ordering: .relaxed) }
+            stream.onClose { self.closedStreams.withLock { $0 += 1 } }
             streams.withLock { $0.append(stream) }
             return .ready(HTTPResponse(status: 200, body: .stream(stream)))
         case "sized":
@@ -72,7 +76,7 @@ final class TestApplication: HTTPHandler {
             return .ready(response)
         case "download":
             let stream = ByteStream(limit: 64 * 1024, isEndless: false)
-            stream.onClose { self.closedStreams.add(1, ordering: .relaxed) }
+            stream.onClose { self.closedStreams.withLock { $0 += 1 } }
             Task {
                 let piece = [UInt8](repeating: 121, count: 16 * 1024)
                 var left = number
@@ -94,7 +98,9 @@ final class TestApplication: HTTPHandler {
     func handle(_ head: HTTPRequestHead, body: HTTPBodyReader) async -> HTTPResponse {
         if head.path.first == "early" { return HTTPResponse(status: 403, body: .bytes([UInt8]("no".utf8))) }
         var count = 0
+        readers.withLock { $0 += 1 }
         do {
+            // The reader is slow on purpose.
             if head.path.first == "slow-reader" { try await Task.sleep(for: .milliseconds(500)) }
             while let bytes = try await body.next() { count += bytes.count }
         } catch {
@@ -180,15 +186,6 @@ func onThread<T: Sendable>(_ work: @escaping @Sendable () -> T) async -> T {
     await withCheckedContinuation { continuation in
         Thread.detachNewThread { continuation.resume(returning: work()) }
     }
-}
-
-/// Waits until the condition is true. Returns `false` after two minutes.
-func eventually(_ condition: () -> Bool) -> Bool {
-    for _ in 0..<12_000 {
-        if condition() { return true }
-        usleep(10_000)
-    }
-    return condition()
 }
 
 struct ClientError: Error {

@@ -2,6 +2,7 @@ import BraidRuntime
 import Foundation
 import Glibc
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import BraidHTTP
@@ -16,7 +17,8 @@ struct HTTPUnderAttackTests {
         try await withServer(limits) { server, _ in
             let clients = try (0..<50).map { _ in try Client(server) }
             let started = ContinuousClock.now
-            for _ in 0..<12 {
+            // Each client sends a byte now and then, for longer than the time limit of 400 ms.
+            for _ in 0..<10 {
                 for client in clients { try? client.send("G") }
                 usleep(50_000)
             }
@@ -57,9 +59,10 @@ struct HTTPUnderAttackTests {
             // At the minimum rate, the first 90,000 bytes are enough for 450 seconds, so the average rate stays high
             // even if this thread stands still.
             try steady.send(head + String(repeating: "f", count: 90_000))
-            for _ in 0..<30 {
+            // Each client sends slowly, for longer than the grace period of 400 ms.
+            for _ in 0..<15 {
                 try? slow.send("s")
-                try steady.send(String(repeating: "f", count: 20))
+                try steady.send(String(repeating: "f", count: 40))
                 usleep(40_000)
             }
             #expect(try steady.answer().body.count == 90_600)
@@ -94,9 +97,10 @@ struct HTTPUnderAttackTests {
         try await withServer(limits) { server, _ in
             let client = try Client(server)
             try client.send("POST /count HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n")
+            // The body takes longer than the grace period of 400 ms that other bodies have.
             for _ in 0..<6 {
                 try client.send("1\r\nx\r\n")
-                usleep(150_000)
+                usleep(100_000)
             }
             try client.send("0\r\n\r\n")
             #expect(try client.answer().body == "counted 6")
@@ -106,7 +110,7 @@ struct HTTPUnderAttackTests {
             let client = try Client(server)
             try client.send("POST /count HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n")
             #expect(status(try client.receive(until: "\r\n\r\n")) == 408)
-            #expect(eventually { application.readFailures.withLock { $0.count } == 1 })
+            #expect(application.readFailures.wait { $0.count == 1 })
         }
     }
 
@@ -124,8 +128,8 @@ struct HTTPUnderAttackTests {
             try large.get("/large?n=50000000")
             let stream = try Client(server, receiveBuffer: 4_096)
             try stream.get("/stream")
-            #expect(eventually { application.streams.withLock { $0.count } == 1 })
-            let events = application.streams.withLock { $0[0] }
+            #expect(application.streams.wait { $0.count == 1 })
+            let events = application.streams.value[0]
             var accepted = 0
             var refusals = 0
             // If the stream refuses writes for 200 ms without a break, the reader has stopped and is not just slower
@@ -141,7 +145,7 @@ struct HTTPUnderAttackTests {
                 }
             }
             #expect(refusals == 200, "the queue is bounded: \(accepted) bytes were taken")
-            #expect(eventually { application.closedStreams.load(ordering: .relaxed) == 1 })
+            #expect(application.closedStreams.wait { $0 == 1 })
             #expect(eventually { server.connectionFacts?.open == 0 })
             // On a TCP connection, the kernel may have closed the connection of the stalled client before the server.
             guard case .unix = address else { return }
@@ -179,6 +183,7 @@ struct HTTPUnderAttackTests {
             last = .now
             if count == 0 { break }
             received += count
+            // The client is slow on purpose.
             if isSlow { usleep(50_000) }
         }
         return (received, longestPause)
@@ -231,7 +236,7 @@ struct HTTPUnderAttackTests {
                 #expect(answer.hasPrefix("HTTP/1.1 200") && answer.hasSuffix("ready 9"), "\(answer)")
                 #expect(answer.contains("\r\nConnection: close\r\n"), "\(answer)")
             }
-            let asked = application.requests.withLock { $0.count }
+            let asked = application.requests.value.count
             for request in [
                 "GET /x HTTP/1.1\r\nHost: a\r\n\r\n", "POST /probe HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n",
                 "POST /count HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n",
@@ -241,7 +246,7 @@ struct HTTPUnderAttackTests {
                 let answer = try other.receiveAll()
                 #expect(answer.hasPrefix("HTTP/1.1 503") && answer.contains("\r\nConnection: close\r\n"), "\(answer)")
             }
-            #expect(application.requests.withLock { $0.count } == asked)
+            #expect(application.requests.value.count == asked)
             #expect(server.connectionFacts?.open == 4 && server.connectionFacts?.refused == 3)
             withExtendedLifetime(clients) {}
         }
@@ -377,7 +382,7 @@ struct HTTPStopTests {
             _ = try? stream.receive(until: "\r\n\r\n")
             try? download.get("/download?n=8000000")
             try? large.get("/large?n=8000000")
-            _ = eventually { application.requests.withLock { $0.count } == 4 }
+            _ = application.requests.wait { $0.count == 4 }
             return [held, stream, download, large]
         }
         application.streams.withLock { _ = $0[0].write([UInt8]("last".utf8)) }
@@ -393,7 +398,7 @@ struct HTTPStopTests {
         #expect(received[0] == "closed")
         #expect(received[1].hasSuffix("held") && received[1].contains("Connection: close\r\n"))
         #expect(received[2] == "4\r\nlast\r\n0\r\n\r\n", "the event stream ends cleanly")
-        #expect(application.closedStreams.load(ordering: .relaxed) == 1)
+        #expect(application.closedStreams.value == 1)
         #expect(received[3].utf8.count { $0 == UInt8(ascii: "y") } >= 8_000_000 && received[3].hasSuffix("0\r\n\r\n"))
         #expect(received[4].utf8.count > 8_000_000)
         #expect(server.address == nil)
@@ -408,14 +413,14 @@ struct HTTPStopTests {
             try? client.get("/download?n=400000000")
             try? later.get("/later?n=5000")
             try? soon.get("/soon?n=800")
-            _ = eventually { application.requests.withLock { $0.count } == 3 }
+            _ = application.requests.wait { $0.count == 3 }
         }
         let start = ContinuousClock.now
         await server.stop(grace: .milliseconds(300))
         #expect(start.duration(to: .now) < .seconds(100))
-        #expect(application.closedStreams.load(ordering: .relaxed) == 1)
+        #expect(application.closedStreams.value == 1)
         #expect(
-            await onThread { eventually { application.answeredSoon.load(ordering: .relaxed) == 1 } },
+            await application.answeredSoon.wait { $0 == 1 },
             "a task outlives the connection that it answers")
         let rest = await onThread { (try? client.receiveAll()) ?? "" }
         #expect(!rest.hasSuffix("0\r\n\r\n"), "a download that was cut must not look whole")

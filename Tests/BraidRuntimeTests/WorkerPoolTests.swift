@@ -16,13 +16,10 @@ import Testing
                 // The slow task ends when its thread is demoted, or when the pool has had enough time to demote it.
                 for _ in 0..<200 where pool.statistics.demotions == 0 { usleep(1_000) }
             }
-            Task(executorPreference: pool) { hasRun.value.store(true, ordering: .relaxed) }
-            for _ in 0..<20_000 where !hasRun.value.load(ordering: .relaxed) { usleep(1_000) }
-            if hasRun.value.load(ordering: .relaxed) { exit(3) }
+            Task(executorPreference: pool) { hasRun.set() }
+            // Blocks this thread, because without further threads a suspended task might not continue.
+            func waitForTask() -> Bool { hasRun.wait() }
+            if waitForTask() { exit(3) }
         }
     }
-}
-
-private final class Flag: Sendable {
-    let value = Atomic(false)
 }

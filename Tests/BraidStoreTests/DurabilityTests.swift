@@ -1,5 +1,6 @@
 import BraidEngine
 import Foundation
+import TestSupport
 import Testing
 
 @testable import BraidStore
@@ -16,6 +17,7 @@ import Testing
                 let store = try SQLiteStore(path: directory + "/braid.sqlite")
                 let log = open(directory + "/acknowledged", O_WRONLY | O_CREAT | O_APPEND, 0o644)
                 Thread.detachNewThread {
+                    // The random moment.
                     usleep(useconds_t(.random(in: 20_000...150_000) + round))
                     kill(getpid(), SIGKILL)
                 }
@@ -126,16 +128,16 @@ import Testing
     func commitsAfterAFailedFlush() async throws {
         let said = Flag()
         let fails = Flag()
-        var options = SQLiteStoreOptions(onLostWrite: { _ in said.isSet = true })
+        var options = SQLiteStoreOptions(onLostWrite: { _ in said.set() })
         options.simulatedFailure = { fails.isSet ? Self.ioErrorFsync : nil }
         let store = try SQLiteStore(path: TestDirectory.make() + "/braid.sqlite", options: options)
         let number = try await store.createSession(.make())
-        fails.isSet = true
+        fails.set()
         await #expect { try await store.commit(.make(number, to: 1)) } throws: {
             if case StoreError.outcomeUnknown = $0 { true } else { false }
         }
         #expect(said.isSet)
-        fails.isSet = false
+        fails.set(false)
         await #expect { try await store.commit(.make(number, to: 1)) } throws: {
             if case StoreError.unavailable = $0 { true } else { false }
         }
@@ -151,19 +153,10 @@ import Testing
         options.simulatedFailure = { fails.isSet ? 7 : nil }  // SQLITE_NOMEM
         let store = try SQLiteStore(path: TestDirectory.make() + "/braid.sqlite", options: options)
         let number = try await store.createSession(.make())
-        fails.isSet = true
+        fails.set()
         await #expect(throws: StoreError.self) { try await store.commit(.make(number, to: 1)) }
-        fails.isSet = false
+        fails.set(false)
         try await store.commit(.make(number, to: 1))
         await store.close()
-    }
-}
-
-final class Flag: @unchecked Sendable {
-    private let lock = NSLock()
-    private var value = false
-    var isSet: Bool {
-        get { lock.withLock { value } }
-        set { lock.withLock { value = newValue } }
     }
 }

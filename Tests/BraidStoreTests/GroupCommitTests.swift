@@ -14,7 +14,7 @@ import Testing
         try await withThrowingTaskGroup { group in
             for index in 0..<count { group.addTask { try await write(index) } }
             group.addTask {
-                while store.queued < count { try await Task.sleep(for: .milliseconds(1)) }
+                #expect(await store.hasQueued(count))
                 release()
             }
             try await group.waitForAll()
@@ -95,7 +95,7 @@ import Testing
         let number = try await store.createSession(.make())
         let (release, end) = try await store.hold()
         async let commit: Void = store.commit(.make(number, to: 1))
-        while store.queued == 0 { try await Task.sleep(for: .milliseconds(1)) }
+        #expect(await store.hasQueued(1))
         #expect(try await store.session("s")?.facts.revision == 0)
         release()
         try await commit
@@ -113,7 +113,7 @@ import Testing
         let number = try await store.createSession(.make())
         let (release, end) = try await store.hold()
         async let commit: Void = store.commit(.make(number, to: 1))
-        while store.queued == 0 { try await Task.sleep(for: .milliseconds(1)) }
+        #expect(await store.hasQueued(1))
         store.stopWriting()
         await #expect(throws: StoreError.closed) { try await store.commit(.make(number, to: 2)) }
         release()

@@ -1,4 +1,6 @@
+import TestSupport
 import Foundation
+import Testing
 
 @testable import BraidStore
 
@@ -14,6 +16,11 @@ protocol HoldableStore: SessionStore {
     /// finishes when the transaction has ended.
     func hold() async throws -> (release: @Sendable () -> Void, end: Task<Void, any Error>)
     func stopWriting()
+}
+
+extension HoldableStore {
+    /// Waits until `count` writes wait for the next transaction.
+    func hasQueued(_ count: Int) async -> Bool { await eventually { queued >= count } }
 }
 
 extension StoreKind {
@@ -33,15 +40,14 @@ extension SQLiteStore: HoldableStore {
     func stopWriting() { writer.stop() }
 
     func hold() async throws -> (release: @Sendable () -> Void, end: Task<Void, any Error>) {
-        let gate = DispatchSemaphore(value: 0)
-        let isHeld = Flag()
+        let gate = DispatchSemaphore(value: 0), isHeld = Flag()
         let end = Task {
             try await writer.write { _ in
-                isHeld.isSet = true
+                isHeld.set()
                 gate.wait()
             }
         }
-        while !isHeld.isSet { try await Task.sleep(for: .milliseconds(1)) }
+        await isHeld.wait()
         return ({ gate.signal() }, end)
     }
 }
@@ -59,27 +65,29 @@ extension PostgresStore: HoldableStore {
 
     /// Holds a PostgreSQL lock on another connection, so that the store's transaction waits for this lock.
     func hold() async throws -> (release: @Sendable () -> Void, end: Task<Void, any Error>) {
-        let gate = DispatchSemaphore(value: 0)
+        let gate = DispatchSemaphore(value: 0), isHeld = Flag()
         let key = Int.random(in: 1...1 << 40)
-        let isHeld = Flag()
         let other = Thread { [url] in
             do {
                 let connection = try PostgresConnection(url: url, timeout: .seconds(30), settings: [])
                 _ = try connection.query("SELECT pg_advisory_lock(\(key))")
-                isHeld.isSet = true
+                isHeld.set()
                 gate.wait()
             } catch {
-                isHeld.isSet = true
+                isHeld.set()
             }
         }
         other.start()
-        while !isHeld.isSet { try await Task.sleep(for: .milliseconds(1)) }
+        await isHeld.wait()
         let end = Task { try await writer.write(["SELECT pg_advisory_xact_lock(\(key))"]) { _ in } }
         // The store's transaction has begun as soon as another connection sees it waiting for the lock.
         let watch = try PostgresConnection(url: url, timeout: .seconds(30), settings: [])
-        while try watch.query(
-            "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted AND objid::bigint = \(key & 0xFFFF_FFFF)"
-        ).count == 0 { try await Task.sleep(for: .milliseconds(1)) }
+        #expect(
+            try await eventually {
+                try watch.query(
+                    "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted AND objid::bigint = \(key & 0xFFFF_FFFF)"
+                ).count > 0
+            })
         return ({ gate.signal() }, end)
     }
 

@@ -2,6 +2,7 @@
 import BraidEngine
 import BraidStore
 import Foundation
+import TestSupport
 import Testing
 
 @testable import BraidPostgres
@@ -34,7 +35,7 @@ import Testing
         for condition in ["wait_event_type = 'Lock'", "true"] {
             let ended = try processes(condition).filter { all.contains($0) }
             _ = try connect().query("SELECT pg_terminate_backend(p::int) FROM unnest(\(ended)) p")
-            while try !processes().filter({ ended.contains($0) }).isEmpty { usleep(1000) }
+            #expect(try eventually { try !processes().contains(where: ended.contains) })
         }
     }
 
@@ -59,7 +60,7 @@ import Testing
         // The first transaction waits for a lock. The commit behind it is in the store's queue and has not been sent to
         // the database.
         async let commit: Void = store.commit(.make(number, to: 1))
-        while store.queued == 0 { try await Task.sleep(for: .milliseconds(1)) }
+        #expect(await store.hasQueued(1))
         try endConnections()
         await #expect { try await end.value } throws: { if case StoreError.unavailable = $0 { true } else { false } }
         try await commit
@@ -86,7 +87,7 @@ import Testing
         _ = try holder.query("SELECT pg_advisory_lock(1)")
         try beforeCommit("PERFORM pg_advisory_xact_lock_shared(1)")
         let commit = Task { try await store.commit(.make(number, to: 1)) }
-        while try processes("wait_event = 'advisory'").isEmpty { try await Task.sleep(for: .milliseconds(1)) }
+        #expect(try await eventually { try !processes("wait_event = 'advisory'").isEmpty })
         try endConnections()
         await #expect { try await commit.value } throws: { if case StoreError.unavailable = $0 { true } else { false } }
         #expect(try await store.sessionSummary("s")?.revision == 0)
@@ -109,7 +110,7 @@ import Testing
         // Other writes go on, although the suspended process still holds its locks.
         #expect(try await store.putTable("t", description: "1", at: 1) == 1)
         #expect(kill(pid_t(writer), SIGCONT) == 0)
-        while try processes().contains(writer) { try await Task.sleep(for: .milliseconds(1)) }
+        #expect(try await eventually { try !processes().contains(writer) })
         let revision = try #require(try await store.sessionSummary("s")?.revision)
         #expect([0, 1].contains(revision))
         await store.close()
@@ -168,7 +169,7 @@ import Testing
         ])
         async let ended = store.deleteSession("held")
         async let registered = store.putTable("t", description: "1", at: 1)
-        while try processes("wait_event_type = 'Lock'").isEmpty { try await Task.sleep(for: .milliseconds(1)) }
+        #expect(try await eventually { try !processes("wait_event_type = 'Lock'").isEmpty })
         for revision in 1...3 { try await store.commit(.make(number, to: revision)) }
         _ = try holder.all(["COMMIT"])
         #expect(try await ended != nil)
@@ -186,7 +187,7 @@ import Testing
             "UPDATE session SET revision = 99", "INSERT INTO session (id) VALUES (NULL)",
         ]) { _ in }
         async let commit: Void = store.commit(.make(number, to: 1))
-        while store.queued < 2 { try await Task.sleep(for: .milliseconds(1)) }
+        #expect(await store.hasQueued(2))
         release()
         try await commit
         try await end.value

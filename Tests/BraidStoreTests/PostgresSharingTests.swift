@@ -2,6 +2,7 @@
 import BraidEngine
 import BraidStore
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import BraidPostgres
@@ -81,7 +82,8 @@ import Testing
             try await stores[1].takeTurn(of: session)
             order.withLock { $0.append(1) }
         }()
-        try await Task.sleep(for: .milliseconds(50))
+        // The time in which the second store tries in vain.
+        try await Task.sleep(for: .milliseconds(20))
         order.withLock { $0.append(0) }
         await stores[0].endTurn(of: session)
         try await waiting
@@ -177,29 +179,29 @@ import Testing
     // MARK: Notices
 
     @Test("A store receives notices of the other store's actions, and not of its own") func notices() async throws {
-        let heard = Mutex<[StoreNotice]>([])
+        let heard = Watched<[StoreNotice]>([])
         for store in stores[1...] { try store.listen { notice in heard.withLock { $0.append(notice) } } }
-        try await wait { heard.withLock { $0.contains(.hearing) } }
+        #expect(await heard.wait { $0.contains(.hearing) })
         let session = try await stores[0].createSession(.make())
         try await stores[0].createToken(NewToken(id: "t", role: "viewer", created: 1, expires: 2, hash: "h"), for: "s")
         try await commit(session, to: 1, by: 0)
         try await commit(session, to: 2, by: 1)
         #expect(try await stores[0].deleteToken("t", of: "s"))
         _ = try await stores[0].deleteSession("s")
-        try await wait { heard.withLock { $0.contains(.ended(session: session)) } }
+        #expect(await heard.wait { $0.contains(.ended(session: session)) })
         #expect(
             heard.withLock { $0.filter { $0 != .look } } == [
                 .hearing, .committed(session: session, revision: 1), .revoked(token: "t"), .ended(session: session),
             ])
         // A server may stop between its commit and the notification of the other servers. These servers must therefore
         // also look for changes without a notification.
-        try await wait { heard.withLock { $0.contains(.look) } }
+        #expect(await heard.wait { $0.contains(.look) })
         await close()
     }
 
     @Test("A store receives a notice for each commit of the other store, even if there are many at the same time")
     func manyNotices() async throws {
-        let heard = Mutex<Set<Int>>([]), isHearing = Mutex(false)
+        let heard = Watched<Set<Int>>([]), isHearing = Watched(false)
         try stores[1].listen { notice in
             switch notice {
             case .committed(let session, 1): heard.withLock { _ = $0.insert(session) }
@@ -207,7 +209,7 @@ import Testing
             default: break
             }
         }
-        try await wait { isHearing.withLock { $0 } }
+        #expect(await isHearing.wait { $0 })
         // Commits on 400 sessions at once, more than one notification of PostgreSQL can name.
         let made = try await withThrowingTaskGroup(of: Int.self) { group in
             for number in 0..<400 {
@@ -219,29 +221,24 @@ import Testing
             }
             return try await group.reduce(into: Set<Int>()) { $0.insert($1) }
         }
-        try await wait { heard.withLock { $0 == made } }
+        #expect(await heard.wait { $0 == made })
         await close()
     }
 
     @Test("A store that has lost its connection restores it, reports this, and receives notices again")
     func lostConnection() async throws {
-        let heard = Mutex<[StoreNotice]>([])
+        let heard = Watched<[StoreNotice]>([])
         try stores[1].listen { notice in heard.withLock { $0.append(notice) } }
-        try await wait { heard.withLock { $0.contains(.hearing) } }
+        #expect(await heard.wait { $0.contains(.hearing) })
         // Waits until the connections have ended. Otherwise one of them could end in the middle of a commit below.
         try PostgresCluster.run(
             "SELECT pg_terminate_backend(pid, 20000) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()",
             in: url)
-        try await wait { heard.withLock { Array($0.filter { $0 != .look }.prefix(2)) == [.hearing, .hearing] } }
+        #expect(await heard.wait { Array($0.filter { $0 != .look }.prefix(2)) == [.hearing, .hearing] })
         let session = try await stores[0].createSession(.make())
         try await commit(session, to: 1, by: 0)
-        try await wait { heard.withLock { $0.contains(.committed(session: session, revision: 1)) } }
+        #expect(await heard.wait { $0.contains(.committed(session: session, revision: 1)) })
         await close()
-    }
-
-    private func wait(for condition: () -> Bool) async throws {
-        for _ in 0..<12_000 where !condition() { try await Task.sleep(for: .milliseconds(10)) }
-        try #require(condition())
     }
 }
 #endif

@@ -144,7 +144,7 @@ import Testing
         #expect(throws: refusal) { try PostgresStore(url: url) }
         // A running server notices the new minimum version when it next looks for changes of other servers.
         try running.listen { _ in }
-        while running.dialer.retirement == nil { try await Task.sleep(for: .milliseconds(10)) }
+        #expect(await eventually { running.dialer.retirement != nil })
         await #expect(throws: refusal) { try await running.commit(.make(number, to: 2)) }
         await #expect(throws: refusal) { try await running.session("s") }
         await #expect(throws: refusal) { try await running.check() }
@@ -264,19 +264,19 @@ import Testing
         let stores = [try PostgresStore(url: url), try PostgresStore(url: url)]
         for round in 1...30 {
             let number = try await stores[0].createSession(.make("s\(round)"))
+            let hasCommitted = Flag()
             async let commits: Void = {
                 for revision in 1...50 {
                     do {
                         try await stores[0].commit(
                             .make(number, to: revision) { $0.writtenRows = [(1, .make(revision))] })
+                        hasCommitted.set()
                     } catch let error as StoreError where [.sessionMissing, .revisionConflict].contains(error) {
                         return
                     }
                 }
             }()
-            while try await stores[1].sessionSummary("s\(round)")?.revision == 0 {
-                try await Task.sleep(for: .milliseconds(1))
-            }
+            #expect(await hasCommitted.wait())
             #expect(try await stores[1].deleteSession("s\(round)") == number)
             try await commits
         }

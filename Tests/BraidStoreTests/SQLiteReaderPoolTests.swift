@@ -1,6 +1,7 @@
 import CSQLite
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import BraidStore
@@ -16,8 +17,11 @@ import Testing
 
     /// Counts how many calls run at the same time, and the highest such number so far.
     private final class Gauge: Sendable {
-        private let state = Mutex((now: 0, most: 0))
-        var most: Int { state.withLock { $0.most } }
+        private let state = Watched((now: 0, most: 0))
+        var most: Int { state.value.most }
+
+        /// Blocks the thread until this many calls have run at the same time.
+        func wait(for count: Int) { _ = state.wait { $0.most >= count } }
 
         func during<Value>(_ body: () throws -> Value) rethrows -> Value {
             state.withLock {
@@ -44,16 +48,15 @@ import Testing
     @Test("Reads run at the same time, up to the pool's number of connections", arguments: [1, 3])
     func bounds(count: Int) async throws {
         let pool = pool(count), gauge = Gauge()
-        let deadline = ContinuousClock.now + .seconds(60)
         try await withThrowingTaskGroup { group in
             for _ in 0..<40 {
                 group.addTask {
                     // The first reads wait for each other, because a thread of the pool may start late.
                     try await pool.read { _ in
                         gauge.during {
-                            repeat {
-                                usleep(2000)
-                            } while gauge.most < count && ContinuousClock.now < deadline
+                            gauge.wait(for: count)
+                            // The time in which one read too many could begin.
+                            usleep(500)
                         }
                     }
                 }
@@ -83,15 +86,15 @@ import Testing
         let isHeld = Flag()
         let held = Task {
             try await pool.read { _ in
-                isHeld.isSet = true
+                isHeld.set()
                 gate.wait()
             }
         }
-        while !isHeld.isSet { try await Task.sleep(for: .milliseconds(1)) }
+        await isHeld.wait()
         var tasks: [Task<Void, any Error>] = []
         for number in 0..<10 {
             tasks.append(Task { try await pool.read { _ in served.add(number) } })
-            while pool.queued <= number { try await Task.sleep(for: .milliseconds(1)) }
+            #expect(await eventually { pool.queued > number })
         }
         gate.signal()
         try await held.value
@@ -118,14 +121,14 @@ import Testing
                             try writer.run("INSERT INTO t VALUES (?)", number)
                             try writer.run("INSERT INTO t VALUES (?)", -number)
                         }
-                        isWriting.isSet = true
+                        isWriting.set()
                     }
                     return number
                 })
-            isWriting.isSet = true
+            isWriting.set()
             result.finish()
         }
-        while !isWriting.isSet { try await Task.sleep(for: .milliseconds(1)) }
+        await isWriting.wait()
         try await withThrowingTaskGroup { group in
             for _ in 0..<8 {
                 group.addTask { [pool] in
@@ -133,6 +136,7 @@ import Testing
                         let (sum, first, second) = try await pool.read { db in
                             let sum = try db.first("SELECT sum(v) FROM t") { $0.int(0) }
                             let first = try db.first("SELECT count(*) FROM t") { $0.int(0) }
+                            // The time in which the writer could write.
                             usleep(100)
                             return (sum, first, try db.first("SELECT count(*) FROM t") { $0.int(0) })
                         }
@@ -142,7 +146,7 @@ import Testing
             }
             try await group.waitForAll()
         }
-        isDone.isSet = true
+        isDone.set()
         for await result in results { #expect(try result.get() > 1) }
         pool.close()
     }
@@ -184,7 +188,7 @@ import Testing
         for _ in 0..<5 {
             await #expect(throws: StoreError.missing(path: path)) { try await pool.read { _ in } }
         }
-        isThere.isSet = true
+        isThere.set()
         for _ in 0..<5 { #expect(try await pool.read { try $0.first("SELECT 1") { $0.int(0) } } == 1) }
         pool.close()
     }
@@ -213,27 +217,28 @@ import Testing
         }
         await Task.detached { for _ in 0..<2 { started.waitNow() } }.value
         let waiting = Task { try await pool.read { try $0.first("SELECT 8") { $0.int(0) } } }
-        while pool.queued == 0 { try await Task.sleep(for: .milliseconds(1)) }
+        #expect(await eventually { pool.queued > 0 })
         let isClosed = Flag()
         let thread = Thread {
             pool.close()
-            isClosed.isSet = true
+            isClosed.set()
         }
         thread.start()
         // Reads that arrive before the call of `close` wait for the gate, and the first read after it is refused.
         let isRefused = Flag()
-        while !isRefused.isSet {
+        let isClosing = await eventually {
             Task {
-                do { try await pool.read { _ in } } catch { isRefused.isSet = error as? SQLiteError == .closed }
+                do { try await pool.read { _ in } } catch { isRefused.set(error as? SQLiteError == .closed) }
             }
-            try await Task.sleep(for: .milliseconds(1))
+            return isRefused.isSet
         }
+        #expect(isClosing)
         #expect(!isClosed.isSet)
         await #expect(throws: SQLiteError.closed) { try await pool.read { _ in } }
         for _ in 0..<2 { gate.signal() }
         for task in tasks { #expect(try await task.value == 7) }
         #expect(try await waiting.value == 8)
-        while !isClosed.isSet { try await Task.sleep(for: .milliseconds(1)) }
+        await isClosed.wait()
         await #expect(throws: SQLiteError.closed) { try await pool.read { _ in } }
         pool.close()
     }

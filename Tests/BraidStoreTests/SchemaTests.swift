@@ -14,7 +14,7 @@ import Testing
     @Test(
         "From every released version of the SQLite schema, the upgrade steps lead to schema.sql",
         arguments: 1...SQLiteSchema.version)
-    func everyVersionLeadsToTheSchema(version: Int) throws {
+    func upgrades(version: Int) throws {
         let old = try SQLiteConnection(path: "", mode: .inMemory), new = try SQLiteConnection(path: "", mode: .inMemory)
         try old.execute(Self.schema(version))
         try SQLiteSchema.prepare(old, found: version, path: "old")

@@ -10,7 +10,7 @@ import urllib.request
 import pytest
 from playwright.sync_api import expect, sync_playwright
 
-from server import ROOT, Server
+from server import ROOT, Server, wait_until
 
 # Playwright's usual limit of 5 seconds is too short on a busy machine, so `expect` waits up to 60 seconds.
 expect.set_options(timeout=60_000)
@@ -108,3 +108,9 @@ def screenshot(request):
         page.screenshot(path=SCREENSHOTS / f"{test}-{name}.png", full_page=True)
 
     return take
+
+
+@pytest.fixture
+def until(page):
+    """Waits until a condition is true: `until(lambda: …)`. Playwright calls the handlers of routes meanwhile."""
+    return lambda condition: wait_until(condition, lambda seconds: page.wait_for_timeout(1000 * seconds))

@@ -47,7 +47,8 @@ def test_faulty_updates_are_refused_for_the_engines_reasons(client_page):
     assert reasons == [fault["fault"] for _, fault in faults]
 
 
-def test_a_page_follows_a_session_through_the_servers_restart(client_page, server):
+def test_follows_through_restart(client_page, server):
+    """A page follows a session through a restart of the server."""
     client_page.evaluate(
         """async () => {
             const { BraidClient } = await import("/braid.js");
@@ -89,7 +90,8 @@ def test_a_page_sends_its_token_with_streams_too(page, make_server):
 
 
 @pytest.mark.parametrize("host, coding", [("127.0.0.1", "zstd"), ("tables.test", "gzip")])
-def test_a_browser_reads_a_compressed_stream_event_by_event(page, make_server, host, coding):
+def test_compressed_stream(page, make_server, host, coding):
+    """A browser reads a compressed stream event by event."""
     # Chromium accepts zstd only from localhost and over TLS. An option of the browser resolves the other host name to
     # the server.
     server = make_server("--allow-origin", "http://tables.test")

@@ -73,7 +73,8 @@ def assert_that_rows_stay(page, rows, before):
     assert all(abs(now - then) <= 1 for (_, now), (_, then) in zip(after, before))
 
 
-def test_a_chat_shows_the_newest_messages_and_older_ones_as_somebody_scrolls_up(page, server, files, screenshot):
+def test_chat(page, server, files, screenshot):
+    """A chat shows the newest messages and older ones as somebody scrolls up."""
     page.goto(f"{files}/chat/?server={server.url}")
     expect(page.get_by_role("status")).to_have_text("100,000 messages")
     messages = page.locator(".message")
@@ -110,7 +111,8 @@ def test_a_chat_shows_the_newest_messages_and_older_ones_as_somebody_scrolls_up(
     expect(page.locator("#hint")).to_be_hidden()
 
 
-def test_a_feed_keeps_the_story_that_is_read_and_says_how_many_are_new(page, server, files, screenshot):
+def test_feed(page, server, files, screenshot):
+    """A feed keeps the story that is being read, and says how many are new."""
     page.goto(f"{files}/feed/?server={server.url}")
     expect(page.get_by_role("status")).to_have_text("100,000 stories")
     stories = page.locator(".story")

@@ -83,7 +83,8 @@ def middle(page, name):
 # Tests of the lists of sessions and descriptions
 
 
-def test_the_page_lists_sessions_and_descriptions_and_finds_them(page, server, screenshot):
+def test_lists_and_search(page, server, screenshot):
+    """The page lists sessions and descriptions and finds them."""
     page.goto(server.url)
     sessions = page.get_by_role("region", name="Sessions").get_by_role("link")
     expect(sessions).to_have_count(7)
@@ -103,7 +104,8 @@ def test_a_search_finds_a_session_of_a_later_page(page, server):
     expect(page.get_by_role("region", name="Sessions").get_by_role("link", name="shop")).to_be_visible()
 
 
-def test_a_search_that_is_typed_before_the_sessions_are_listed_finds_the_same_once(page, server):
+def test_early_search(page, server, until):
+    """A search that is typed before the sessions are listed finds each of them once."""
     for number in range(220):
         server.request("POST", "/v1/sessions", {"rows": [], "id": f"many-{number:03}"})
     pages = []
@@ -111,8 +113,7 @@ def test_a_search_that_is_typed_before_the_sessions_are_listed_finds_the_same_on
     page.goto(server.url)
     for keys in ("man", "y-", "21"):
         page.get_by_label("Search sessions and tables").press_sequentially(keys)
-        while not pages:
-            page.wait_for_timeout(10)
+        until(lambda: pages)
         assert len(pages) == 1, "a page that is being read is read again"
         pages.pop().continue_()
     expect(page.get_by_role("region", name="Sessions").get_by_role("link")).to_have_count(10)
@@ -144,7 +145,8 @@ def test_sessions_are_opened_reset_and_ended(show, server):
 # Tests of editing and moving in the example `attendees`
 
 
-def test_attendees_minus_and_delete_send_the_edit_and_show_its_update(show, server, screenshot):
+def test_attendees_delete(show, server, screenshot):
+    """Minus and Delete send the edit and show its update."""
     page = show("party")
     expect(page.get_by_label("Delete Omar", exact=True)).to_be_hidden()
     edit(page)
@@ -172,7 +174,8 @@ def test_attendees_a_row_is_dragged_into_another_section(show, server, screensho
     assert names(server, section="attending") == ["Jonathan", "Kalinda", "Omar", "Sara"]
 
 
-def test_attendees_a_row_is_dropped_only_where_the_description_lets_it(show, server):
+def test_attendees_drop(show, server):
+    """A row is dropped only where the description allows it."""
     page = show("party")
     edit(page)
     expect(page.get_by_label("Move Christa's Party")).to_have_count(0)
@@ -184,7 +187,8 @@ def test_attendees_a_row_is_dropped_only_where_the_description_lets_it(show, ser
     assert names(server, section="attending") == ["Yvonne", "Jonathan", "Omar", "Sara"]
 
 
-def test_attendees_a_row_is_moved_by_keyboard_and_left_where_it_was_by_escape(show, server):
+def test_attendees_keyboard(show, server):
+    """A row is moved by keyboard, and Escape leaves it where it was."""
     page = show("party")
     edit(page)
     said = page.locator("#announcer")
@@ -225,7 +229,8 @@ def test_accounts_controls_emit_cell_events_and_taps_tap(show, server, screensho
     screenshot(page, "business")
 
 
-def test_artists_a_response_of_the_backend_comes_in_live(show, server, screenshot):
+def test_artists_live(show, server, screenshot):
+    """A response of the backend appears at once."""
     page = show("library")
     server.request("PUT", "/v1/sessions/library/models", {
         "Nina Simone": [{"id": "sinnerman", "title": "Sinnerman", "album": "Pastel Blues", "length": "10:22"}],
@@ -256,7 +261,8 @@ def test_form_text_switches_and_dates_are_entered(show, server, screenshot):
     expect(page.locator(".cell-event", has_text="textEntered")).to_contain_text('{"text":"Picnic"} · title')
 
 
-def test_form_what_is_held_down_is_clicked_though_the_table_changes_meanwhile(show, server):
+def test_form_held_button(show, server):
+    """A button that is held down is clicked even if the table changes meanwhile."""
     page = show("event")
 
     def click_while_changed(locator, state):
@@ -284,7 +290,8 @@ def test_form_what_is_held_down_is_clicked_though_the_table_changes_meanwhile(sh
     expect(page).to_have_url(re.compile("party$"))
 
 
-def test_form_a_refusal_says_why_and_the_control_shows_what_holds(show, server, screenshot):
+def test_form_refusal(show, server, screenshot):
+    """A refusal says why, and the control shows the stored value."""
     page = show("event")
     page.get_by_text("Start time").click()
     page.locator("input[type=time]").fill("23:00")
@@ -311,7 +318,8 @@ OTHERS = {"by": "Ann", "stars": 3, "rank": "high", "level": "low", "isNew": Fals
     ("boolean", {"isOn": False}, lambda row: row.get_by_role("switch").click(), True),
     ("string", {"date": "2026-01-01"}, lambda row: (row.locator("input").fill("2026-01-02"), row.locator("input").press("Enter")), "2026-01-02"),
 ], ids=["field", "segments", "switch", "date"])
-def test_a_cells_control_sends_all_parameters_of_its_event(show, server, type, content, enter, value):
+def test_control_parameters(show, server, type, content, enter, value):
+    """A cell's control sends all parameters of its event."""
     known = {"id": "a", "title": "Name", "by": "Ann", "stars": 3, "rank": "high", "place": "Rome"}
     opened(server, {"cells": {"Cell": {"events": {"entered": of_event(type)}}}, "bindings": [{"cell": "Cell", "models": [{**known, **content}]}]})
     page = show("test")
@@ -321,7 +329,8 @@ def test_a_cells_control_sends_all_parameters_of_its_event(show, server, type, c
     assert answer.value.request.post_data_json["event"] == {"entered": {"value": value, **OTHERS}}
 
 
-def test_enter_in_a_field_of_the_panel_sends_all_parameters_of_the_event(show, server):
+def test_enter_in_panel(show, server):
+    """Enter in a field of the panel sends all parameters of the event."""
     model = {"id": "a", "title": "Name", "by": "Ann", "stars": 3, "rank": "high", "place": "Rome"}
     opened(server, {"cells": {"Cell": {"events": {"entered": of_event("string")}}}, "bindings": [{"cell": "Cell", "models": [model]}]})
     page = show("test")
@@ -344,7 +353,8 @@ def test_home_cells_have_their_looks_and_heights(show, server, screenshot):
     screenshot(page, "home")
 
 
-def test_news_rows_that_are_displayed_are_reported_and_more_come(show, server, screenshot):
+def test_news_prefetch(show, server, screenshot):
+    """Displayed rows are reported, and more rows follow."""
     page = show("feed")
     page.get_by_role("button", name="More", exact=True).click()
     page.get_by_label("Report displayed rows").check()
@@ -358,7 +368,8 @@ def test_news_rows_that_are_displayed_are_reported_and_more_come(show, server, s
     screenshot(page, "feed")
 
 
-def test_list_rows_are_deleted_until_what_is_described_for_none_stands_there(show, server):
+def test_list_empty_state(show, server):
+    """When the last row is deleted, the empty state is shown."""
     page = show("contacts")
     expect(page.locator(".row .subtitle")).to_have_text("members 2")
     edit(page)
@@ -379,7 +390,8 @@ def opened(server, description, **opening):
     assert status == 201, snapshot
 
 
-def test_plus_inserts_and_asks_for_the_model_that_is_needed(show, server):
+def test_plus(show, server):
+    """Plus inserts a row, and asks for the model if one is needed."""
     opened(server, {"bindings": [{"cell": "Cell", "models": [{"id": "a", "title": "Add one"}], "editing": "insert"}]})
     page = show("test")
     edit(page)
@@ -393,7 +405,8 @@ def test_plus_inserts_and_asks_for_the_model_that_is_needed(show, server):
     expect(rows(page)).to_have_text(["New", "Add one"])
 
 
-def test_a_row_is_dragged_into_a_section_without_rows(show, server):
+def test_drag_into_empty_section(show, server):
+    """A row is dragged into a section without rows."""
     models = {"full": [{"id": "a", "title": "Mover"}, {"id": "b", "title": "Stayer"}], "none": []}
     opened(server, {"sections": ["full", "none"], "bindings": [
         {"on": "allOtherSections", "cell": "Cell", "models": models, "headers": {"full": "FULL", "none": "NONE"}, "moving": {"to": "anySection"}}]})
@@ -406,7 +419,8 @@ def test_a_row_is_dragged_into_a_section_without_rows(show, server):
     assert (names(server, "test", "full"), names(server, "test", "none")) == (["b"], ["a"])
 
 
-def test_a_cell_that_no_rule_knows_shows_its_view_model(show, server):
+def test_unknown_cell(show, server):
+    """A cell without a look shows its view model."""
     opened(server, {"bindings": [{"cell": "Cell", "viewModels": [{"id": "a", "bars": [3, 1, 4]}, {"id": "b", "title": "Known"}]}]})
     page = show("test")
     expect(page.locator(".unknown")).to_have_text(re.compile(r'Cell\{ "id": "a", "bars": \[3, 1, 4\] \}'))
@@ -421,7 +435,8 @@ NO_TEXT = {"toString": "x"}
     {"placeholder": "Name", "text": NO_TEXT}, {"date": "2026-01-01", "mode": NO_TEXT}, {"date": "2026-01-01", "title": [{"toString": 1}]},
     {"mode": "date", "picks": NO_TEXT}, {"image": "map.png", "imageURL": NO_TEXT},
 ], ids=json.dumps)
-def test_a_row_with_anything_in_its_content_is_drawn_and_hides_none_behind_it(show, server, content):
+def test_odd_content(show, server, content):
+    """A row with any content is drawn, and hides no row behind it."""
     opened(server, {"cells": {"DateCell": {}}, "bindings": [{"cell": "DateCell", "viewModels": [{"id": "a", **content}, {"id": "b", "title": "Behind"}]}]})
     page = show("test")
     expect(rows(page)).to_have_text(["Behind"])
@@ -430,7 +445,8 @@ def test_a_row_with_anything_in_its_content_is_drawn_and_hides_none_behind_it(sh
     expect(page.locator(".row").first.get_by_role(look) if look else page.locator(".row input")).to_have_count(1)
 
 
-def test_a_look_that_fails_gives_way_to_the_content(show, server, page):
+def test_failing_look(show, server, page):
+    """If a look fails, the content is shown."""
     page.add_init_script("URL.canParse = () => { throw new Error('as in a browser that is too old') }")
     opened(server, {"bindings": [{"cell": "Cell", "viewModels": [{"id": "a", "image": "/a.png"}, {"id": "b", "title": "Behind"}]}]})
     show("test")
@@ -438,7 +454,8 @@ def test_a_look_that_fails_gives_way_to_the_content(show, server, page):
     expect(rows(page)).to_have_text(["Behind"])
 
 
-def test_what_is_no_text_is_not_put_into_fields_and_the_empty_table(show, server):
+def test_values_that_are_no_text(show, server):
+    """Values that are not texts are shown neither in fields nor in the empty table."""
     events = {"typed": {"properties": {"text": {"type": "string"}, "count": {"type": "int8"}}}}
     models = [{"id": "a", "title": "Odd", "text": NO_TEXT, "count": NO_TEXT}]
     opened(server, {"cells": {"Cell": {"events": events}}, "bindings": [{"cell": "Cell", "models": models}], "empty": {"title": NO_TEXT, "text": "None left"}})
@@ -471,7 +488,8 @@ def test_nothing_of_a_model_is_run_or_loaded(show, server, page):
     assert dialogs == [] and all(url.startswith(server.url) for url in requests)
 
 
-def test_each_stage_is_drawn_as_the_table_before_it_and_the_table_after_it(show, server, screenshot):
+def test_stages(show, server, screenshot):
+    """Each stage is drawn as the table before it and the table after it."""
     models = {"a": ["one", "two", "three"], "b": ["four", "five"], "c": ["six"], "d": ["seven"]}
     opened(server, {"sections": ["a", "b", "c", "d"], "sectionDisplay": {"behavior": "manuallyManaged", "displayed": ["a", "b", "c"]}, "bindings": [
         {"on": "allOtherSections", "cell": "Cell", "viewModel": {"title": "${model.t}"}, "models": {id: [{"id": t, "t": t} for t in titles] for id, titles in models.items()}}]})
@@ -506,7 +524,8 @@ def test_a_session_without_a_table_is_managed_row_by_row(show, server):
     expect(rows(page)).to_have_text(["Ada Lovelace", "Grace"])
 
 
-def test_ten_thousand_rows_are_there_and_few_are_in_the_page(show, server):
+def test_ten_thousand_rows(show, server):
+    """Of ten thousand rows, few are in the page."""
     models = [{"id": f"row {number}", "title": f"Row {number}"} for number in range(10_000)]
     opened(server, {"bindings": [{"cell": "Cell"}]}, models={"table": models})
     page = show("test")
@@ -521,7 +540,8 @@ def test_ten_thousand_rows_are_there_and_few_are_in_the_page(show, server):
     expect(page.locator("svg.stage")).to_contain_text("New: inserted")
 
 
-def test_many_updates_in_quick_succession_lead_where_they_lead(make_page, show, server):
+def test_quick_updates(make_page, show, server):
+    """Many updates in quick succession lead to the server's table."""
     models = [{"id": f"row {number}", "title": f"Row {number}"} for number in range(40)]
     opened(server, {"bindings": [{"cell": "Cell"}]}, models={"table": models})
     page = show("test", make_page(reduced_motion="no-preference"))
@@ -535,7 +555,8 @@ def test_many_updates_in_quick_succession_lead_where_they_lead(make_page, show, 
     assert tops == sorted(tops)
 
 
-def test_the_panel_of_updates_keeps_the_nodes_of_one_revision_only(show, server):
+def test_update_panel(show, server):
+    """The panel of updates keeps the nodes of one revision only."""
     page = show("party")
     page.evaluate("""() => {
       const update = async () => {
@@ -565,7 +586,8 @@ def test_the_panel_of_updates_keeps_the_nodes_of_one_revision_only(show, server)
     assert nodes() < before + 1000
 
 
-def test_scrolling_back_through_rows_that_were_never_measured_does_not_jump(show, server):
+def test_scrolling_back(show, server):
+    """Scrolling back through rows that were never measured does not jump."""
     models = [{"id": f"row {number}", "title": f"Row {number}", "subtitle": "of many"} for number in range(2_000)]
     opened(server, {"bindings": [{"cell": "Cell"}]}, models={"table": models})
     page = show("test")
@@ -583,7 +605,8 @@ def test_scrolling_back_through_rows_that_were_never_measured_does_not_jump(show
 # Tests of the live table and of earlier revisions
 
 
-def test_the_page_follows_through_a_crash_of_the_server(show, server, screenshot):
+def test_crash_of_server(show, server, screenshot):
+    """The page continues to follow after a crash of the server."""
     page = show("party")
     server.kill()
     expect(page.locator(".status")).to_have_text("Reconnecting…")
@@ -598,7 +621,8 @@ def test_the_page_follows_through_a_crash_of_the_server(show, server, screenshot
     expect(page.locator(".revision").first).to_have_text("r2")
 
 
-def test_the_slider_goes_back_to_what_was_before_the_page_came(show, server, screenshot):
+def test_slider(show, server, screenshot):
+    """The slider goes back to revisions before the page was opened."""
     for name in ["Omar", "Sara"]:
         server.request("POST", "/v1/sessions/party/edits", {"delete": {"id": name}})
     page = show("party")
@@ -622,7 +646,8 @@ def test_the_slider_goes_back_to_what_was_before_the_page_came(show, server, scr
     page.wait_for_function("async () => (await (await fetch('/v1/sessions')).json()).sessions.length === 7")
 
 
-def test_a_history_of_many_pages_is_read_to_its_end(show, server):
+def test_long_history(show, server):
+    """A history of many pages is read to its end."""
     for number in range(12):
         status, answer = server.request("PATCH", "/v1/sessions/party/headers", {"attending": f"{number} " + 100_000 * "x"})
         assert status == 200, answer
@@ -637,7 +662,8 @@ def test_a_history_of_many_pages_is_read_to_its_end(show, server):
     expect(page.locator(".moment-label")).to_have_text("r12 of 13")
 
 
-def test_rows_glide_to_their_places_unless_less_motion_is_wished(make_page, show, server):
+def test_motion(make_page, show, server):
+    """Rows glide to their places unless reduced motion is preferred."""
     counting = "() => { window.animations = []; const run = Element.prototype.animate; Element.prototype.animate = function (...values) { animations.push(Object.keys(values[0]).join()); return run.apply(this, values); } }"
     for revision, (motion, name, expected) in enumerate([("no-preference", "Omar", True), ("reduce", "Sara", False)], 1):
         page = show("party", make_page(reduced_motion=motion))
@@ -651,7 +677,7 @@ def test_rows_glide_to_their_places_unless_less_motion_is_wished(make_page, show
 
 
 @pytest.fixture
-def hold(page):
+def hold(page, until):
     """Holds requests back. `hold(method, url)` returns a function; each call of this function waits for the next
     request and returns it. The request continues after its `continue_()`.
     """
@@ -661,11 +687,8 @@ def hold(page):
         page.route(url, lambda route: routes.append(route) if route.request.method == method else route.fallback())
 
         def take():
-            for _ in range(6_000):
-                if routes:
-                    return routes.pop(0)
-                page.wait_for_timeout(10)
-            raise AssertionError(f"{method} {url} was not asked for")
+            until(lambda: routes)
+            return routes.pop(0)
 
         return take
 
@@ -681,7 +704,8 @@ def lists(server, *sections, **binding):
         "editing": "delete", "moving": {"to": "anySection"}, **binding}]})
 
 
-def test_a_row_means_itself_while_the_table_shows_a_drop_that_is_not_answered_yet(show, server, hold):
+def test_unanswered_drop(show, server, hold):
+    """While the table shows an unanswered drop, commands name the right rows."""
     lists(server, ("all", ["a", "b", "c", "d"]))
     page = show("test")
     edit(page)
@@ -702,7 +726,8 @@ def test_a_row_means_itself_while_the_table_shows_a_drop_that_is_not_answered_ye
     expect(rows(page)).to_have_text(["d", "a", "c"])
 
 
-def test_a_row_means_itself_while_another_one_is_carried_by_keyboard(show, server):
+def test_carried_row(show, server):
+    """While a row is carried by keyboard, commands name the right rows."""
     lists(server, ("all", ["a", "b", "c", "d"]))
     page = show("test")
     edit(page)
@@ -716,7 +741,8 @@ def test_a_row_means_itself_while_another_one_is_carried_by_keyboard(show, serve
     assert names(server, "test") == ["a", "c", "d"]
 
 
-def test_what_is_typed_into_a_row_that_goes_is_not_sent_to_the_next_one(show, server):
+def test_typing_into_removed_row(show, server):
+    """Text that is typed into a removed row is not sent to the next one."""
     events = {"typed": {"properties": {"text": {"type": "string"}}}}
     models = [{"id": id, "title": id, "text": ""} for id in "ab"]
     opened(server, {"cells": {"Cell": {"events": events}}, "bindings": [{"cell": "Cell", "models": models}]})
@@ -755,7 +781,8 @@ def arrived(page):
     return wait
 
 
-def test_updates_wait_while_a_row_is_dragged_and_the_drop_lands_where_it_is_seen(show, server, arrived, screenshot):
+def test_updates_during_drag(show, server, arrived, screenshot):
+    """Updates wait while a row is dragged, and the row is dropped where it is shown."""
     lists(server, ("all", ["a", "b", "c", "d"]))
     page = show("test")
     edit(page)
@@ -770,7 +797,8 @@ def test_updates_wait_while_a_row_is_dragged_and_the_drop_lands_where_it_is_seen
     assert names(server, "test") == ["x", "b", "d", "a"]
 
 
-def test_updates_wait_while_a_row_is_carried_by_keyboard_until_it_is_put_down(show, server, arrived):
+def test_updates_during_carrying(show, server, arrived):
+    """Updates wait while a row is carried by keyboard until it is put down."""
     lists(server, ("all", ["a", "b", "c"]))
     page = show("test")
     edit(page)
@@ -791,7 +819,8 @@ def test_updates_wait_while_a_row_is_carried_by_keyboard_until_it_is_put_down(sh
     expect(rows(page)).to_have_text(["a"])
 
 
-def test_a_drag_is_over_when_the_session_ends(show, server):
+def test_drag_of_ended_session(show, server):
+    """A drag is over when the session ends."""
     lists(server, ("all", ["a", "b", "c"]))
     page = show("test")
     edit(page)
@@ -804,7 +833,8 @@ def test_a_drag_is_over_when_the_session_ends(show, server):
     expect(page.locator("[data-carried]")).to_have_count(0)
 
 
-def test_a_row_stays_in_hand_when_the_description_comes(show, server, hold):
+def test_drag_and_description(show, server, hold):
+    """A drag continues when the description arrives."""
     lists(server, ("all", ["a", "b", "c"]))
     table = hold("GET", "**/sessions/test/table")
     page = show("test")
@@ -814,6 +844,7 @@ def test_a_row_stays_in_hand_when_the_description_comes(show, server, hold):
     expect(rows(page)).to_have_text(["b", "a", "c"])
     with page.expect_response("**/sessions/test/table"):
         description.continue_()
+    # The time in which the page could put the row back.
     page.wait_for_timeout(200)
     expect(rows(page)).to_have_text(["b", "a", "c"])
     page.mouse.up()
@@ -821,7 +852,8 @@ def test_a_row_stays_in_hand_when_the_description_comes(show, server, hold):
     assert names(server, "test") == ["b", "a", "c"]
 
 
-def test_keys_and_pointers_on_a_row_that_fades_away_do_nothing(make_page, show, server):
+def test_fading_row(make_page, show, server):
+    """Keys and pointers on a row that fades away do nothing."""
     lists(server, ("all", ["a", "b", "c"]))
     page = show("test", make_page(reduced_motion="no-preference"))
     edit(page)
@@ -841,7 +873,8 @@ def test_keys_and_pointers_on_a_row_that_fades_away_do_nothing(make_page, show, 
     assert names(server, "test") == ["a", "c"]
 
 
-def test_a_row_is_dragged_down_to_where_it_is_dropped(show, server):
+def test_drag_down(show, server):
+    """A row is dragged down to where it is dropped."""
     lists(server, ("all", ["a", "b", "c", "d"]))
     page = show("test")
     edit(page)
@@ -852,7 +885,8 @@ def test_a_row_is_dragged_down_to_where_it_is_dropped(show, server):
     assert names(server, "test") == ["b", "c", "a", "d"]
 
 
-def test_a_command_that_was_meant_for_a_row_that_is_gone_is_not_sent_for_another(show, server):
+def test_command_for_removed_row(show, server):
+    """A command for a removed row is not sent for another row."""
     lists(server, ("all", ["a", "b"]))
     page = show("test")
     rows(page).last.click()
@@ -866,7 +900,8 @@ def test_a_command_that_was_meant_for_a_row_that_is_gone_is_not_sent_for_another
     assert names(server, "test") == ["a"]
 
 
-def test_a_drop_that_comes_to_nothing_is_not_shown_as_done(show, server, page):
+def test_drop_without_effect(show, server, page):
+    """A drop that comes to nothing is not shown as done."""
     lists(server, ("all", ["a", "b"]))
     page = show("test")
     unchanged = {"revision": 0, "outcome": "unchanged", "update": {"from": 0, "to": 0, "stages": [], "totalRowCount": 2}}
@@ -877,7 +912,8 @@ def test_a_drop_that_comes_to_nothing_is_not_shown_as_done(show, server, page):
     expect(rows(page)).to_have_text(["a", "b"])
 
 
-def test_a_model_is_asked_for_though_the_row_has_gone_meanwhile(show, server, hold):
+def test_model_after_removal(show, server, hold):
+    """The page asks for a model even if the row was removed meanwhile."""
     models = [{"id": id, "title": id} for id in "ab"]
     opened(server, {"bindings": [{"cell": "Cell", "models": models, "editing": "insert"}]})
     page = show("test")
@@ -891,7 +927,8 @@ def test_a_model_is_asked_for_though_the_row_has_gone_meanwhile(show, server, ho
     expect(page.get_by_role("dialog").get_by_label("JSON")).to_have_value(re.compile('"title": "b"'))
 
 
-def test_what_is_typed_about_a_row_stays_when_the_row_changes(show, server):
+def test_typing_into_changed_row(show, server):
+    """Text that is typed for a row stays when the row changes."""
     models = [{"id": id, "title": id} for id in "ab"]
     opened(server, {"bindings": [{"cell": "Cell", "models": models}]})
     page = show("test")
@@ -910,7 +947,8 @@ def test_what_is_typed_about_a_row_stays_when_the_row_changes(show, server):
     expect(field).to_have_value(re.compile('"title": "b"'))
 
 
-def test_what_a_description_allows_is_offered_as_soon_as_it_is_known(show, server, hold):
+def test_late_description(show, server, hold):
+    """What a description allows is offered as soon as it is known."""
     table = hold("GET", "**/sessions/event/table")
     page = show("event")
     page.locator(".row", has_text="All-day").click()
@@ -920,7 +958,8 @@ def test_what_a_description_allows_is_offered_as_soon_as_it_is_known(show, serve
     expect(page.get_by_role("button", name="Send switchToggled")).to_be_visible()
 
 
-def test_a_description_that_could_not_be_read_at_first_is_read_when_the_session_is_followed_again(page, server):
+def test_description_read_later(page, server):
+    """A description that could not be read at first is read when the session is followed again."""
     tries = []
     page.route("**/updates", lambda route: tries.append(route) or (route.abort() if len(tries) == 1 else route.fallback()))
     page.route("**/sessions/event/table", lambda route: route.fallback() if len(tries) > 1 else route.abort())
@@ -931,7 +970,8 @@ def test_a_description_that_could_not_be_read_at_first_is_read_when_the_session_
     expect(page.get_by_role("button", name="Send switchToggled")).to_be_visible()
 
 
-def test_the_consoles_body_is_left_as_it_was_emptied(show, server):
+def test_emptied_console(show, server):
+    """An emptied body of the console stays empty."""
     page = show("party")
     panel(page, "Session")
     body = page.get_by_label("Body")
@@ -942,7 +982,8 @@ def test_the_consoles_body_is_left_as_it_was_emptied(show, server):
     expect(body).to_have_value("")
 
 
-def test_a_dry_runs_late_answer_does_not_stand_for_the_command_that_was_sent_after_it(show, server, hold):
+def test_late_dry_run(show, server, hold):
+    """A dry run's late answer is not shown as that of the next command."""
     page = show("party")
     panel(page, "Session")
     page.get_by_label("Command", exact=True).select_option("patchState")
@@ -960,7 +1001,8 @@ def test_a_dry_runs_late_answer_does_not_stand_for_the_command_that_was_sent_aft
 
 
 @pytest.mark.parametrize("command, body", [("taps", "null"), ("update row", "{}"), ("remove row", "null")])
-def test_the_console_says_that_a_body_is_none_for_the_command(show, server, command, body):
+def test_wrong_body(show, server, command, body):
+    """The console says that a body does not fit the command."""
     page = show("party")
     panel(page, "Session")
     page.get_by_label("Command", exact=True).select_option(command)
@@ -970,7 +1012,8 @@ def test_the_console_says_that_a_body_is_none_for_the_command(show, server, comm
 
 
 @pytest.mark.parametrize("status", [502, 200])
-def test_a_page_in_the_journals_place_is_told_as_a_failure(show, server, status):
+def test_page_for_journal(show, server, status):
+    """An HTML page in place of the journal is shown as a failure."""
     server.request("POST", "/v1/sessions/party/edits", {"delete": {"id": "Omar"}})
     page = show("party")
     page.route("**/journal", lambda route: route.fulfill(status=status, body="<html>Log in", content_type="text/html"))
@@ -980,7 +1023,8 @@ def test_a_page_in_the_journals_place_is_told_as_a_failure(show, server, status)
 
 @pytest.mark.parametrize("look", [
     {"date": "in spring", "mode": "date"}, {"date": "2026-01-01 10:00", "mode": "dateTime"}, {"placeholder": "Name", "text": "two\nlines"}], ids=json.dumps)
-def test_a_value_that_its_field_cannot_hold_is_not_sent_by_looking_at_it(show, server, look):
+def test_unfit_value(show, server, look):
+    """A value that its field cannot hold is not sent by looking at it."""
     events = {"entered": {"properties": {"date": {"type": "string"}}}}
     opened(server, {"cells": {"DateCell": {"events": events}}, "bindings": [{"cell": "DateCell", "viewModels": [{"id": "a", **look}]}]})
     page = show("test")
@@ -991,7 +1035,8 @@ def test_a_value_that_its_field_cannot_hold_is_not_sent_by_looking_at_it(show, s
     assert sent == []
 
 
-def test_a_check_that_is_answered_late_says_nothing_of_what_was_typed_since(page, server, hold):
+def test_late_check(page, server, hold):
+    """A late answer to a check says nothing about the text that was typed since."""
     # The script keeps the page from checking the description again before the late answer to the previous check
     # arrives.
     page.add_init_script("const set = setTimeout; window.setTimeout = (action, time, ...values) => window.isBusy && time === 250 ? 0 : set(action, time, ...values)")
@@ -1007,7 +1052,8 @@ def test_a_check_that_is_answered_late_says_nothing_of_what_was_typed_since(page
     expect(page.get_by_role("button", name="Save", exact=True)).to_be_disabled()
 
 
-def test_a_preview_that_fails_late_does_not_hide_the_one_after_it(page, server, hold):
+def test_late_preview(page, server, hold):
+    """A preview that fails late does not hide the one after it."""
     opens = hold("POST", "**/v1/sessions")
     page.goto(f"{server.url}/#/tables/attendees")
     first = opens()
@@ -1021,7 +1067,8 @@ def test_a_preview_that_fails_late_does_not_hide_the_one_after_it(page, server, 
     expect(page.locator(".preview .subtitle", has_text="We start at 8.")).to_be_visible()
 
 
-def test_nothing_is_typed_where_a_description_that_comes_late_would_take_its_place(page, server, hold):
+def test_late_editor_text(page, server, hold):
+    """Nothing can be typed where a late description would replace it."""
     description = hold("GET", "**/v1/tables/attendees")
     page.goto(f"{server.url}/#/tables/attendees")
     answer = description()
@@ -1035,7 +1082,8 @@ def test_nothing_is_typed_where_a_description_that_comes_late_would_take_its_pla
     expect(source).to_have_value(re.compile("x"))
 
 
-def test_a_description_that_is_being_written_stays_when_the_token_changes_and_when_the_page_was_put_away(page, make_server):
+def test_draft_stays(page, make_server):
+    """A draft stays when the token changes, and when the page was in the background."""
     server = make_server(token="secret")
     page.goto(f"{server.url}/#/tables/attendees")
     for text in ["We start at 8.", "We start at 9."]:
@@ -1053,14 +1101,16 @@ def test_a_description_that_is_being_written_stays_when_the_token_changes_and_wh
     expect(page.locator(".preview .subtitle", has_text="We start at 10.")).to_be_visible()
 
 
-def test_a_page_that_was_put_away_follows_its_session_again(show, server):
+def test_background_page(show, server):
+    """A page that was in the background follows its session again."""
     page = show("party")
     page.evaluate("for (const type of ['pagehide', 'pageshow']) dispatchEvent(new PageTransitionEvent(type, { persisted: true }))")
     server.request("POST", "/v1/sessions/party/edits", {"delete": {"id": "Omar"}})
     expect(rows(page)).to_have_text(["Christa's Party", "Jonathan", "Sara", "Omar", "Yvonne", "Kalinda"])
 
 
-def test_who_has_left_the_editor_is_not_brought_back_by_a_save_that_is_answered_late(page, make_server, hold):
+def test_late_save(page, make_server, hold):
+    """A late answer to a save does not bring a person back to the editor."""
     server = make_server()
     page.goto(f"{server.url}/#/tables/attendees")
     expect(page.locator(".preview .row .title")).to_have_text(PARTY)
@@ -1074,7 +1124,8 @@ def test_who_has_left_the_editor_is_not_brought_back_by_a_save_that_is_answered_
     expect(page).to_have_url(re.compile("/sessions/contacts$"))
 
 
-def test_who_has_gone_on_to_another_session_stays_there_when_the_one_before_has_ended(show, server, hold):
+def test_other_session_stays(show, server, hold):
+    """A person who has gone to another session stays there when the first one ends."""
     page = show("party")
     ends = hold("DELETE", "**/v1/sessions/party")
     page.get_by_role("button", name="More", exact=True).click()
@@ -1088,7 +1139,8 @@ def test_who_has_gone_on_to_another_session_stays_there_when_the_one_before_has_
     expect(page).to_have_url(re.compile("/sessions/contacts$"))
 
 
-def test_a_session_that_ended_is_ended_though_the_answer_was_lost(show, server, page):
+def test_lost_answer_of_end(show, server, page):
+    """A session that ended is ended though the answer was lost."""
     page = show("party")
     tries = []
 
@@ -1108,7 +1160,8 @@ def test_a_session_that_ended_is_ended_though_the_answer_was_lost(show, server, 
     expect(page.get_by_role("alert")).to_have_count(0)
 
 
-def test_a_session_that_is_opened_under_the_id_of_the_one_that_ended_is_shown(show, server):
+def test_same_id_again(show, server):
+    """A new session with the id of an ended one is shown."""
     page = show("party")
     server.request("DELETE", "/v1/sessions/party")
     expect(page.locator(".status")).to_have_text("Ended")
@@ -1120,14 +1173,16 @@ def test_a_session_that_is_opened_under_the_id_of_the_one_that_ended_is_shown(sh
     expect(rows(page)).to_have_count(4)
 
 
-def test_an_address_that_is_none_is_a_session_that_there_is_not(page, server):
+def test_wrong_address(page, server):
+    """An invalid address is a session that does not exist."""
     page.goto(f"{server.url}/#/sessions/100%")
     expect(page.locator(".empty-table p", has_text="does not exist")).to_be_visible()
     page.get_by_role("link", name="party").click()
     expect(rows(page)).to_have_text(PARTY)
 
 
-def test_the_focus_is_where_it_was_once_a_dialog_has_closed(show, server):
+def test_focus_after_dialog(show, server):
+    """The focus is where it was once a dialog has closed."""
     page = show("party")
     for name, close in [("Token", "Escape"), ("Token", "Enter"), ("Open a session", "Escape")]:
         page.get_by_role("button", name=name, exact=True).focus()
@@ -1140,7 +1195,8 @@ def test_the_focus_is_where_it_was_once_a_dialog_has_closed(show, server):
         expect(page.get_by_role("button", name=name, exact=True)).to_be_focused()
 
 
-def test_the_focus_stays_in_the_sidebar_when_its_lists_are_read_anew(page, server):
+def test_focus_in_sidebar(page, server):
+    """The focus stays in the sidebar when its lists are read again."""
     for number in range(120):
         server.request("POST", "/v1/sessions", {"rows": [], "id": f"many-{number:03}"})
     page.goto(server.url)
@@ -1156,7 +1212,8 @@ def test_the_focus_stays_in_the_sidebar_when_its_lists_are_read_anew(page, serve
     expect(page.locator(":focus")).to_have_count(1)
 
 
-def test_a_revision_that_is_pressed_is_the_one_that_is_shown_though_earlier_ones_come_meanwhile(show, server, hold):
+def test_pressed_revision(show, server, hold):
+    """The revision that is pressed is shown, even if earlier ones arrive meanwhile."""
     for name in ["Omar", "Sara"]:
         server.request("POST", "/v1/sessions/party/edits", {"delete": {"id": name}})
     page = show("party")
@@ -1185,7 +1242,8 @@ def test_history_that_is_being_read_is_not_read_twice(show, server, hold):
     assert len(reads) == 1
 
 
-def test_what_is_typed_on_while_an_entry_is_refused_is_not_sent_half_typed(show, server, hold):
+def test_typing_during_refusal(show, server, hold):
+    """Text that is typed while an entry is refused is not sent half typed."""
     page = show("event")
     events = hold("POST", "**/events*")
     field = page.get_by_label("Event name")
@@ -1200,7 +1258,8 @@ def test_what_is_typed_on_while_an_entry_is_refused_is_not_sent_half_typed(show,
     assert events().request.post_data_json["event"]["textEntered"]["text"] == "Picnic in the park"
 
 
-def test_keys_of_rows_and_sections_are_theirs_alone_whatever_their_ids(page, server):
+def test_unique_keys(page, server):
+    """The keys of rows and sections are unique, whatever their ids."""
     page.goto(server.url)
     ids = ["", "a", "a\nb", "a b", "%", "/", "__proto__"]
     snapshot = {"revision": 0, "sections": [{"id": id, "header": None, "footer": None, "rows": [{"id": id} for id in ["", "b", "b\nb", "\nb"]]} for id in ids]}
@@ -1232,7 +1291,8 @@ def send_delete(page):
             continue
 
 
-def test_odd_ids_of_sections_and_rows_are_shown_as_they_are(show, server):
+def test_odd_ids(show, server):
+    """Odd ids of sections and rows are shown as they are."""
     opened(server, {"sections": ODD, "sectionDisplay": {"behavior": "manuallyManaged", "displayed": ODD[:-1]}, "bindings": [{
         "on": "allOtherSections", "cell": "Cell", "editing": "delete", "moving": {"to": "anySection"},
         "models": {id: [{"id": f"{id} {row}", "title": id} for row in ("a", "b")] + [{"id": 7, "title": None}] for id in ODD}, "headers": {id: id for id in ODD}}]})
@@ -1266,7 +1326,8 @@ def test_odd_ids_of_sections_and_rows_are_shown_as_they_are(show, server):
         page.get_by_label("Command", exact=True).select_option(option.get_attribute("value"))
 
 
-def test_a_page_of_sessions_that_came_while_the_lists_are_read_anew_stays(page, server, hold):
+def test_page_of_sessions_stays(page, server, hold):
+    """A page of sessions that arrives while the lists are read again stays."""
     for number in range(120):
         server.request("POST", "/v1/sessions", {"rows": [], "id": f"many-{number:03}"})
     page.goto(server.url)
@@ -1284,7 +1345,8 @@ def test_a_page_of_sessions_that_came_while_the_lists_are_read_anew_stays(page, 
     expect(sessions).to_have_count(127)
 
 
-def test_enter_that_ends_a_composition_is_no_line_break_and_sends_nothing(show, server, page):
+def test_composition(show, server, page):
+    """Enter at the end of a composition is no line break, and sends nothing."""
     sent = []
     page.on("request", lambda request: sent.append(request.url) if request.url.endswith("/events") else None)
     enter = "element => element.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', isComposing: true, bubbles: true, cancelable: true }))"
@@ -1300,7 +1362,8 @@ def test_enter_that_ends_a_composition_is_no_line_break_and_sends_nothing(show, 
     assert source.input_value() == before
 
 
-def test_what_could_not_be_read_is_not_said_to_be_missing(page, server):
+def test_unreadable(page, server):
+    """Content that could not be read is not said to be missing."""
     page.route("**/v1/sessions?*", lambda route: route.abort())
     page.goto(server.url)
     expect(page.get_by_role("alert").filter(has_text="does not answer")).to_be_visible()
@@ -1314,7 +1377,8 @@ def test_what_could_not_be_read_is_not_said_to_be_missing(page, server):
 # Tests of the editor of descriptions
 
 
-def test_the_editor_marks_faults_where_they_are_and_previews_what_is_right(page, make_server, screenshot):
+def test_editor_faults(page, make_server, screenshot):
+    """The editor marks faults at their places, and previews valid descriptions."""
     server = make_server()
     page.goto(f"{server.url}/#/tables/attendees")
     source = page.get_by_label("Table description", exact=True).and_(page.locator("textarea"))
@@ -1340,7 +1404,8 @@ def test_the_editor_marks_faults_where_they_are_and_previews_what_is_right(page,
     page.wait_for_function("async () => (await (await fetch('/v1/sessions')).json()).sessions.length === 7")
 
 
-def test_a_fault_in_json_is_marked_at_its_own_line(page, server, screenshot):
+def test_json_fault(page, server, screenshot):
+    """A fault in JSON is marked at its own line."""
     page.goto(f"{server.url}/#/tables/attendees")
     source = page.locator("textarea.source")
     expect(page.locator(".editor .status")).to_have_text("Valid")
@@ -1355,7 +1420,8 @@ def test_a_fault_in_json_is_marked_at_its_own_line(page, server, screenshot):
         screenshot(page, f"line-{line}")
 
 
-def test_the_forms_of_a_session_name_the_line_of_a_fault_in_json_and_select_it(show, server):
+def test_json_fault_in_forms(show, server):
+    """The forms of a session name the line of a fault in JSON and select it."""
     models = [{"id": "a", "title": "a"}]
     opened(server, {"bindings": [{"cell": "Cell", "models": models, "editing": "insert"}]})
     page = show("test")
@@ -1392,7 +1458,8 @@ def previews(server):
     return [session["id"] for session in server.request("GET", "/v1/sessions")[1]["sessions"] if session["id"].startswith("preview-")]
 
 
-def test_the_preview_of_a_browser_that_died_is_ended_by_the_server(page, make_server):
+def test_preview_of_dead_browser(page, make_server, until):
+    """The preview of a browser that died is ended by the server."""
     server = make_server("--test-mode")
     page.goto(f"{server.url}/#/new-table")
     expect(page.locator(".preview .row .title")).to_have_count(3)
@@ -1403,14 +1470,14 @@ def test_the_preview_of_a_browser_that_died_is_ended_by_the_server(page, make_se
     # A browser that dies sends no DELETE.
     page.evaluate("() => { const send = fetch; window.fetch = (url, options) => options?.method === 'DELETE' ? Promise.reject() : send(url, options); }")
     page.goto("about:blank")
-    while 'braid_subscribers{by="stream"} 0' not in urllib.request.urlopen(f"{server.url}/metrics").read().decode():
-        page.wait_for_timeout(10)
+    until(lambda: 'braid_subscribers{by="stream"} 0' in urllib.request.urlopen(f"{server.url}/metrics").read().decode())
     assert previews(server) == preview
     server.request("PUT", "/v1/test/clock", {"advance": 20 * 60})
     assert previews(server) == []
 
 
-def test_a_preview_that_the_server_ended_is_opened_again(page, server):
+def test_ended_preview(page, server):
+    """A preview that the server ended is opened again."""
     page.goto(f"{server.url}/#/new-table")
     status = page.locator(".preview .status")
     expect(status).to_have_text("Live")
@@ -1445,7 +1512,8 @@ def test_a_description_is_saved_and_applied_to_its_sessions(page, make_server):
         assert [row["viewModel"] for section in server.snapshot(session)["sections"] for row in section["rows"]] == [{"title": "new x"}]
 
 
-def test_a_saved_file_is_on_the_screen_and_its_faults_are_shown_until_it_is_corrected_or_deleted(page, make_server, tmp_path):
+def test_watched_file(page, make_server, tmp_path):
+    """A saved file is shown at once, and its faults until it is corrected or deleted."""
     fixtures = tmp_path / "fixtures"
     fixtures.mkdir()
     file = fixtures / "sheet.table.json"
@@ -1485,7 +1553,8 @@ def test_a_new_description_is_written_and_saved(page, make_server):
     assert server.request("GET", "/v1/tables/untitled")[0] == 200
 
 
-def test_what_is_written_in_the_editor_is_not_left_without_asking(page, server):
+def test_unsaved_text(page, server):
+    """The page asks before it leaves unsaved text."""
     page.goto(f"{server.url}/#/tables/attendees")
     source = page.locator("textarea.source")
     expect(page.locator(".editor .status")).to_have_text("Valid")
@@ -1505,7 +1574,8 @@ def test_what_is_written_in_the_editor_is_not_left_without_asking(page, server):
     expect(page).to_have_url(re.compile("#/sessions/contacts$"))
 
 
-def test_what_is_deleted_in_the_editor_is_what_was_saved_last(page, make_server):
+def test_deleted_description(page, make_server):
+    """What is deleted in the editor is what was saved last."""
     server = make_server()
     page.goto(f"{server.url}/#/new-table")
     source, deletion = page.locator("textarea.source"), page.get_by_role("button", name="Delete", exact=True)
@@ -1524,7 +1594,8 @@ def test_what_is_deleted_in_the_editor_is_what_was_saved_last(page, make_server)
     assert [server.request("GET", f"/v1/tables/{name}")[0] for name in ["one", "two"]] == [200, 404]
 
 
-def test_what_is_surely_not_meant_is_marked_and_can_be_saved(page, server):
+def test_warnings(page, server):
+    """Warnings are marked, and the description can be saved."""
     page.goto(f"{server.url}/#/new-table")
     source = page.locator("textarea.source")
     expect(page.locator(".editor .status")).to_have_text("Valid")
@@ -1566,7 +1637,8 @@ def retry(page):
     return page.get_by_role("alert").filter(has_text="The server does not answer").get_by_role("button", name="Retry")
 
 
-def test_what_was_typed_while_the_server_is_away_stays_and_is_sent_by_retry(show, server, page, away):
+def test_retry_of_text(show, server, page, away):
+    """Text that is typed while the server is unreachable stays, and Retry sends it."""
     show("event")
     away(True)
     field = page.get_by_label("Event name")
@@ -1591,7 +1663,8 @@ def test_what_was_typed_while_the_server_is_away_stays_and_is_sent_by_retry(show
     expect(retry(page)).to_have_count(0)
 
 
-def test_an_entry_that_was_not_sent_is_sent_by_enter_and_dropped_by_escape(show, server, page, away):
+def test_unsent_entry(show, server, page, away):
+    """An entry that was not sent is sent by Enter and dropped by Escape."""
     show("event")
     field = page.get_by_label("Event name")
     away(True)
@@ -1615,7 +1688,8 @@ def test_an_entry_that_was_not_sent_is_sent_by_enter_and_dropped_by_escape(show,
     assert server.snapshot("event")["revision"] == 1
 
 
-def test_a_drop_without_an_answer_goes_back_and_is_made_by_retry(show, server, page, away):
+def test_retry_of_drop(show, server, page, away):
+    """A drop without an answer is undone, and Retry repeats it."""
     lists(server, ("all", ["a", "b"]))
     show("test")
     edit(page)
@@ -1629,7 +1703,8 @@ def test_a_drop_without_an_answer_goes_back_and_is_made_by_retry(show, server, p
     expect(rows(page)).to_have_text(["b", "a"])
 
 
-def test_commands_of_the_panel_and_the_dialogs_offer_a_retry_too(show, server, page, away):
+def test_retry_in_dialogs(show, server, page, away):
+    """Commands of the panel and of the dialogs also offer a retry."""
     models = [{"id": "a", "title": "a"}]
     opened(server, {"bindings": [{"cell": "Cell", "models": models}]})
     show("test")
@@ -1665,7 +1740,8 @@ HIDING = """() => {
 }"""
 
 
-def test_of_eight_tabs_the_one_that_is_seen_works(make_page, server):
+def test_eight_tabs(make_page, server):
+    """Of eight tabs, the visible one works."""
     first = make_page()
     first.context.add_init_script(f"({HIDING})()")
     tabs = [first, *(first.context.new_page() for _ in range(7))]
@@ -1690,7 +1766,8 @@ def test_of_eight_tabs_the_one_that_is_seen_works(make_page, server):
     expect(tabs[0].locator(".moment .revision")).to_have_text(["r1", "r0"])
 
 
-def test_a_page_that_is_shown_again_says_live_only_when_it_is(show, page, hold):
+def test_live_status(show, page, hold):
+    """A page that is shown again says "Live" only when it is."""
     page.add_init_script(f"({HIDING})()")
     show("party")
     page.evaluate("seen(false)")
@@ -1746,7 +1823,8 @@ def test_nothing_is_clipped_or_collapses_at_any_width(make_page, server, screens
 # Tests of tokens, of copying, and of keyboard access
 
 
-def test_a_token_is_asked_for_once_and_a_viewers_only_looks(page, make_server):
+def test_tokens(page, make_server):
+    """The page asks for a token once, and a viewer's token can change nothing."""
     server = make_server(token="secret")
     page.goto(f"{server.url}/#/sessions/party")
     page.get_by_role("dialog").get_by_label("Token").fill("secret")
@@ -1782,12 +1860,14 @@ def test_a_token_that_is_refused_is_said_to_be(page, make_server, screenshot):
     expect(rows(page)).to_have_text(PARTY)
 
 
-def test_the_page_is_shown_whatever_a_link_to_it_carries(page, server):
+def test_odd_links(page, server):
+    """The page is shown whatever its link contains."""
     page.goto(f"{server.url}/?utm_source=x#/sessions/party")
     expect(rows(page)).to_have_text(PARTY)
 
 
-def test_a_participants_controls_work_though_the_description_is_not_theirs_to_read(page, make_server):
+def test_participant(page, make_server):
+    """A participant's controls work although participants cannot read the description."""
     server = make_server(token="secret")
     participant = server.request("POST", "/v1/sessions/event/tokens", {"role": "participant", "expiresIn": 600})[1]["token"]
     page.goto(f"{server.url}/#/sessions/event")
@@ -1798,7 +1878,8 @@ def test_a_participants_controls_work_though_the_description_is_not_theirs_to_re
     assert server.snapshot("event")["state"]["isAllDay"] is True
 
 
-def test_what_is_copied_as_curl_does_in_a_shell_what_the_button_does(make_page, show, server):
+def test_copied_curl(make_page, show, server):
+    """A copied curl command does the same as the button."""
     page = show("party", make_page(permissions=["clipboard-read", "clipboard-write"]))
     rows(page).nth(2).click()
     panel(page, "Row")
@@ -1821,7 +1902,8 @@ def test_rows_are_reached_and_tapped_by_keyboard(show, server):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_everything_has_a_place_on_a_phone(make_page, show, screenshot, scheme):
+def test_phone(make_page, show, screenshot, scheme):
+    """Everything fits on a phone's screen."""
     page = show("bank", make_page(viewport=PHONE, has_touch=True, color_scheme=scheme))
     for pane in ["Table", "Details", "Sessions"]:
         page.get_by_role("group", name="Panes").get_by_role("button", name=pane).click()
@@ -1832,7 +1914,8 @@ def test_everything_has_a_place_on_a_phone(make_page, show, screenshot, scheme):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_that_keeps_people_out(make_page, server, scheme):
+def test_axe(make_page, server, scheme):
+    """Axe finds no barrier to accessibility."""
     page = make_page(viewport=DESKTOP, color_scheme=scheme)
     for path, tab in [("", None), ("sessions/bank", "Updates"), ("sessions/event", "Row"), ("sessions/party", "Requests"), ("sessions/shop", "Session"), ("tables/form", None)]:
         page.goto(f"{server.url}/#/{path}")

@@ -85,7 +85,8 @@ def heap(page):
     return tools.send("Runtime.getHeapUsage")["usedSize"]
 
 
-def test_a_long_table_is_scrolled_to_its_middle_its_end_and_back_with_few_rows_in_the_page(page, longest, screenshot):
+def test_scrolling(page, longest, screenshot):
+    """A long table is scrolled to its middle, its end and back with few rows in the page."""
     show(page, longest)
     expect(page.get_by_role("grid")).to_have_attribute("aria-rowcount", str(2 * COUNT))
     assert in_sight(page)[0][0] == "first 0"
@@ -105,7 +106,8 @@ def test_a_long_table_is_scrolled_to_its_middle_its_end_and_back_with_few_rows_i
     assert row.get_attribute("aria-rowindex") == str(2 * COUNT)
 
 
-def test_rows_are_scrolled_through_in_both_directions_without_a_gap_or_a_jump(page, longest):
+def test_no_gaps(page, longest):
+    """Rows are scrolled through in both directions without a gap or a jump."""
     show(page, longest)
     page.locator(".scroller").hover()
     for part in (0, 0.3):
@@ -120,7 +122,8 @@ def test_rows_are_scrolled_through_in_both_directions_without_a_gap_or_a_jump(pa
             assert page.locator(".item").count() < 250
 
 
-def test_rows_that_come_late_are_gaps_and_the_page_does_not_say_that_it_is_live(page, long, screenshot):
+def test_late_rows(page, long, screenshot):
+    """Rows that arrive late are gaps, and the page does not say that it is live."""
     show(page, long)
     held = []
     page.route("**/updates?*", lambda route: held.append(route))
@@ -137,7 +140,8 @@ def test_rows_that_come_late_are_gaps_and_the_page_does_not_say_that_it_is_live(
     expect(page.locator(".status")).to_have_text("Live")
 
 
-def test_what_others_change_above_and_in_sight_moves_no_row(page, longest):
+def test_changes_of_others(page, longest):
+    """Changes of others above and in sight move no row."""
     show(page, longest)
     scroll(page, 0.4)
     before = in_sight(page)
@@ -158,7 +162,8 @@ def test_what_others_change_above_and_in_sight_moves_no_row(page, longest):
     assert in_sight(page)[:5] == before[:5]
 
 
-def test_keys_lead_through_the_table_and_the_selected_row_stays_selected_out_of_sight(page, long):
+def test_keys(page, long):
+    """Keys lead through the table, and a selected row stays selected out of sight."""
     show(page, long)
     page.locator(".row").first.click()
     page.keyboard.press("End")
@@ -179,7 +184,8 @@ def test_keys_lead_through_the_table_and_the_selected_row_stays_selected_out_of_
     expect(page.locator(".facts")).to_contain_text("160 in first")
 
 
-def test_a_row_in_the_middle_is_deleted_moved_and_changed(page, long, screenshot):
+def test_row_in_the_middle(page, long, screenshot):
+    """A row in the middle is deleted, moved and changed."""
     show(page, long)
     scroll(page, 0.3)
     titles = [title for title, _ in in_sight(page)]
@@ -211,7 +217,8 @@ def test_a_row_in_the_middle_is_deleted_moved_and_changed(page, long, screenshot
     expect(page.locator(".row", has_text="Written")).to_be_in_viewport()
 
 
-def test_the_slider_shows_the_rows_that_were_known_and_live_goes_on(page, long, screenshot):
+def test_slider(page, long, screenshot):
+    """The slider shows the rows that were known, and the page then continues to be live."""
     show(page, long)
     long.request("PATCH", "/v1/sessions/long/sections/first/rows/first%203", {"title": "Changed"})
     expect(page.locator(".row", has_text="Changed")).to_be_visible()
@@ -228,7 +235,8 @@ def test_the_slider_shows_the_rows_that_were_known_and_live_goes_on(page, long, 
     expect(page.locator(".status")).to_have_text("Live")
 
 
-def test_the_page_shows_the_same_rows_after_a_restart_of_the_server(page, make_server):
+def test_restart(page, make_server):
+    """The page shows the same rows after a restart of the server."""
     server = open_session(make_server(), 2_000, 0)
     show(page, server)
     scroll(page, 0.5)
@@ -243,7 +251,8 @@ def test_the_page_shows_the_same_rows_after_a_restart_of_the_server(page, make_s
     expect(page.locator(".row", has_text="Changed")).to_be_in_viewport()
 
 
-def test_a_table_that_becomes_long_is_followed_through_a_window_from_then_on(page, make_server):
+def test_table_becomes_long(page, make_server, until):
+    """A table that becomes long is followed through a window from then on."""
     server = open_session(make_server(), 300, 0)
     followed = []
     page.on("request", lambda request: followed.append(request.url) if "/updates" in request.url else None)
@@ -254,11 +263,7 @@ def test_a_table_that_becomes_long_is_followed_through_a_window_from_then_on(pag
     server.request("PATCH", "/v1/sessions/long/models", {"second": models("second", 5_000)})
     expect(page.get_by_role("grid")).to_have_attribute("aria-rowcount", "5300")
     # The page shows the status "Live" even before it follows the window, so the test waits for the window's request.
-    for _ in range(6_000):
-        if re.search("limit=|around=", followed[-1]):
-            break
-        page.wait_for_timeout(10)
-    assert re.search("limit=|around=", followed[-1])
+    until(lambda: re.search("limit=|around=", followed[-1]))
     expect(page.locator(".status")).to_have_text("Live")
     assert in_sight(page) == before
     scroll(page, 1)

@@ -12,7 +12,8 @@ def test_the_picture_shows_the_description_of_the_readme():
     assert picture.PICTURE.stat().st_size < 1_500_000
 
 
-def test_a_drag_on_one_page_of_the_picture_moves_the_row_on_the_other(browser, tmp_path):
+def test_drag(browser, tmp_path):
+    """A drag on one page of the picture moves the row on the other."""
     frames, orders = picture.film(browser, steps=0.15)
     done = ["Buy paint", "Invite Ada", "Mend the gate", "Paint the fence"]
     before = ["Buy paint", "Paint the fence", "Invite Ada", "Mend the gate"]

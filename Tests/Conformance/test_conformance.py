@@ -89,7 +89,8 @@ def test_the_readme_lists_each_broken_client():
     assert len(clients) == 10
 
 
-def test_each_rule_has_a_scenario_and_each_scenario_has_rules_of_the_page():
+def test_rules_and_scenarios():
+    """Each rule has a scenario and each scenario has rules of the page."""
     assert len(RULES) == len(set(RULES))
     checked = {rule for scenario in SCENARIOS.values() for rule in scenario.rules}
     checked |= {expected["rule"] for scenario in SCENARIOS.values() for expected in scenario.expect.get("requests", [])}
@@ -97,5 +98,6 @@ def test_each_rule_has_a_scenario_and_each_scenario_has_rules_of_the_page():
     assert {rule for _, rule, _ in BROKEN} <= checked
 
 
-def test_the_page_and_the_kit_have_the_same_levels():
+def test_same_levels():
+    """The page and the kit have the same levels."""
     assert tuple(sorted(re.findall(r"^\| `(\w+)` \|", PAGE, re.M))) == tuple(sorted(kit.LEVELS))

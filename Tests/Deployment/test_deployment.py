@@ -38,7 +38,8 @@ def options():
 
 
 @needs_systemd
-def test_the_exposure_of_the_unit_is_at_most_2():
+def test_exposure_of_unit():
+    """The exposure of the unit is at most 2."""
     command = ["systemd-analyze", "security", "--offline=true", "--no-pager", "--threshold=20", UNIT]
     analysis = subprocess.run(command, capture_output=True, text=True)
     assert analysis.returncode == 0, analysis.stdout + analysis.stderr
@@ -81,7 +82,8 @@ def test_the_unit_starts_the_server_with_its_settings(tmp_path):
 
 @needs_systemd
 @pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not here")
-def test_the_filter_of_the_unit_allows_the_system_calls_of_the_server(tmp_path):
+def test_system_calls_of_unit(tmp_path):
+    """The unit's filter allows the system calls of the server."""
     def calls(group):
         text = subprocess.run(["systemd-analyze", "syscall-filter", "--no-pager", group], capture_output=True, text=True, check=True).stdout
         names = {line.strip() for line in text.splitlines() if line.startswith("    ") and not line.strip().startswith("#")}
@@ -136,7 +138,8 @@ def test_a_pod_follows_the_restricted_security_standard(workload):
 
 
 @pytest.mark.parametrize("workload", WORKLOADS)
-def test_a_pod_starts_the_server_with_options_that_exist_and_is_drained_in_time(workload):
+def test_pod_options(workload):
+    """A pod starts the server with options that exist and is drained in time."""
     pod = workload["spec"]["template"]["spec"]
     [container] = pod["containers"]
     arguments = container["args"]

@@ -124,6 +124,7 @@ class Engine:
             for _ in range(400):
                 if subprocess.run(["podman", "healthcheck", "run", container["Id"]], env=self.environment, capture_output=True).returncode == 0:
                     break
+                # The interval of the health checks.
                 time.sleep(0.25)
             else:
                 raise SystemExit(self.podman("logs", container["Id"]))

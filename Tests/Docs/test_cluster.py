@@ -16,7 +16,7 @@ import pytest
 import yaml
 
 from documents import ROOT
-from server import Server
+from server import Server, wait_until
 from test_proxies import free_port, program, replaced
 
 API = json.loads((ROOT / "docs/openapi.json").read_text(encoding="utf-8"))
@@ -80,13 +80,15 @@ class Proxy:
         # With user root, nginx's workers can write into the folder of the test.
         user = "user root; " if os.geteuid() == 0 else ""
         self.process = subprocess.Popen([program("usr/sbin/nginx"), "-p", folder, "-c", folder / "nginx.conf", "-g", f"{user}daemon off; pid {folder}/pid; error_log {folder}/error.log;"])
-        for attempt in range(600):
-            try:
-                socket.create_connection(("127.0.0.1", self.port), 60).close()
-                break
-            except OSError:
-                assert self.process.poll() is None and attempt < 599, (folder / "error.log").read_text()
-                time.sleep(0.1)
+        wait_until(lambda: self.accepts(folder))
+
+    def accepts(self, folder):
+        assert self.process.poll() is None, (folder / "error.log").read_text()
+        try:
+            socket.create_connection(("127.0.0.1", self.port), 60).close()
+        except OSError:
+            return False
+        return True
 
     def stop(self):
         self.process.terminate()
@@ -168,7 +170,8 @@ def homes(servers, port, session):
 
 
 @needs_nginx
-def test_requests_of_a_session_reach_one_server_and_sessions_are_spread(cluster):
+def test_spread_sessions(cluster):
+    """Requests of a session reach one server and sessions are spread."""
     _, servers, port = cluster
     used = set()
     for number in range(24):
@@ -180,7 +183,8 @@ def test_requests_of_a_session_reach_one_server_and_sessions_are_spread(cluster)
 
 
 @needs_nginx
-def test_when_a_server_is_killed_its_sessions_go_on_at_another(cluster):
+def test_killed_server(cluster):
+    """When a server is killed, its sessions continue at another one."""
     database, servers, port = cluster
     assert ask(port, "POST", "/v1/sessions", {"id": "k", "table": TABLE})[0] == 201
     [home] = homes(servers, port, "k")
@@ -205,11 +209,11 @@ def test_when_a_server_is_killed_its_sessions_go_on_at_another(cluster):
     assert last >= revision + 4
     # After its restart, the server receives requests again. It knows the changes that the other servers made meanwhile.
     servers[home] = ClusterServer(database, servers[home].port)
-    for _ in range(600):
+    def is_asked():
         assert ask(port, "GET", "/v1/sessions/k/snapshot")[1]["revision"] == last
-        if servers[home].asked():
-            break
-        time.sleep(0.1)
+        return servers[home].asked()
+
+    wait_until(is_asked)
     wait_until(lambda: homes(servers, port, "k") == [home])
 
 
@@ -233,7 +237,8 @@ def listen(answer):
 
 
 @needs_nginx
-def test_only_what_is_safe_to_repeat_is_sent_to_another_server(tmp_path):
+def test_safe_repetitions(tmp_path):
+    """Only requests that are safe to repeat are sent to another server."""
     received = []
     listeners = [listen(lambda _, head: received.append(head.split()[0])) for _ in range(3)]
     proxy = Proxy(tmp_path / "nginx", [listener.getsockname()[1] for listener in listeners], [("max_fails=2 fail_timeout=10s", "max_fails=0")])
@@ -344,11 +349,13 @@ class Commander(threading.Thread):
                 if status == 200:
                     break
                 self.refused.append((status, answer))
+                # The pause of a client before it repeats a command.
                 time.sleep(0.2)
             now = time.monotonic()
             self.gaps.append(now - last)
             last = now
             self.revisions.append(answer["revision"])
+            # The pace of the client, which leaves the servers time for the others.
             time.sleep(0.02)
 
 
@@ -372,18 +379,13 @@ class Follower(threading.Thread):
                     position = next_event("update")
                     self.revisions.append(int(position.rsplit(".", 1)[1]))
             except (OSError, http.client.HTTPException, AssertionError, KeyError):
+                # The pause of a client before it connects again.
                 time.sleep(0.2)
 
 
-def wait_until(condition, seconds=240):
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "nothing happens any more"
-        time.sleep(0.02)
-
-
 @needs_nginx
-def test_a_server_that_hangs_delays_no_session_for_long_and_does_no_harm_when_it_continues(cluster):
+def test_hanging_server(cluster):
+    """A server that hangs delays no session for long and does no harm when it continues."""
     _, servers, port = cluster
     sessions = [f"h{number}" for number in range(12)]
     home = {}
@@ -447,7 +449,8 @@ def test_a_server_that_hangs_delays_no_session_for_long_and_does_no_harm_when_it
     assert worst < 10 + 10 * other, delay
 
 
-def test_a_transaction_of_a_server_that_hangs_is_ended(cluster):
+def test_hanging_transaction(cluster):
+    """A transaction of a server that hangs is ended."""
     database, servers, _ = cluster
     assert ask(servers[0].port, "POST", "/v1/sessions", {"id": "locked", "table": TABLE})[0] == 201
 

@@ -27,7 +27,7 @@ def test_all_compose_files_are_here():
     assert [path.name for path in PATHS] == ["compose.cluster.yaml", "compose.production.yaml", "compose.yaml"]
 
 
-def test_the_files_of_one_checkout_share_no_containers_and_volumes():
+def test_separate_projects():
     """The names of the volumes contain the project's name. With the same project name, the demo would use the data of
     the production server.
     """
@@ -65,7 +65,8 @@ def test_a_bad_dockerfile_is_found():
 
 
 @EACH
-def test_a_server_can_write_only_to_its_volume_and_has_no_rights(path):
+def test_rights(path):
+    """A server can write only to its volume and has no rights."""
     for name, service in services(path).items():
         if name.startswith("braid"):
             assert service["read_only"] and service["cap_drop"] == ["ALL"] and service["security_opt"] == ["no-new-privileges:true"], name
@@ -87,7 +88,8 @@ def test_only_the_demo_needs_no_token():
                 assert path.name == "compose.yaml" or environment.keys() & {"BRAID_TOKEN", "BRAID_TOKEN_FILE"}
 
 
-def test_the_production_server_is_limited_and_found_within_a_second():
+def test_production_server():
+    """The production server is limited and found within a second."""
     text = (ROOT / "compose.production.yaml").read_text()
     [service] = services(ROOT / "compose.production.yaml").values()
     assert "BRAID_FIXTURES" not in text and "build" not in service
@@ -106,7 +108,8 @@ def test_the_production_server_is_limited_and_found_within_a_second():
     assert seconds(check["start_interval"]) <= 0.5 and seconds(check["start_period"]) > 10
 
 
-def test_the_image_of_the_production_server_is_the_release_of_the_changelog():
+def test_production_image():
+    """The image of the production server is the release of the changelog."""
     version = re.search(r"^## \[(.*?)\]", (ROOT / "CHANGELOG.md").read_text(), re.M)[1]
     image = f"ghcr.io/braid-server/braid-server:{version}"
     assert services(ROOT / "compose.production.yaml")["braid"]["image"] == image

@@ -16,25 +16,29 @@ PAGES = [Document(path) for path in sorted(COOKBOOK.glob("*.md")) if path.name !
 
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda path: path.name)
-def test_a_description_of_the_cookbook_is_valid_without_a_warning(table):
+def test_valid_descriptions(table):
+    """A description of the cookbook is valid without a warning."""
     check = subprocess.run([BINARY, "check", table], capture_output=True, text=True)
     assert check.returncode == 0 and not check.stdout + check.stderr, check.stdout + check.stderr
 
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda path: path.name)
-def test_the_schema_for_editors_accepts_a_description_of_the_cookbook(table):
+def test_schema_for_editors(table):
+    """The schema for editors accepts a description of the cookbook."""
     schema = json.loads((ROOT / "docs/table-description.schema.json").read_text())
     jsonschema.Draft202012Validator(schema).validate(json.loads(table.read_text(encoding="utf-8")))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.path.name)
-def test_a_page_of_the_cookbook_shows_one_description_in_full(page):
+def test_one_description(page):
+    """A page of the cookbook shows one description in full."""
     copies = {block.marks["copy of"]: block.text for block in page.blocks if "copy of" in block.marks}
     [(path, text)] = copies.items()
     assert text == (ROOT / path).read_text(encoding="utf-8"), f"{page.name}: the block is not all of {path}"
 
 
-def test_every_description_of_the_cookbook_has_a_page_in_its_list():
+def test_pages_in_list():
+    """Every description of the cookbook has a page in its list."""
     shown = [block.marks["copy of"] for page in PAGES for block in page.blocks if "copy of" in block.marks]
     assert sorted(shown) == sorted(str(table.relative_to(ROOT)) for table in TABLES)
     listed = [target for _, target in Document(COOKBOOK / "README.md").links() if target.endswith(".md") and "/" not in target]
@@ -42,7 +46,8 @@ def test_every_description_of_the_cookbook_has_a_page_in_its_list():
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.path.name)
-def test_a_page_of_the_cookbook_opens_its_table_and_shows_the_answers(page):
+def test_page_commands(page):
+    """A page of the cookbook opens its table and shows the answers."""
     commands = "".join(block.text for block in page.of("sh"))
     [path] = [block.marks["copy of"] for block in page.blocks if "copy of" in block.marks]
     table = path.rpartition("/")[2].removesuffix(".table.json")

@@ -60,7 +60,8 @@ def inside(schema, token):
             yield part["additionalProperties"]
 
 
-def test_the_schema_for_editors_knows_the_members_that_the_binary_knows(known):
+def test_schema_members(known):
+    """The schema for editors knows the members that the binary knows."""
     assert len(known) >= 20
     for pointer, members in known.items():
         schemas = [SCHEMA]
@@ -82,7 +83,8 @@ def test_the_page_of_the_description_has_every_member(known):
         assert members <= words, f"{pointer}: {members - words}"
 
 
-def test_the_page_of_the_description_has_no_other_members(known):
+def test_no_other_members(known):
+    """The page lists no other members."""
     top = {name for cells in rows(section(DESCRIPTION, "Top level"))[1:] for name in re.findall(r"`(\w+)`", cells[0])}
     assert top == known[""]
     actions = {name for cells in rows(section(DESCRIPTION, "Handlers"))[1:] for name in re.findall(r"`\{\"(\w+)\"", cells[0])}

@@ -5,7 +5,6 @@ import json
 import re
 import socket
 import subprocess
-import time
 import urllib.request
 
 import jsonschema
@@ -14,6 +13,7 @@ import yaml
 
 from documents import ROOT, documents, is_part
 from matching import documents as json_documents, json_matches, parsed, text_matches
+from server import wait_until
 from terminal import BINARY, Terminal
 
 DOCUMENTS = documents()
@@ -91,11 +91,10 @@ def follow(document, blocks, terminal):
 
 
 def told_within_seconds(terminal, block, whole, where):
-    for _ in range(600):
-        if text_matches(block.text, terminal.stream(), whole):
-            return
-        time.sleep(0.1)
-    raise AssertionError(f"{where}: the stream has\n{terminal.stream()}\nand not\n{block.text}")
+    try:
+        wait_until(lambda: text_matches(block.text, terminal.stream(), whole))
+    except AssertionError:
+        raise AssertionError(f"{where}: the stream has\n{terminal.stream()}\nand not\n{block.text}") from None
 
 
 @pytest.fixture(scope="module")

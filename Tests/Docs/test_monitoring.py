@@ -56,7 +56,8 @@ def test_the_commands_of_the_page_succeed():
         assert done.returncode == 0 and "SUCCESS" in done.stdout, done
 
 
-def test_the_rules_are_valid_and_the_dashboard_is_written_in_the_same_language(tmp_path):
+def test_rules_and_dashboard(tmp_path):
+    """The rules are valid and the dashboard is written in the same language."""
     records = [{"record": f"test:{number}", "expr": text} for number, text in enumerate(expressions())]
     path = tmp_path / "rules.yml"
     path.write_text(json.dumps({"groups": [{"name": "test", "rules": records}]}))
@@ -64,7 +65,8 @@ def test_the_rules_are_valid_and_the_dashboard_is_written_in_the_same_language(t
     assert done.returncode == 0 and f"{len(records)} rules found" in done.stdout, done
 
 
-def test_the_metrics_of_a_server_have_the_form_that_prometheus_recommends():
+def test_form_of_metrics():
+    """The metrics of a server have the form that prometheus recommends."""
     with Server() as server, urllib.request.urlopen(server.url + "/metrics") as answer:
         done = run("check", "metrics", text=answer.read().decode())
     assert done.returncode == 0 and not done.stdout + done.stderr, done
@@ -73,7 +75,8 @@ def test_the_metrics_of_a_server_have_the_form_that_prometheus_recommends():
 # MARK: Metrics and labels
 
 
-def test_alerts_and_dashboard_use_metrics_and_labels_that_a_server_has(exported):
+def test_used_metrics(exported):
+    """Alerts and dashboard use metrics and labels that a server has."""
     known = exported | OF_PROMETHEUS
     words = {"by", "without", "on", "rate", "increase", "changes", "sum", "le", "histogram_quantile"}
     for text in expressions():
@@ -86,7 +89,8 @@ def test_alerts_and_dashboard_use_metrics_and_labels_that_a_server_has(exported)
         assert set(grouped + matched) <= set().union(*(known[name] for name in metrics)) | OF_SCRAPES | {"le"}, text
 
 
-def test_every_limit_has_an_alert_and_a_panel(exported):
+def test_limits(exported):
+    """Every limit has an alert and a panel."""
     limits = {name for name in exported if name.endswith("_max")}
     assert len(limits) == 5
     for texts in [[rule["expr"] for rule in RULES], [target["expr"] for panel in DASHBOARD["panels"] for target in panel["targets"]]]:
@@ -96,7 +100,8 @@ def test_every_limit_has_an_alert_and_a_panel(exported):
 # MARK: Alerts
 
 
-def test_every_alert_is_documented_and_has_a_test_in_which_it_fires_and_one_in_which_it_does_not():
+def test_alerts():
+    """Every alert is documented and has a test in which it fires and one in which it does not."""
     names = [rule["alert"] for rule in RULES]
     assert len(set(names)) == len(names)
     assert [cells[0].strip("`") for cells in rows(section(MONITORING, "Alerts"))[1:]] == names

@@ -34,13 +34,15 @@ def test_few_sentences_of_a_page_are_long(page):
 
 
 @pytest.mark.parametrize("module", MODULES)
-def test_few_sentences_of_a_modules_comments_are_long(module):
+def test_long_sentences_in_comments(module):
+    """Few sentences of a module's comments are long."""
     found = list(sentences_of_comments(module))
     long = too_many_long([sentence for _, sentence in found])
     assert not long, listed([pair for pair in found if pair[1].is_long], len(found))
 
 
-def test_pages_and_comments_are_written_in_standard_terms():
+def test_standard_terms():
+    """Pages and comments are written in standard terms."""
     found = [(page.name, sentence) for page in PAGES for sentence in page_sentences(page.text)]
     found += [pair for module in MODULES for pair in sentences_of_comments(module)]
     dialect = [(name, sentence) for name, sentence in found if sentence.dialect]

@@ -15,7 +15,7 @@ import time
 import pytest
 
 from documents import ROOT, Document
-from server import Server
+from server import Server, wait_until
 
 RECIPE = Document(ROOT / "docs/recipes/reverse-proxy.md")
 UNPACKED = ROOT / ".build/proxies"
@@ -103,13 +103,15 @@ def proxy(request, server, certificate, tmp_path_factory):
             answer = self.getresponse()
             return answer.status, answer, answer.read()
 
-    for attempt in range(600):
+    def accepts():
+        assert process.poll() is None, (folder / "log").read_text()
         try:
             Connection().connect()
-            break
         except OSError:
-            assert process.poll() is None and attempt < 599, (folder / "log").read_text()
-            time.sleep(0.1)
+            return False
+        return True
+
+    wait_until(accepts)
     yield Connection
     process.terminate()
     process.wait(timeout=60)
@@ -152,7 +154,8 @@ def test_a_proxy_lets_events_through_as_they_happen(proxy):
         until(b'"proxied":"' + value.encode())
 
 
-def test_a_proxy_lets_long_polls_wait_and_large_bodies_through(proxy):
+def test_long_polls_and_large_bodies(proxy):
+    """A proxy lets long polls wait and large bodies through."""
     connection = proxy()
     revision = json.loads(connection.ask("GET", "/v1/sessions/party")[2])["revision"]
     assert json.loads(connection.ask("GET", f"/v1/sessions/party/updates?since={revision}&wait=1")[2])["updates"] == []
@@ -160,7 +163,8 @@ def test_a_proxy_lets_long_polls_wait_and_large_bodies_through(proxy):
     assert connection.ask("PATCH", "/v1/sessions/party/models", {"invited": names})[0] == 200
 
 
-def test_a_proxy_hands_on_lines_while_their_body_goes_on(proxy):
+def test_lines_of_open_body(proxy):
+    """A proxy passes on lines while their body continues."""
     sender, reader = proxy(), proxy()
     revision = json.loads(reader.ask("GET", "/v1/sessions/party")[2])["revision"]
     sender.putrequest("POST", "/v1/sessions/party/observe")

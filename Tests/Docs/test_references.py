@@ -21,13 +21,14 @@ def get(url):
 # MARK: Resources
 
 
-def test_every_endpoint_is_documented_and_every_documented_one_is_there(url):
+def test_endpoints(url):
+    """Every endpoint is documented, and every documented one exists."""
     paths = json.loads(get(url + "/openapi.json"))["paths"]
     there = {f"{method.upper()} {path}" for path, item in paths.items() for method in item if method != "parameters"}
     assert {cells[0].strip("`") for cells in rows(section(API, "All endpoints"))[1:]} == there
 
 
-def test_every_endpoint_has_its_section_with_a_command_that_is_run():
+def test_sections_of_endpoints():
     """Checks that the section of each endpoint contains the method and path, the request, the answer, the errors, and a
     command.
     """
@@ -39,13 +40,15 @@ def test_every_endpoint_has_its_section_with_a_command_that_is_run():
             assert part in text, f"{endpoint}: {part}"
 
 
-def test_every_call_to_the_data_source_is_documented(url):
+def test_data_source_calls(url):
+    """Every call to the data source is documented."""
     calls = json.loads(get(url + "/openapi.json"))["components"]["schemas"]["DataSourceCall"]["properties"]
     told = {name for cells in rows(section(DATA_SOURCE, "Calls"))[1:] for name in re.findall(r"`([a-z][A-Za-z]+)`", cells[1])}
     assert told == set(calls)
 
 
-def test_no_cell_of_a_table_holds_more_than_two_sentences():
+def test_short_cells():
+    """No cell of a table holds more than two sentences."""
     for path in [ROOT / "docs/concepts.md", *sorted((ROOT / "docs/http-api").glob("*.md"))]:
         for cells in rows(path.read_text(encoding="utf-8")):
             for cell in cells:
@@ -55,7 +58,8 @@ def test_no_cell_of_a_table_holds_more_than_two_sentences():
 # MARK: Snapshots, updates, events
 
 
-def test_the_shapes_shown_are_those_of_the_answers(url):
+def test_shapes_of_answers(url):
+    """The shapes shown are those of the answers."""
     schemas = json.loads(get(url + "/openapi.json"))["components"]["schemas"]
     [snapshot], [update] = (
         parsed(re.search(r"```json\n(.*?)```", section(document, heading), re.S)[1])
@@ -122,7 +126,8 @@ def test_every_option_is_documented_with_its_default():
         assert value_told(told[name]) == (default or ""), name
 
 
-def test_no_document_tells_of_an_option_that_is_none():
+def test_unknown_options():
+    """No document mentions an option that does not exist."""
     known = {name for command in ["serve", "check", "diff", "render", "replay", "backup", "health"] for name in options(command)} | {"help", "version"}
     # options of other programs
     others = {"braid-binary", "braid-image", "braid-url", "clean", "compressed", "dbname", "delay", "file", "filter", "format", "if-exists", "json", "list", "patience", "product", "retry-all-errors", "scenario", "server", "traits", "ulimit", "url"}
@@ -133,7 +138,8 @@ def test_no_document_tells_of_an_option_that_is_none():
                     assert name in known | others, f"{document.name}:{number}: --{name}"
 
 
-def test_no_document_tells_of_a_variable_that_is_none():
+def test_unknown_variables():
+    """No document mentions a variable that does not exist."""
     known = {"BRAID_" + name.upper().replace("-", "_") for name in options("serve")} | {"BRAID_TOKEN"}
     of_tests = {"BRAID_CRASHES", "BRAID_CRASH_SEED", "BRAID_CLUSTER_FAULTS", "BRAID_POWER_LOSSES", "BRAID_FUZZ_CORPUS", "BRAID_TEST_DATABASE"}
     of_tests |= {"BRAID_SERVER_BINARY", "BRAID_SERVER_IMAGE", "BRAID_SERVER_URL", "BRAID_SERVER_TOKEN"}
@@ -142,7 +148,8 @@ def test_no_document_tells_of_a_variable_that_is_none():
         assert told <= known | of_tests, f"{path}: {told - known - of_tests}"
 
 
-def test_commands_that_no_test_types_have_options_that_are_there():
+def test_options_of_other_commands():
+    """Commands that no test runs have options that exist."""
     known = options("serve")
     for document in documents():
         for block in document.blocks:
@@ -162,7 +169,8 @@ def test_every_command_is_documented():
 OF_THE_KITS = {"braid_testing", "braid_session", "braid_faults", "braid_fixtures", "braid_options"}
 
 
-def test_every_metric_is_documented_and_every_documented_one_is_there(exported):
+def test_metrics(exported):
+    """Every metric is documented, and every documented one exists."""
     metrics = MONITORING.text.split("\n## Metrics\n")[1].split("\n## ")[0]
     told = {name for cells in rows(metrics) for name in re.findall(r"`((?:braid|process)_[a-z_]+)`", cells[0])}
     assert len(exported) > 30 and told == set(exported)
@@ -186,7 +194,8 @@ def test_every_problem_is_documented_with_its_status(url):
         assert json.loads(get(f"{url}/problems/{name}"))["status"] == status, name
 
 
-def test_no_document_tells_of_a_problem_that_is_none(url):
+def test_unknown_problems(url):
+    """No document mentions a problem that does not exist."""
     problems = set(json.loads(get(url + "/openapi.json"))["components"]["schemas"]["ProblemName"]["enum"])
     for path in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), *sorted((ROOT / "Examples").glob("*/README.md"))]:
         text = path.read_text(encoding="utf-8")

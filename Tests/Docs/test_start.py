@@ -102,7 +102,7 @@ def test_the_readme_works_in_a_container(terminal, git, containers):
     assert container["HostConfig"]["PortBindings"] == {"8080/tcp": [{"HostIp": "127.0.0.1", "HostPort": str(terminal.port)}]}
 
 
-def test_the_readme_works_with_what_the_demo_sets(terminal):
+def test_readme_with_demo(terminal):
     """Tests the demo on a machine where no container can run: starts the binary with the environment of the image and
     of compose.yaml.
     """
@@ -145,6 +145,7 @@ def test_the_production_server_works_in_a_container(terminal, git, containers):
     assert [mount["Destination"] for mount in container["Mounts"] if mount["Type"] == "volume"] == ["/data"]
 
 
-def test_no_token_is_committed_or_copied_into_an_image():
+def test_no_tokens():
+    """No token is committed or copied into an image."""
     for name in [".gitignore", ".dockerignore"]:
         assert any(line.strip("/") == "braid-token" for line in (ROOT / name).read_text().splitlines()), name

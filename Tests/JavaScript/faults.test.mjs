@@ -147,7 +147,7 @@ test("The client waits for a server that refuses connections, as during a restar
   const listener = new Listener(t, party);
   await listener.status("live");
   await setFaults(server, { match: { method: "PATCH" }, times: 1, action: { refuseConnections: { milliseconds: 300 } } });
-  // The client waits 20 milliseconds between two attempts, so a thousand attempts last long enough.
+  // The client pauses for 20 milliseconds before it tries again, so a thousand attempts last long enough.
   const patient = new BraidClient({ url: server.url, retries: 1_000, wait: () => new Promise((resolve) => setTimeout(resolve, 20)) });
   assert.equal((await tell(patient.session("party"), "Ann")).revision, 1);
   assert.deepEqual(await applied(server), [1]);

@@ -134,7 +134,8 @@ def test_the_generated_client_calls_the_operation(client, servers, name):
     assert (answer.parsed is not None) == ("content" in declared)
 
 
-def test_every_operation_has_a_description_and_examples_that_are_true():
+def test_operations():
+    """Every operation has a description and examples that are true."""
     for name, (path, item, operation) in OPERATIONS.items():
         assert re.fullmatch(r"[A-Z`].*\.", operation["description"], re.S), name
         found = list(examples(operation))

@@ -53,7 +53,8 @@ def test_schemathesis_finds_nothing(runs, phase):
     assert "No issues found" in output
 
 
-def test_the_served_document_is_the_file_and_openapi_3_1():
+def test_served_document():
+    """The served document is the file, and is OpenAPI 3.1."""
     server = ExampleServer()
     with urllib.request.urlopen(server.url + "/openapi.json") as answer:
         document = json.load(answer)
@@ -73,7 +74,8 @@ def references(value, keyword=None):
         yield from references(member, inside)
 
 
-def test_every_reference_leads_to_a_place_in_the_file():
+def test_references():
+    """Every reference leads to a place in the file."""
     for reference, _ in references(DOCUMENT):
         value = DOCUMENT
         for name in reference.removeprefix("#/").split("/"):
@@ -87,7 +89,8 @@ def test_generators_of_clients_find_every_component():
     assert [reference for reference in read if not re.fullmatch(r"#/components/\w+/\w+", reference)] == []
 
 
-def test_the_document_contains_the_schema_of_table_descriptions():
+def test_schema_of_descriptions():
+    """The document contains the schema of table descriptions."""
     check = subprocess.run([ROOT / "Scripts/inline-description-schema", "--check"], stderr=subprocess.PIPE, text=True)
     assert check.returncode == 0, check.stderr
     schema = json.loads((ROOT / "docs/table-description.schema.json").read_text())
@@ -95,7 +98,8 @@ def test_the_document_contains_the_schema_of_table_descriptions():
     assert set(component["then"]["$defs"]) == set(schema["$defs"])
 
 
-def test_the_page_of_every_problem_is_valid_and_so_is_its_example():
+def test_problem_pages():
+    """The page of every problem is valid and so is its example."""
     server = Server()
     names = DOCUMENT["components"]["schemas"]["ProblemName"]["enum"]
     pages = {}
@@ -113,7 +117,8 @@ def test_the_page_of_every_problem_is_valid_and_so_is_its_example():
             assert re.fullmatch(r"[A-Z`/].*\.", page[member]), f"{name}: {page[member]}"
 
 
-def test_the_codes_of_faults_are_those_of_the_document_and_of_the_declarations():
+def test_fault_codes():
+    """The codes of faults are those of the document and of the declarations."""
     codes = DOCUMENT["components"]["schemas"]["FaultCode"]["enum"]
     page = (ROOT / "docs/http-api/error-codes.md").read_text().split("\n## Codes\n")[1].split("\n## ")[0]
     assert sorted(re.findall(r"^\| `([a-z-]+)` \|", page, re.M)) == codes

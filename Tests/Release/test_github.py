@@ -30,7 +30,7 @@ def test_files_follow_their_schemas(path):
 
 
 @EACH_WORKFLOW
-def test_workflows_may_do_only_what_they_declare(path):
+def test_permissions(path):
     """A workflow without `permissions` has the permissions that the repository grants, which may be all permissions."""
     workflow = yaml.safe_load(path.read_text())
     assert workflow["permissions"] in ({}, {"contents": "read"})
@@ -47,7 +47,8 @@ def test_actions_have_a_fixed_version(path):
 
 
 @EACH_WORKFLOW
-def test_scripts_of_workflows_are_there_and_understood(path):
+def test_scripts(path):
+    """Scripts of workflows exist and are valid."""
     for job in yaml.safe_load(path.read_text())["jobs"].values():
         for step in job.get("steps", []):
             script = re.sub(r"\$\{\{.*?\}\}", "x", step.get("run", ""))

@@ -31,7 +31,8 @@ def project(tmp_path_factory):
     return folder
 
 
-def test_the_package_contains_the_client_and_its_license_only(project):
+def test_content(project):
+    """The package contains the client and its license only."""
     package = project / "node_modules/braid-server-client"
     assert sorted(path.name for path in package.iterdir()) == ["LICENSE", "README.md", "braid.d.ts", "braid.js", "package.json"]
     for name in ["braid.js", "braid.d.ts"]:

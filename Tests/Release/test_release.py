@@ -88,7 +88,8 @@ def test_a_binary_of_another_version_is_refused(repository, tmp_path):
 # MARK: What is made
 
 
-def test_the_archive_contains_the_binary_and_what_belongs_to_it(files, binary):
+def test_archive(files, binary):
+    """The archive contains the binary and what belongs to it."""
     archive = tarfile.open(fileobj=io.BytesIO(files[f"{PLATFORM}.tar.gz"]))
     folder = f"braid-server-{VERSION}"
     members = {member.name: member for member in archive}
@@ -172,7 +173,8 @@ def test_the_same_commit_makes_the_same_image(image, repository, binary):
     assert release(repository, binary, "image", umask=0o077)[f"{PLATFORM}.oci.tar"] == first
 
 
-def test_a_repository_on_the_web_is_the_images_source(repository, binary, image):
+def test_source_of_image(repository, binary, image):
+    """A repository on the web is the image's source."""
     with_source = release(repository, binary, "image", SOURCE_URL="https://example.com/ann/braid.git")
     assert b'"org.opencontainers.image.source":"https://example.com/ann/braid"' in with_source[f"{PLATFORM}.oci.tar"]
 
@@ -187,7 +189,8 @@ def test_the_bill_of_materials_is_valid(files, tmp_path):
     assert [fault.validation_message for fault in validate_full_spdx_document(document)] == []
 
 
-def test_the_bill_of_materials_lists_each_part_of_the_binary(files, binary):
+def test_bill_of_materials(files, binary):
+    """The bill of materials lists each part of the binary."""
     document = json.loads(files[f"{PLATFORM}.spdx.json"])
     packages = {package["name"]: package for package in document["packages"]}
     server = packages.pop("braid-server")
@@ -218,7 +221,8 @@ def test_the_documentation_has_no_faults(tmp_path):
 # MARK: What has to agree
 
 
-def test_every_place_that_names_the_version_agrees():
+def test_version_everywhere():
+    """Every place that names the version agrees."""
     openapi = json.loads((ROOT / "docs/openapi.json").read_text())
     assert openapi["info"]["version"] == VERSION
     assert openapi["paths"]["/openapi.json"]["get"]["responses"]["200"]["content"]["application/json"]["example"]["info"]["version"] == VERSION
@@ -240,7 +244,7 @@ def test_the_binary_has_the_version_of_the_sources():
 
 
 @pytest.mark.parametrize("package", ["Benchmarks", "Fuzzing"])
-def test_dependencies_have_bounded_versions_and_a_reason(package):
+def test_dependencies(package):
     """Each dependency must have an exact version, a path, or a range of versions with an upper bound. In SwiftPM,
     `from:` also means a version below the next major version, but a reader may not know that.
     """

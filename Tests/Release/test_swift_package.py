@@ -38,14 +38,16 @@ def app(repository, tmp_path_factory):
     return swift
 
 
-def test_an_app_with_the_client_resolves_no_other_package(app):
+def test_no_other_package(app):
+    """An app with the client resolves no other package."""
     [package] = json.loads(app("package", "show-dependencies", "--format", "json"))["dependencies"]
     assert package["identity"] == "braid-server"
     assert package["dependencies"] == []
     assert [path.name for path in (app.folder / ".build/checkouts").iterdir()] == ["braid-server"]
 
 
-def test_an_app_with_the_client_builds_nothing_of_the_server(app):
+def test_nothing_of_the_server(app):
+    """An app with the client builds nothing of the server."""
     app("build")
     modules = {path.stem for path in (app.folder / ".build/debug/Modules").glob("*.swiftmodule")}
     assert modules == {"BraidClient", "app"}

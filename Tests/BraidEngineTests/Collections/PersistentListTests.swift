@@ -118,7 +118,7 @@ import Testing
     @Test(
         "Replacing many ranges of a list at once has the same result as in an array",
         arguments: [0, 1, 48, 64, 500, 5_000])
-    func manyReplacementsAtOnceGiveWhatAnArrayGives(count: Int) {
+    func manyReplacements(count: Int) {
         var random = SeededGenerator(seed: UInt64(count))
         var array = Array(0..<count), list = PersistentList(array)
         for step in 0..<300 {
@@ -149,7 +149,7 @@ import Testing
     }
 
     @Test("After replacements, a list shares nearly all its unchanged chunks with its earlier copy")
-    func chunksThatNoReplacementTouchesAreShared() {
+    func sharedChunks() {
         let before = PersistentList(0..<10_000)
         var list = before
         list.replace(stride(from: 0, to: 1_000, by: 10).map { ($0..<$0 + 1, [-1]) } + [(9_000..<9_000, [5])])
@@ -160,7 +160,7 @@ import Testing
 
     /// Searches sorted lists of several sizes for every element and for the values between elements.
     @Test("A search finds the first element that satisfies the condition", arguments: [0, 1, 48, 49, 3_100, 5_000])
-    func aSearchFindsTheFirstThatHolds(count: Int) {
+    func search(count: Int) {
         let list = PersistentList((0..<count).map { $0 / 3 * 2 })
         for value in -1...count {
             #expect(list.firstPosition { $0 >= value } == Array(list).firstIndex { $0 >= value } ?? count)
@@ -169,7 +169,7 @@ import Testing
 
     /// The test uses 97 hashes for more than 1,000 ranks, so that many ranks have the same hash.
     @Test("An index from hashes to ranks finds each rank under its own hash only")
-    func anIndexOfRanksTellsEqualHashesApart() throws {
+    func equalHashes() throws {
         func hash(_ rank: Int) -> UInt64 { UInt64(rank % 97) << 32 }
         func ranks(_ index: RankIndex, _ hash: UInt64) -> Set<Int> {
             var found: Set<Int> = []
@@ -204,7 +204,7 @@ import Testing
     }
 
     @Test("An index from hashes to ranks cannot be built from two equal rows")
-    func anIndexOfRanksIsNotMadeOfTwoThatAreTheSame() {
+    func equalRows() {
         let ids = ["a", "b", "c", "b"]
         for isSameHash in [true, false] {
             let rows = ids.enumerated().map { (hash: isSameHash ? 1 : RowHash.hash(RowID($1)), rank: $0) }

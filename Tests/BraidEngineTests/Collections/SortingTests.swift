@@ -7,7 +7,7 @@ import Testing
     /// 32 bits.
     @Test(
         "Elements are sorted, and elements with equal keys keep their order", arguments: [0, 1, 2, 40, 255, 256, 3_000])
-    func elementsAreOrderedAndEqualKeysKeepTheirOrder(count: Int) {
+    func stableOrder(count: Int) {
         var numbers = SeededGenerator(seed: UInt64(count))
         func keys(_ key: (Int) -> UInt64) -> [UInt64] { (0..<count).map(key) }
         func random(_ bound: UInt64) -> UInt64 { .random(in: 0..<bound, using: &numbers) }

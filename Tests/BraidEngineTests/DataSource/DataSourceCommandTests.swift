@@ -18,7 +18,7 @@ import Testing
     @Test(
         "A data source call with `notify: false` changes the stored table, but not the snapshot",
         arguments: DataSourceCase.all)
-    func withoutNotifyItIsStoredAndNotShown(_ call: DataSourceCase) throws {
+    func withoutNotify(_ call: DataSourceCase) throws {
         var session = try Played(sections: DataSourceCase.sections())
         let outcome = try session.perform(call.command(notify: false)),
             isChange = (call.after ?? DataSourceCase.start) != DataSourceCase.start
@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test("An ignored call publishes no earlier change, and neither does `setState` without an effect")
-    func whatIsIgnoredOrUnchangedPublishesNothing() throws {
+    func ignoredCalls() throws {
         var session = try Played(sections: DataSourceCase.sections())
         try session.perform(.dataSource(.removeRow(at: .init(section: 0, row: 0)), notify: false))
         #expect(try session.perform(.dataSource(.removeRow(at: .init(section: 8, row: 0)), notify: true)).isIgnored)
@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test("A transaction publishes its changes if one of its commands notifies")
-    func aTransactionIsPublishedIfAnyOfItsCommandsIs() throws {
+    func publishedTransaction() throws {
         let silent = Command.dataSource(.addRow("\"x\"", at: .init(section: 1, row: 0)), notify: false)
         let loud = Command.dataSource(.addRow("\"y\"", at: .init(section: 1, row: 0)), notify: true)
         var session = try Played(sections: DataSourceCase.sections())
@@ -66,7 +66,7 @@ import Testing
         arguments: [
             Command.setDisplayedSections(["a"]), .dataSource(.removeRow(at: .init(section: 9, row: 0)), notify: true),
         ])
-    func whatATransactionIgnoresPublishesNothing(ignored: Command) throws {
+    func ignoredInTransaction(ignored: Command) throws {
         var session = try Played(
             #"{"table":"t","sections":["a"],"sectionDisplay":{"behavior":"hidesSectionsWithNoCellData"},"cells":{"C":{}},"bindings":[{"on":{"section":"a"},"cell":"C","models":[{"id":"a"}]}]}"#
         )
@@ -79,7 +79,7 @@ import Testing
     }
 
     @Test("The engine never generates the same section id twice")
-    func sectionsGetNumbersThatNeverComeTwice() throws {
+    func uniqueSectionIDs() throws {
         var session = try Played(sections: DataSourceCase.sections())
         #expect(session.ids == ["s1", "s2", "s3"])
         try session.perform(.dataSource(.removeSection(at: .displayed(2)), notify: true))
@@ -91,7 +91,7 @@ import Testing
     }
 
     @Test("`updateAllSections` matches sections by id or, without an id, by index")
-    func sectionsAreUpdatedInTheirPlacesOrByTheirIDs() throws {
+    func updatedSections() throws {
         var session = try Played(sections: DataSourceCase.sections())
         try session.perform(
             .dataSource(
@@ -112,7 +112,7 @@ import Testing
     }
 
     @Test("A section can be inserted between sections with adjacent ordinals")
-    func sectionsAreSqueezedInWhereThereIsNoGap() throws {
+    func adjacentOrdinals() throws {
         var session = try Played(sections: DataSourceCase.sections())
         for _ in 0..<40 { try session.perform(.dataSource(.addSection(SectionContent(), at: 1), notify: true)) }
         #expect(session.table.sections.map(\.summary.ordinal) == session.table.sections.map(\.summary.ordinal).sorted())
@@ -123,7 +123,7 @@ import Testing
     /// If no rank is free between two rows, the engine gives new ranks to the neighbouring rows. The store has to write
     /// these ranks.
     @Test("A row can be inserted between rows with adjacent ranks")
-    func rowsAreSqueezedInWhereThereIsNoGap() throws {
+    func adjacentRanks() throws {
         var session = try Played(sections: [SectionContent(rows: ["\"a\"", "\"b\""])])
         var placed = 0
         for number in 0..<100 {
@@ -137,7 +137,7 @@ import Testing
     }
 
     @Test("Rows can exchange their ids in one call")
-    func rowsMayTakeOverEachOthersIDs() throws {
+    func exchangedIDs() throws {
         var session = try Played(sections: [SectionContent(rows: ["{\"id\":1}", "{\"id\":2}"])])
         let outcome = try session.perform(
             .dataSource(
@@ -153,7 +153,7 @@ import Testing
     /// If the notification named the row that is now hidden, the delegate would read a displayed row that does not
     /// exist.
     @Test("A notification does not name a row that its new model hides")
-    func aRowThatIsHiddenByItsNewModelIsNotToldOfAsAChangedOne() throws {
+    func hiddenByNewModel() throws {
         var session = try Played(
             #"{"table":"t","cells":{"C":{}},"bindings":[{"cell":"C","models":[{"id":1,"on":true},{"id":2,"on":true},{"id":3,"on":true}],"shown":"model.on"}]}"#
         )
@@ -167,7 +167,7 @@ import Testing
     }
 
     @Test("One call can replace the rows of a section where some rows have ids and others have none")
-    func rowsWithIDsAndWithoutAreReplacedTogether() throws {
+    func rowsWithAndWithoutIDs() throws {
         var session = try Played(sections: [SectionContent(rows: ["{\"id\":1}", "\"x\""])])
         let before = session.table
         let outcome = try session.perform(
@@ -178,7 +178,7 @@ import Testing
 
     /// The description's list of displayed sections may name sections that do not exist yet.
     @Test("Data source calls add new dynamic sections to the list of displayed sections, and take removed ones out")
-    func dynamicSectionsComeIntoTheListOfDisplayedOnesAndGoFromIt() throws {
+    func dynamicSections() throws {
         var session = try Played(
             #"{"table":"t","sections":"dynamic","sectionDisplay":{"displayed":["b","a"]},"cells":{"C":{}},"bindings":[{"on":"allOtherSections","cell":"C","models":{"a":[]}}]}"#
         )
@@ -195,7 +195,7 @@ import Testing
     }
 
     @Test("A snapshot returns the models and titles that the description gives")
-    func whatIsReadIsWhatWasGiven() throws {
+    func readBack() throws {
         let session = try Played(
             """
             {"table":"t","cells":{"C":{}},"bindings":[{"cell":"C","viewModels":[{"id":"1"}],
@@ -207,7 +207,7 @@ import Testing
     }
 
     @Test("A data source's section is diffable while all its models have ids")
-    func aSectionIsDiffableWhileAllItsModelsHaveIDs() throws {
+    func diffableSections() throws {
         var session = try Played(sections: [SectionContent(rows: ["{\"id\":1}"])])
         #expect(session.snapshot.sections[0].isDiffable)
         try session.perform(.dataSource(.addRow("2", at: .init(section: 0, row: 1)), notify: true))
@@ -217,7 +217,7 @@ import Testing
     }
 
     @Test("A row shows the cell that is registered for its model's type, or the cell with the type's name")
-    func cellsAreThoseOfTheModelsTypes() throws {
+    func cellsOfModelTypes() throws {
         var session = try Played(sections: [SectionContent(rows: ["1", "{\"type\":\"person\"}", "null"])])
         #expect(session.cells == ["number", "person", "null"])
         let outcome = try session.perform(.dataSource(.registerCell("PersonCell", modelType: "person"), notify: true))

@@ -20,7 +20,7 @@ import Testing
     @Test(
         "With `notify: false`, `DataSourceController` stores a change and does not notify its delegate",
         arguments: DataSourceCase.all)
-    func withoutNotifyItIsStoredAndNotTold(_ call: DataSourceCase) throws {
+    func withoutNotify(_ call: DataSourceCase) throws {
         let teller = Teller()
         let source = DataSourceController(sections: try Self.sections(), delegate: teller)
         try source.call(call.command(notify: false))
@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test("`lastUpdate` leads from the table of the preceding notification to the current table")
-    func eachUpdateLeadsFromOneNotificationToTheNext() {
+    func lastUpdate() {
         final class View: DataSourceControllerDelegate {
             var shown: Snapshot?
             func dataSourceWasMutated(_ source: DataSourceController) { follow(source) }
@@ -60,7 +60,7 @@ import Testing
     /// A view applies `lastUpdate` at each notification. After a call that changes nothing, `lastUpdate` must not be an
     /// older update.
     @Test("A notification about a call that changes nothing displayed comes with an empty update")
-    func aNotificationOfWhatIsShownAlreadyBringsAnUpdateWithoutStages() {
+    func emptyUpdate() {
         final class View: DataSourceControllerDelegate {
             var updates: [BatchUpdate?] = []
             func dataSourceWasMutated(_ source: DataSourceController) { updates.append(source.lastUpdate) }
@@ -114,7 +114,7 @@ import Testing
     }
 
     @Test("`data(for:)` returns the section data that was set")
-    func sectionDataIsWhatWasGiven() {
+    func sectionData() {
         struct Data: SectionDataModelType {
             var header: String? = "H"
             var footer: String?
@@ -144,7 +144,7 @@ import Testing
     }
 
     @Test("A model gets the data controller that is registered for its type")
-    func dataControllersAreThoseOfTheModelsTypes() {
+    func dataControllers() {
         struct First: CellDataController {
             var reuseIdentifier = "first"
             static func populate(with model: Any) -> any CellDataController { First() }
@@ -168,7 +168,7 @@ import Testing
     /// The original DataSourceController library uses data controllers of section data for the headers of collection
     /// views.
     @Test("Section data has the data controller that is registered for its type")
-    func sectionDataHasADataControllerOfItsOwnType() {
+    func sectionDataController() {
         struct Data: SectionDataModelType {
             var header: String?
             var footer: String?
@@ -194,13 +194,13 @@ import Testing
     }
 
     @Test("A `DataSourceController` that is created with an empty list of rows has one section")
-    func aControllerOfNoRowsHasASection() {
+    func noRows() {
         let source = DataSourceController(rows: [])
         #expect(source.sectionCount == 1 && source.totalRowCount == 0 && source.snapshot.sections.count == 1)
     }
 
     @Test("Changing a section value after passing it to a `DataSourceController` does not change the controller")
-    func aSectionThatWasGivenIsNotChangedByWhoHoldsIt() {
+    func valueSemantics() {
         var section = DataSourceController.Section(rows: ["a"])
         let source = DataSourceController(section: section)
         section.rows.append("b")
@@ -212,7 +212,7 @@ import Testing
     /// Repeats the screens of the example app of the DataSourceController library, which show the same products in
     /// different cells.
     @Test("The registered cells show a list of products")
-    func aListOfProductsIsShownByTheCellsThatAreRegistered() {
+    func products() {
         struct Product { var name: String, price: Int }
         struct Basic: CellDataController {
             var reuseIdentifier = "basicCell", title = "Incorrect data type"
@@ -250,7 +250,7 @@ import Testing
     }
 
     @Test("`emptyState` is set only while the `DataSourceController` has no rows")
-    func theEmptyStateIsShownWhileThereAreNoRows() {
+    func emptyState() {
         final class Empty: DataSourceControllerDelegate {
             func emptyState(for dataSource: DataSourceController) -> Any? { "nothing" }
         }

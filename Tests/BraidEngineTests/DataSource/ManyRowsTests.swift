@@ -91,7 +91,7 @@ import Testing
     }
 
     @Test("`putRows` does what putting its models one by one would do", arguments: 0..<8)
-    func putsAsIfOneByOne(seed: Int) throws {
+    func puts(seed: Int) throws {
         var random = SeededGenerator(seed: UInt64(seed) &+ 40)
         func number(_ limit: Int) -> Int { Int.random(in: 0..<limit, using: &random) }
         var refused = 0, moved = 0

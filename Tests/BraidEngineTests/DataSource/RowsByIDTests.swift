@@ -173,7 +173,7 @@ import Testing
     @Test(
         "A call by ids writes and renders only one row, whatever the size of the table",
         arguments: [100, 100_000])
-    func costDoesNotDependOnSize(count: Int) throws {
+    func cost(count: Int) throws {
         let description = Self.description.split(separator: #""shown":"!('hidden' in model)","#).joined()
         var session = try Played(description)
         let models = try (0..<count).map { try JSONText(parsing: #"{"id":"\#($0)"}"#) }

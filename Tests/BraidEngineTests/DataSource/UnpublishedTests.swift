@@ -94,7 +94,7 @@ import Testing
     }
 
     @Test("While a change is unpublished, a delete removes the row that the client sees", arguments: [true, false])
-    func aDeleteTakesTheRowThatIsSeen(identified: Bool) throws {
+    func deleteOfSeenRow(identified: Bool) throws {
         var session = try Self.session(identified: identified)
         try session.perform(silently(.addRow(row("new"), at: .init(section: 0, row: 0))))
         try session.perform(silently(.addRow(row("newer"), at: .init(section: 0, row: 0))))
@@ -106,7 +106,7 @@ import Testing
     @Test(
         "A client's command is refused if an unpublished change has removed or replaced its row",
         arguments: [true, false])
-    func aRowThatIsGoneOrAnotherOneIsNotFound(identified: Bool) throws {
+    func missingRow(identified: Bool) throws {
         for change in [
             silently(.removeRow(at: .init(section: 0, row: 1))),
             silently(.updateRow(row("other"), at: .init(section: 0, row: 1))),
@@ -126,7 +126,7 @@ import Testing
     @Test(
         "While a change is unpublished, a new row is inserted before the row that the client sees",
         arguments: [true, false])
-    func anInsertStandsBeforeTheRowThatIsSeen(identified: Bool) throws {
+    func insertBeforeSeenRow(identified: Bool) throws {
         for (place, after) in [(0, "a[new i a b c] b[x]"), (2, "a[new a b i c] b[x]"), (3, "a[new a b c i] b[x]")] {
             var session = try Self.session(identified: identified, editing: "insert")
             try session.perform(silently(.addRow(row("new"), at: .init(section: 0, row: 0))))
@@ -138,7 +138,7 @@ import Testing
     @Test(
         "While a change is unpublished, a move puts the row between the rows that the client sees",
         arguments: [true, false])
-    func aMoveLeadsBetweenTheRowsThatAreSeen(identified: Bool) throws {
+    func moveBetweenSeenRows(identified: Bool) throws {
         // The client sees a[a b c] b[x]. With the unpublished rows, the stored table is a[new a b end c] b[y x].
         for (from, section, row, after) in [
             (at(0, 0), 0, 1, "a[new b end a c] b[y x]"), (at(0, 0), 0, 2, "a[new b end c a] b[y x]"),
@@ -173,7 +173,7 @@ import Testing
     @Test(
         "While a change is unpublished, a command affects only the row that the client sees",
         arguments: 0..<4, [true, false])
-    func noOtherRowIsEverTaken(seed: Int, identified: Bool) throws {
+    func randomCommands(seed: Int, identified: Bool) throws {
         var random = SeededGenerator(seed: UInt64(seed))
         var taken = 0
         for _ in 0..<300 {
@@ -209,7 +209,7 @@ import Testing
     /// While a change is unpublished, the edits and moves of a transaction must not use index paths: they would count
     /// in a table that no client has seen.
     @Test("While a change is unpublished, edits and moves of a transaction must name rows by their ids")
-    func transactionsNameRowsByTheirIDs() throws {
+    func transactionsByID() throws {
         var session = try Self.session()
         try session.perform(silently(.addRow(row("new"), at: .init(section: 0, row: 0))))
         #expect(throws: Refusal.self) { try session.perform(.transaction([.delete(at(0, 0))])) }
@@ -229,7 +229,7 @@ import Testing
     }
 
     @Test("Taps, events and edits of a transaction find only rows that clients see or that the transaction inserted")
-    func aTransactionFindsNoRowThatNobodyHasSeen() throws {
+    func unseenRowsInTransactions() throws {
         var session = try Self.session(editing: "insert")
         try session.perform(silently(.addRow(row("new"), at: .init(section: 0, row: 0))))
         try session.perform(silently(.addRow(row("x"), at: .init(section: 0, row: 0))))
@@ -256,7 +256,7 @@ import Testing
     }
 
     @Test("Unpublished changes of stored rows reach derived rows when they are published")
-    func derivedRowsFollowWhatIsStored() throws {
+    func derivedRows() throws {
         var session = try Played(
             #"{"table":"t","sections":["a","d","n"],"cells":{"C":{}},"modelTypes":{"N":{"id":null}},"bindings":[{"on":{"section":"a"},"cell":"C","models":[{"id":"1"},{"id":"2"}]},{"on":{"section":"d"},"cell":"C","modelType":"N","modelsFrom":{"$eval":"models.a"},"onTap":[{"setState":{"tapped":{"$eval":"model.id"}}}]},{"on":{"section":"n"},"cell":"C","numberOfCells":"len(models.a)"}]}"#
         )
@@ -278,7 +278,7 @@ import Testing
     }
 
     @Test("While a change is unpublished, events and reports of displayed rows refer to rows that the client sees")
-    func eventsAndDisplayedRowsAreThoseOfTheRowsThatAreSeen() throws {
+    func eventsAndDisplayedRows() throws {
         var session = try Played(
             """
             {"table":"t","cells":{"C":{"events":{"e":{}}}},"bindings":[{"cell":"C","models":[{"id":"1"},{"id":"2"},{"id":"3"}],
@@ -297,7 +297,7 @@ import Testing
 
     /// The largest integer as a row index must be refused too, and must not cause an overflow.
     @Test("A move out of bounds is refused while a change is unpublished")
-    func aMoveToNoRowIsRefusedHereToo() throws {
+    func moveOutOfBounds() throws {
         var session = try Played(
             #"{"table":"t","sections":["a","b"],"cells":{"C":{}},"bindings":[{"on":"allOtherSections","cell":"C","models":{"a":[{"id":"1"},{"id":"2"}]},"moving":{"to":"anySection"}}]}"#
         )
@@ -342,7 +342,7 @@ import Testing
     }
 
     @Test("The index paths of data source calls skip hidden rows and sections")
-    func hiddenRowsAndSectionsAreCountedAround() throws {
+    func hiddenRowsAndSections() throws {
         var session = try Played(
             #"{"table":"t","sections":"dynamic","sectionDisplay":{"behavior":"hidesSectionsWithNoCellData"},"cells":{"C":{}},"bindings":[{"on":"allOtherSections","cell":"C","shown":"model.id != 'h'","models":{"e":[],"a":[{"id":"h"},{"id":"1"},{"id":"2"}],"b":[{"id":"h"}]}}]}"#
         )
@@ -366,7 +366,7 @@ import Testing
     @Test(
         "If rows without ids were hidden or removed, a command affects the row that the client sees or none",
         arguments: [(0, nil), (1, "h h c"), (2, "h h b")] as [(Int, String?)])
-    func amongHiddenRowsWithoutIDsTheRowThatIsSeenIsTakenOrNone(row: Int, left: String?) throws {
+    func hiddenRowsWithoutIDs(row: Int, left: String?) throws {
         var session = try Played(
             #"{"table":"t","sections":["a"],"cells":{"C":{}},"modelTypes":{"N":{"id":null}},"bindings":[{"on":{"section":"a"},"cell":"C","modelType":"N","shown":"model.id != 'h'","models":[{"id":"h"},{"id":"b"},{"id":"h"},{"id":"b"},{"id":"c"}],"editing":"delete"}]}"#
         )
@@ -381,7 +381,7 @@ import Testing
     }
 
     @Test("If a list of displayed sections is set, data source calls add new sections to that list")
-    func whereAListIsDisplayedNewSectionsComeIntoIt() throws {
+    func newDisplayedSections() throws {
         var session = try Self.session()
         try session.perform(.setDisplayedSections(["b", "a"]))
         try session.perform(.dataSource(.addSection(SectionContent(id: "m"), at: 1), notify: true))

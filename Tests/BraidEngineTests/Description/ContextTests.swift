@@ -17,7 +17,7 @@ import Testing
     private static let ofRows = "true true true true true true false false true false false"
 
     @Test("Templates of titles, rows and derived rows can read exactly the documented names")
-    func rowsAndSectionsReadWhatIsMadeForThem() throws {
+    func documentedNames() throws {
         let session = try Played(
             """
             {"table":"t","sections":["a","b"],"cells":{"C":{}},"bindings":[
@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test("The expressions `order` and `passing` read the section's id, counts, header and footer")
-    func orderAndPassingReadTheSectionsFacts() throws {
+    func orderAndPassing() throws {
         let all =
             "header == section && footer == null && displayedCount == count && len(models[section]) == count && typeof(state) == 'object' && now != ''"
         let session = try Played(
@@ -76,7 +76,7 @@ import Testing
     }
 
     @Test("Handlers can read their row. Delete handlers also read `reason`, and event handlers read `event`")
-    func handlersReadTheirRowAndWhatTheyAreCalledFor() throws {
+    func handlerContext() throws {
         var session = try Played(
             """
             {"table":"t","cells":{"C":{"events":{"e":{}}}},"bindings":[{"cell":"C","models":[{"id":"1"}],"editing":"delete",

@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test("An invalid description has exactly the expected faults", arguments: files("invalid"))
-    func anInvalidDescriptionGetsExactlyItsFaults(file: String) throws {
+    func invalidDescriptions(file: String) throws {
         let text = try Self.text("invalid/\(file)")
         let expected = text["pointers"]?.elements()?.compactMap(\.stringValue) ?? []
         let faults = Self.faults(of: text["description"] ?? .null) ?? []
@@ -75,7 +75,7 @@ import Testing
     }
 
     @Test("A description's warnings do not repeat a long name")
-    func longNamesAreNotRepeatedInWarnings() throws {
+    func longNamesInWarnings() throws {
         let name = String(repeating: "n", count: 100_000)
         let handler = Array(repeating: #"{"if":"unknown","do":[]}"#, count: 40).joined(separator: ",")
         let description = try TableDescription(
@@ -124,7 +124,7 @@ import Testing
     ]
 
     @Test("An expression that reads an undefined name causes a warning at its place", arguments: names)
-    func aNameThatNothingGivesIsWarnedOfWhereItIsRead(
+    func undefinedNames(
         part: String, pointer: String?, hint: String
     ) throws {
         let cell = part.contains("cellProvider") ? "" : #""cell": "C","#
@@ -143,7 +143,7 @@ import Testing
     @Test(
         "In a binding of derived rows, a handler's action on its own row causes a warning",
         arguments: [#""modelsFrom": [{"id": "1"}]"#, #""numberOfCells": 3"#])
-    func anActionOnADerivedRowOfTheHandlersOwnIsWarnedOf(source: String) throws {
+    func actionsOnDerivedRows(source: String) throws {
         let description = try TableDescription(
             JSONText(
                 parsing: """
@@ -155,7 +155,7 @@ import Testing
     }
 
     @Test("A model type in a binding without cells causes a warning")
-    func aModelTypeWhereNoCellsAreBoundIsWarnedOf() throws {
+    func modelTypeWithoutCells() throws {
         let description = try TableDescription(
             JSONText(
                 parsing: """
@@ -166,7 +166,7 @@ import Testing
     }
 
     @Test("The state that opens a session is merged into the description's state")
-    func aSessionsStateIsMergedIntoThatOfTheDescription() throws {
+    func mergedState() throws {
         let description = try TableDescription(
             JSONText(
                 parsing:
@@ -178,7 +178,7 @@ import Testing
 
     /// The message must not say "of of no name" where a binding has no model type.
     @Test("A fault's message says that a binding's model type has no name")
-    func aModelTypeWithoutANameIsSaidToHaveNone() throws {
+    func unnamedModelType() throws {
         let faults = Self.faults(
             of: try JSONText(
                 parsing:
@@ -193,7 +193,7 @@ import Testing
     /// The two names of this test are the composed and the decomposed form of é. Swift's `==` treats them as equal, but
     /// they are different names in JSON.
     @Test("Names in a description are compared by their bytes")
-    func namesAreComparedByTheirBytes() throws {
+    func namesByBytes() throws {
         let composed = "\u{e9}", decomposed = "e\u{301}"
         let types = try Played(
             """

@@ -38,7 +38,7 @@ import Testing
     }
 
     @Test("The actions `remove` and `move` without a target change the handler's own row")
-    func actionsWithoutATargetChangeTheOwnRow() throws {
+    func actionsOnOwnRow() throws {
         var session = try Played(
             """
             {"table":"t","sections":["a","b"],"cells":{"C":{}},"bindings":[
@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test("A command is refused if its handler uses the handler's own row after removing that row")
-    func anActionOnAGoneRowIsRefused() throws {
+    func actionOnRemovedRow() throws {
         for action in [#"{"remove":{}}"#, #"{"move":{"to":{"section":"table"}}}"#] {
             var session = try Played(
                 #"{"table":"t","cells":{"C":{}},"bindings":[{"cell":"C","models":[{"id":"1"}],"onTap":[{"remove":{}},\#(action)]}]}"#

@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test("The warning about a text that reads like an expression says what to write")
-    func theWarningSaysWhatToWrite() throws {
+    func warning() throws {
         let description = try TableDescription(
             JSONText(parsing: #"{"table":"t","templates":{"x":["event.text"]},"bindings":[{"cell":"C"}]}"#))
         #expect(

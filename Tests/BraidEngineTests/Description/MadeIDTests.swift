@@ -48,7 +48,7 @@ import Testing
     }
 
     @Test("A template that renders displayed content cannot call `uuid()`")
-    func otherTemplatesMakeNoIDs() throws {
+    func displayTemplates() throws {
         let description = try TableDescription(
             JSONText(
                 parsing:

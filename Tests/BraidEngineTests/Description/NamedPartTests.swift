@@ -80,7 +80,7 @@ import Testing
     }
 
     @Test("A fault about an unknown name lists at most eight of the known names")
-    func longListsOfNamesAreShortened() throws {
+    func longListsOfNames() throws {
         let handlers = (101...120).map { #""handler \#($0)":[]"# }.joined(separator: ",")
         let listed = (101...108).map { "`handler \($0)`" }.joined(separator: ", ")
         #expect(
@@ -196,7 +196,7 @@ import Testing
     }
 
     @Test("`onEvent` needs the cell's name only if the binding has no `cell`")
-    func onEventMayLeaveOutTheCell() throws {
+    func onEventWithoutCell() throws {
         var session = try Played(
             """
             {"table":"t","cells":{"C":{"events":{"e":{},"C":{}}}},"bindings":[{"cell":"C","models":[{"id":"1"}],

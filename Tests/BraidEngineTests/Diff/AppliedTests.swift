@@ -48,7 +48,7 @@ import Testing
     }
 
     @Test("A stage that names the same row or section twice is refused")
-    func sourcesAndTargetsAreNamedOnce() {
+    func namedTwice() {
         #expect(refused(table) { $0.deleteRows = [at(0, 0), at(0, 0)] } != nil)
         #expect(
             refused(table) {
@@ -71,7 +71,7 @@ import Testing
     }
 
     @Test("A stage is refused if it changes rows in a section that it inserts, deletes, moves or reloads")
-    func nothingHappensInsideSectionsThatComeGoMoveOrAreReloaded() {
+    func rowsInChangedSections() {
         #expect(
             refused(table) {
                 $0.deleteSections = [0]; $0.deleteRows = [at(0, 0)]
@@ -116,7 +116,7 @@ import Testing
     }
 
     @Test("An update that changes the id of a row or section is refused")
-    func rowsAndSectionsKeepTheirIDs() {
+    func changedIDs() {
         #expect(refused(table) { $0.reloadRows = [.init(at: at(0, 0), row: .make("x"))] } != nil)
         #expect(refused(table) { $0.moveRows = [.init(from: at(0, 0), to: at(0, 1), row: .make("x"))] } != nil)
         #expect(refused(table) { $0.reloadSections = [(0, .make("C: a"))] } != nil)

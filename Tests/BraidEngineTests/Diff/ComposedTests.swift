@@ -99,7 +99,7 @@ import Testing
     /// The updates only move the row `b`, so the composed update does not know its content. The row must move out of
     /// one section before that section is deleted, and into another one after that one is inserted.
     @Test("A composed update can move a row out of a deleted section and into an inserted one")
-    func aRowThatOnlyMovedIsMovedBetweenSectionsThatGoAndCome() throws {
+    func movesBetweenChangedSections() throws {
         let tables = [
             Snapshot.make("A: a b", "B: c"), Snapshot.make("A: a", "B: c b", revision: 1),
             Snapshot.make("B: c b", "C: x", revision: 2),
@@ -111,7 +111,7 @@ import Testing
     }
 
     @Test("A composed update contains the newest state and the newest member `empty`")
-    func stateAndEmptyAreTheLastThatWereSet() throws {
+    func stateAndEmpty() throws {
         let updates = [
             BatchUpdate(from: 3, to: 4, totalRowCount: 0, state: .emptyObject, empty: .string("none")),
             BatchUpdate(from: 4, to: 5, totalRowCount: 0, empty: .null), BatchUpdate(from: 5, to: 7, totalRowCount: 0),
@@ -122,7 +122,7 @@ import Testing
     }
 
     @Test("Composing refuses an update that cannot follow the preceding one")
-    func whatCannotFollowIsAFault() throws {
+    func wrongOrder() throws {
         func fault(_ updates: BatchUpdate...) -> String? {
             do {
                 _ = try BatchUpdate.composing(updates)
@@ -178,7 +178,7 @@ import Testing
 
     /// The cost of composing depends on the number of operations, not on the table's size or the places of the rows.
     @Test("Many edits of a large table are composed quickly")
-    func manyEditsOfALargeTable() throws {
+    func manyEdits() throws {
         var random = SeededGenerator(seed: 19 << 32)
         var rows = (0..<100_000).map { Row.make("r\($0)") }
         rows = rows.enumerated().map { Row(parts: RowParts(id: RowID("r\($0)"), cell: "Cell", model: $1.model)) }

@@ -183,7 +183,7 @@ import Testing
     }
 
     @Test("An update gives the value `null` for members that the new snapshot no longer has")
-    func membersThatWentAwayAreNull() throws {
+    func removedMembers() throws {
         var old = Snapshot.make("A=t: a"), new = Snapshot.make("A: a").at(1)
         old.sections[0].movesTo = .string("anySection")
         new.sections[0].footer = .string("f")
@@ -198,7 +198,7 @@ import Testing
     }
 
     @Test("The sequential form of an update applies a swap of rows and a delete in order")
-    func sequentialFormOfASwapAndADelete() throws {
+    func sequentialForm() throws {
         let old = Snapshot.make("A: a b c d", "B:", "C: x"), new = Snapshot.make("C: x", "A: d c1 a").at(1)
         let update = try BatchUpdate(from: old, to: new)
         #expect(
@@ -209,7 +209,7 @@ import Testing
     }
 
     @Test("A snapshot with a duplicate id is refused, and the error names the id")
-    func equalIDsAreRefusedByName() throws {
+    func duplicateIDs() throws {
         let good = Snapshot.make("A: a b c")
         for bad in [
             Snapshot.make("A: a a"), .make("A: a b c a"), .make("A: b a c b"), .make("A: x x"),
@@ -236,7 +236,7 @@ import Testing
     }
 
     @Test("The diff of long lists with long ids does not take quadratic time", arguments: [1, 2, 3])
-    func longListsAreNoQuadraticCase(order: Int) throws {
+    func longLists(order: Int) throws {
         let prefix = String(repeating: "x", count: 300)
         func table(_ numbers: some Sequence<Int>) -> Snapshot {
             Snapshot(sections: [

@@ -19,7 +19,7 @@ import Testing
     static func section(_ name: String, _ rows: [String]) -> String { "\(name): \(rows.joined(separator: " "))" }
 
     @Test("Every update between two tables with one section and up to four rows is correct")
-    func oneSectionOfUpToFourRows() throws {
+    func fourRows() throws {
         for old in [["a"], ["a", "b"], ["a", "b", "c"], ["a", "b", "c", "d"]] {
             for new in Self.arrangements(["a", "b", "c", "d", "e"]) where new.count <= 4 {
                 try check(.make(Self.section("A", old)), .make(Self.section("A", new)))
@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test("Every update that permutes five rows and changes one of them is correct")
-    func fivePermutedRowsWithOneChanged() throws {
+    func fiveRows() throws {
         for new in Self.arrangements(["a", "b", "c", "d", "e"]) where new.count == 5 {
             for mark in ["", "1", "/h", "1!"] {
                 let changed = new.map { $0 == "c" ? $0 + mark : $0 }

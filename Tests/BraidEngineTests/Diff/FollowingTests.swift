@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test("A row that an update deletes and inserts again is found by its id")
-    func aRowIsFoundAgainByItsID() throws {
+    func insertedAgain() throws {
         let old = Snapshot.make("A: a b", "B: c"), new = Snapshot.make("B: c b", "C: a")
         let update = try update(old, new)
         #expect(update.following(.init(section: 0, row: 0)) == nil)
@@ -64,7 +64,7 @@ import Testing
     }
 
     @Test("Following an impossible index path does not crash")
-    func pathsThatLeadNowhereDoNoHarm() throws {
+    func impossiblePaths() throws {
         let update = try update(Snapshot.make("A: a b", "B: c"), Snapshot.make("B: c a", "C: x"))
         for index in [-1, .min, .max, .max / 4, 7] {
             _ = update.following(RowPath(section: index, row: 0))
@@ -77,7 +77,7 @@ import Testing
 
     /// The search for a row must stop after the last delete instead of finding the same insert again and again.
     @Test("A row that an update deletes, inserts again and deletes again is not found")
-    func aRowThatComesAgainAndGoesIsGone() throws {
+    func deletedAgain() throws {
         let update = try BatchUpdate(
             json: JSONText(
                 parsing: """

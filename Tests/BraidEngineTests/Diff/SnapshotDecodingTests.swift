@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test("Rows are encoded with their members in the documented order")
-    func rowsAreWrittenInTheContractsOrder() throws {
+    func memberOrder() throws {
         let text =
             #"{"sections":[{"rows":[{"height":44.0,"movable":false,"editing":"insert","viewModel":{"b":1,"a":2},"cell":"C","model":[1.50],"id":"a\u00e9"}],"id":"A"}]}"#
         let snapshot = try Snapshot(json: try JSONText(parsing: text))
@@ -59,7 +59,7 @@ import Testing
     }
 
     @Test("A snapshot whose only fault is a duplicate id is refused with `duplicateRowID`")
-    func equalIDsOnlyAreTheirOwnProblem() throws {
+    func duplicateID() throws {
         let rows = #"{"id":"a","cell":"C"},{"id":"b","cell":"C"},{"id":"a","cell":"C"}"#
         let found = try faults(#"{"sections":[{"id":"A","rows":[\#(rows)]}]}"#)
         #expect(found?.code == .duplicateRowID)

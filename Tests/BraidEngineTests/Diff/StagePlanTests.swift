@@ -47,7 +47,7 @@ import Testing
     }
 
     @Test("No plan with fewer stages keeps the rules")
-    func noShorterPlanKeepsTheRules() {
+    func shortestPlan() {
         var random = SeededGenerator(seed: 23 << 32)
         for _ in 0..<DiffRuns.count / 10 {
             var tasks = StagePlan.Tasks()

@@ -11,7 +11,7 @@ import Testing
     }
 
     @Test("The index of a recorded edit counts in the list at the moment of the edit")
-    func indexesCountAtTheMomentOfTheEdit() {
+    func indexes() {
         let found = edits {
             $0.insert(in: "A", at: 5)
             $0.remove(in: "A", at: 0)
@@ -96,7 +96,7 @@ import Testing
 
     /// Above a certain number of edits, recording each edit costs more than it saves.
     @Test("Very many edits are recorded as a change of the whole section")
-    func moreEditsThanAreWorthFoldingAreAWholeSection() {
+    func manyEdits() {
         var replaced = TouchedRows()
         replaced.edit(
             in: "s",

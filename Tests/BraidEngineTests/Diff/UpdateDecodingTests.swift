@@ -44,7 +44,7 @@ import Testing
 
     /// A decoded update may contain indexes that fit no table. Computing its sequential form must not overflow.
     @Test("The sequential form of an update with impossible indexes can be computed")
-    func anUpdateOfImpossiblePlacesHasStepsLikeAnyOther() throws {
+    func impossibleIndexes() throws {
         let text = #"""
             {"from":0,"to":1,"totalRowCount":0,"stages":[{"moveSections":[{"from":0,"to":9223372036854775807},{"from":1,"to":9223372036854775807}],
             "deleteRows":[[0,0],[0,9223372036854775807]],"moveRows":[{"from":[0,1],"to":[0,9223372036854775807]},{"from":[0,2],"to":[0,9223372036854775807]}],

@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test("A chain on any section adds tap handlers, and its dimensions apply where no other chain gives them")
-    func anySectionAddsHandlersAndFallsBackForDimensions() throws {
+    func anySection() throws {
         let binder = SectionedTableBinder(sectionedBy: Section.self)
         // snippet: any
         var log: [String] = []

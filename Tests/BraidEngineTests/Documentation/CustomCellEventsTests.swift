@@ -49,7 +49,7 @@ import Testing
     // end
 
     @Test("Events of several cell types reach their handlers")
-    func eventsOfSeveralCellsReachTheirHandlers() throws {
+    func severalCells() throws {
         // snippet: emitting
         let form = try Form()
         try form.binder.emit(TextCell.ViewEvent.textEntered("Lunch"), at: 0)
@@ -112,7 +112,7 @@ import Testing
     }
 
     @Test("An event is refused if the row shows a cell of another type")
-    func theEventOfAnotherCellIsRefused() throws {
+    func wrongCell() throws {
         let form = try Form()
         let refusal = try #require(throws: Refusal.self) { try form.binder.emit(ToggleCell.ViewEvent.toggled(true), at: 0) }
         #expect(refusal.code == .eventUndeclared)

@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test("A section with only a title is displayed under `hidesSectionsWithNoData`")
-    func aTitleIsEnoughForTheOtherBehavior() throws {
+    func sectionWithTitle() throws {
         enum Section: String, TableSection, CaseIterable { case first, second, third }
         let binder = SectionedTableBinder(sectionedBy: Section.self)
         binder.sectionDisplayBehavior = .hidesSectionsWithNoData
@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test("Dynamic sections appear when the models contain them")
-    func dynamicSectionsComeWithTheModels() throws {
+    func dynamicSections() throws {
         // snippet: dynamic
         struct Artist: TableSection {
             var name: String
@@ -79,7 +79,7 @@ import Testing
     }
 
     @Test("A section is identified by its id, and not by its other properties")
-    func aSectionIsWhatItsIdSays() throws {
+    func sectionIdentity() throws {
         struct Shelf: TableSection {
             var id: Int, label: String
             var sectionID: SectionID { SectionID("\(id)") }

@@ -38,7 +38,7 @@ import Testing
     // end
 
     @Test("A person can delete, insert and move rows")
-    func rowsAreDeletedInsertedAndMoved() throws {
+    func edits() throws {
         // snippet: commands
         let party = try Party()
         try party.binder.commit(.delete, at: RowPath(section: 0, row: 1))         // deletes the row of Omar
@@ -53,7 +53,7 @@ import Testing
     }
 
     @Test("With the constant editing style `insert`, an insert at the index after the last row appends a row")
-    func aRowIsAppendedByEditing() throws {
+    func appendedRow() throws {
         var people = [Person(name: "Jonathan")]
         let binder = TableBinder()
         binder.onTable()
@@ -68,7 +68,7 @@ import Testing
     }
 
     @Test("An edit that is not allowed is refused")
-    func whatIsNotAllowedIsRefused() throws {
+    func refusedEdits() throws {
         let party = try Party()
         // snippet: refused
         var code: Refusal.Code?
@@ -82,7 +82,7 @@ import Testing
     }
 
     @Test("The parameter `reason` of `onDelete` distinguishes an edit from a move")
-    func aReasonTellsAnEditFromAMove() throws {
+    func reason() throws {
         enum Section: String, TableSection, CaseIterable { case attending, invited }
         var attending = [Person(name: "Jonathan"), Person(name: "Omar")], invited: [Person] = []
         let binder = SectionedTableBinder(sectionedBy: Section.self)

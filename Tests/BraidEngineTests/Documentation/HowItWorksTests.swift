@@ -12,7 +12,7 @@ import Testing
     struct PersonCell: ReuseIdentifiable { var title = "" }
 
     @Test("In the snapshots of a Swift program, numbers represent the models")
-    func modelsStandInTheTableByNumbers() throws {
+    func modelsAsNumbers() throws {
         var people = [Person(name: "Jonathan"), Person(name: "Omar")]
         let binder = TableBinder()
         binder.onTable().bind(cellType: PersonCell.self, models: { people })

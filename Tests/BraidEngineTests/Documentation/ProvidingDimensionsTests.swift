@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test("A row's changed height is part of the next update")
-    func aHeightThatChangedIsInTheUpdate() throws {
+    func changedHeight() throws {
         // snippet: changing
         var isExpanded = false
         let binder = TableBinder()

@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test("An update leads from one snapshot to the next")
-    func anUpdateLeadsFromSnapshotToSnapshot() throws {
+    func leadingUpdates() throws {
         var songs = [Song(id: "1", title: "Heroes"), Song(id: "2", title: "Changes"), Song(id: "3", title: "Starman")]
         let binder = TableBinder()
         binder.onTable().bind(cellType: SongCell.self, models: { songs })
@@ -68,7 +68,7 @@ import Testing
     }
 
     @Test("A table view can apply an update stage by stage")
-    func aTableViewIsDrivenStepByStep() throws {
+    func stages() throws {
         var songs = [Song(id: "1", title: "Heroes"), Song(id: "2", title: "Changes"), Song(id: "3", title: "Starman")]
         let binder = TableBinder(), tableView = TableView()
         binder.onTable().bind(cellType: SongCell.self, models: { songs }).onDequeue { _, _, cell, song in cell.title = song.title }
@@ -117,7 +117,7 @@ import Testing
     }
 
     @Test("If a model type is not identifiable or not equatable, updates of its rows are coarser")
-    func theLessAModelSaysTheCoarserTheUpdates() throws {
+    func coarserUpdates() throws {
         struct Equal: Equatable { var title: String }
         struct Neither { var title: String }
         struct Identifiable: CollectionIdentifiable { var collectionId: String }
@@ -143,7 +143,7 @@ import Testing
     }
 
     @Test("If a handler changes models, the program need not call `refresh`")
-    func handlersNeedNoRefreshForModels() throws {
+    func changesInHandlers() throws {
         var songs = [Song(id: "1", title: "Heroes")], height: Dimension = 44
         let binder = TableBinder()
         binder.onTable().bind(cellType: SongCell.self, models: { songs })
@@ -206,7 +206,7 @@ import Testing
     }
 
     @MainActor @Test("Closures can use the latest element of an asynchronous sequence")
-    func theLatestElementStandsInAnyClosure() async throws {
+    func latestElement() async throws {
         let (counts, count) = AsyncStream.makeStream(of: Int.self)
         let binder = TableBinder()
         // snippet: latest

@@ -17,7 +17,7 @@ import Testing
             ),
             (#"{"dataSource":{"addrow":{"at":[0,1],"model":1}}}"#, "/dataSource/addrow"),
         ])
-    func aCommandThatSaysTooMuchOrTooLittleIsRefusedWhereItDoes(command: String, pointer: String) throws {
+    func malformedCommands(command: String, pointer: String) throws {
         let refusal = #expect(throws: Refusal.self) { try Command(json: JSONText(parsing: command)) }
         #expect(refusal?.code == .badRequest && refusal?.faults.map(\.pointer.description) == [pointer])
     }

@@ -18,7 +18,7 @@ import Testing
     /// After a change of the state, the new order of sections must not wait until a command touches a section or the
     /// server restarts.
     @Test("A change of the state reorders the sections if their order depends on the state")
-    func theSectionsAreOrderedAnewWithTheState() throws {
+    func orderFromState() throws {
         var session = try Self.session(
             #"{"behavior":"hidesSectionsWithNoCellData","order":{"by":"state.rank[section]"}}"#)
         let before = session.snapshot
@@ -32,7 +32,7 @@ import Testing
 
     /// A title that is a slice of the request's bytes would keep the whole request in memory.
     @Test("A stored title is a copy of its bytes, not a slice of the request")
-    func aTitleStandsInBytesOfItsOwn() throws {
+    func copiedTitle() throws {
         var session = try Self.session()
         let outcome = try session.perform(Command(json: JSONText(parsing: #"{"headers":{"a":"A"}}"#)))
         let header = try #require(outcome.table["a"]?.summary.header)
@@ -51,7 +51,7 @@ import Testing
             ),
             (#"{"behavior":"manuallyManaged"}"#, #"{"passing":"now < '2001' || section == 'a'"}"#),
         ])
-    func orderAndMovesFollowTheTimeOfEachRevision(display: String, moving: String) throws {
+    func orderFromTime(display: String, moving: String) throws {
         let session = try Self.session(display, moving: moving), later = "2001-01-01T00:00:00.000Z"
         let outcome = try session.binder.applying(
             .event(.at(.displayed(0), row: 0), name: "e", parameters: .null), to: session.table,
@@ -64,7 +64,7 @@ import Testing
     /// Even if the moving policy allows every section, clients must not see targets that the server would refuse. The
     /// server refuses sections with derived rows or another model type.
     @Test("The targets that clients see for moves are only sections that accept the rows")
-    func rowsAreSaidToMoveOnlyWhereTheyMay() throws {
+    func moveTargets() throws {
         var session = try Played(
             """
             {"table":"t","sections":["a","b","other","derived"],"modelTypes":{"Other":{}},"cells":{"C":{}},
@@ -86,7 +86,7 @@ import Testing
     /// In this test the expression `shown` depends on the time. The client's index path refers to the rows that were
     /// displayed earlier. At the time of the command, the same index path would refer to another row.
     @Test("The index path of a row without an id refers to the row that was displayed there")
-    func aRowWithoutAnIDIsTheOneThatWasShownThere() throws {
+    func rowWithoutID() throws {
         let description =
             #"{"table":"t","modelTypes":{"N":{"id":null}},"cells":{"C":{}},"bindings":[{"cell":"C","modelType":"N","models":["2000","2001","2002","2003"],"shown":"now < model","editing":"delete"}]}"#
         var session = try Played(description)
@@ -105,7 +105,7 @@ import Testing
     @Test(
         "Rows that `fromNow` hides leave the snapshot with the next command",
         arguments: ["fromNow('', '') < model", "fromNow('', model[:0]) < model", "[fromNow][0]('') < model"])
-    func rowsThatFromNowHidesLeaveTheSnapshot(shown: String) throws {
+    func hiddenFromNow(shown: String) throws {
         var session = try Played(
             #"{"table":"t","modelTypes":{"N":{"id":null}},"cells":{"C":{}},"bindings":[{"cell":"C","modelType":"N","models":["2000","2001","2002","2003"],"shown":"\#(shown)","editing":"delete"}]}"#
         )
@@ -125,7 +125,7 @@ import Testing
     /// A command on 4,000 rows without ids must not search each row from the section's beginning: that would exceed the
     /// limit of steps.
     @Test("A command that names many rows without ids finds them in one pass")
-    func manyRowsWithoutIDsAreFoundAtOnce() throws {
+    func manyRowsWithoutIDs() throws {
         let description =
             #"{"table":"t","modelTypes":{"N":{"id":null}},"cells":{"C":{}},"bindings":[{"cell":"C","modelType":"N","models":[],"shown":"model > 0"}]}"#
         var session = try Played(description)
@@ -140,7 +140,7 @@ import Testing
 
     /// Both commands of the transaction delete row 0. The second command must look up again which stored row that is.
     @Test("A transaction's index paths count in the table after the preceding commands")
-    func theRowsOfATransactionAreThoseThatTheOnesBeforeThemLeft() throws {
+    func pathsInTransactions() throws {
         var session = try Played(
             #"{"table":"t","modelTypes":{"N":{"id":null}},"cells":{"C":{}},"bindings":[{"cell":"C","modelType":"N","models":[1,2,3,4],"shown":"model != 2","editing":"delete"}]}"#
         )
@@ -149,7 +149,7 @@ import Testing
     }
 
     @Test("A move policy that reads `displayedCount` does not count hidden rows")
-    func aPolicyIsAskedOfTheRowsThatAreDisplayed() throws {
+    func policyAndHiddenRows() throws {
         var session = try Played(
             """
             {"table":"t","sections":["a","b"],"cells":{"C":{}},"bindings":[{"on":"allOtherSections","cell":"C","models":{"a":[{"id":"1"},{"id":"2"}],"b":[{"id":"3","off":true},{"id":"4"}]},
@@ -189,7 +189,7 @@ import Testing
     }
 
     @Test("A title that a command has set replaces the title that the description binds")
-    func aTitleIsWhatIsSetOrElseWhatIsBound() throws {
+    func titles() throws {
         var session = try Played(
             """
             {"table":"t","sections":["a","b"],"cells":{"C":{}},"bindings":[{"on":"allOtherSections","cell":"C","models":{},"headers":{"a":"A"}}]}
@@ -205,7 +205,7 @@ import Testing
     }
 
     @Test("Titles of dynamic sections can be bound by section id")
-    func theTitlesOfDynamicSectionsMayBeBoundByTheirIDs() throws {
+    func titlesOfDynamicSections() throws {
         let session = try Played(
             #"{"table":"t","sections":"dynamic","cells":{"C":{}},"bindings":[{"on":"allOtherSections","cell":"C","models":{"a":[],"b":[]},"headers":{"b":"B"}}]}"#
         )
@@ -213,7 +213,7 @@ import Testing
     }
 
     @Test("A section with only a footer is displayed, and sections with equal order values keep their declared order")
-    func aFooterIsDataAndSectionsThatAreEqualInOrderStayAsDeclared() throws {
+    func footerAndEqualOrder() throws {
         let session = try Played(
             """
             {"table":"t","sections":["c","b","a","none"],"sectionDisplay":{"behavior":"hidesSectionsWithNoData","order":{"by":"0"}},"cells":{"C":{}},
@@ -223,7 +223,7 @@ import Testing
     }
 
     @Test("A reset restores all the data with which the session was opened")
-    func aResetBringsBackAllThatASessionWasOpenedWith() throws {
+    func resetData() throws {
         var session = try Played(
             """
             {"table":"t","sections":"dynamic","cells":{"C":{},"D":{}},"cellsForModelTypes":{"object":"C"},"state":{"asked":0},
@@ -248,7 +248,7 @@ import Testing
 
     /// A command has set the list of displayed sections to all sections that existed then.
     @Test("If displayed sections were set, a dynamic section that new models create later is not displayed")
-    func dynamicSectionsThatWereSetToBeDisplayedStayTheOnlyOnes() throws {
+    func displayedDynamicSections() throws {
         var session = try Played(
             #"{"table":"t","sections":"dynamic","cells":{"C":{}},"bindings":[{"on":"allOtherSections","cell":"C","models":{"a":[],"b":[]}}]}"#
         )
@@ -264,7 +264,7 @@ import Testing
             (#""dimensions":{"cellHeight":{"$eval":"state.x"}}"#, "0", ["-1", #""auto""#, "[]"]),
             (#""header":"H","dimensions":{"headerHeight":{"$eval":"state.x"}}"#, #""automatic""#, ["-1", "true"]),
         ])
-    func whatATemplateGivesIsOfItsPartsKind(part: String, right: String, wrong: [String]) throws {
+    func wrongKinds(part: String, right: String, wrong: [String]) throws {
         var session = try Played(
             #"{"table":"t","cells":{"C":{}},"state":{"x":\#(right)},"bindings":[{"cell":"C","models":[{"id":"1"}],\#(part)}]}"#
         )
@@ -276,7 +276,7 @@ import Testing
     }
 
     @Test("Sections that the result of `modelsFrom` does not name are empty")
-    func sectionsThatDerivedModelsDoNotNameAreEmpty() throws {
+    func unnamedSections() throws {
         let session = try Played(
             #"{"table":"t","sections":["a","b"],"cells":{"C":{}},"state":{"rows":{"b":[{"id":"1"}]}},"bindings":[{"on":"allOtherSections","cell":"C","modelsFrom":{"$eval":"state.rows"}}]}"#
         )

@@ -32,7 +32,7 @@ import Testing
                 "an `insert.template` that gives nothing"
             ),
         ])
-    func anInsertWithoutAModelIsToldWhyItNeedsOne(insert: String, why: String) throws {
+    func insertWithoutModel(insert: String, why: String) throws {
         var table = try Table(
             """
             {"table":"t","cells":{"C":{}},"state":{"ready":false},"bindings":[{"cell":"C","editing":"insert"\(insert)}]}
@@ -49,7 +49,7 @@ import Testing
         arguments: [
             (#"{"nom":"Ada"}"#, "needs its id"), (#"{"name":true}"#, "at \"/name\" must be a string or an integer"),
         ])
-    func aModelWithoutAnIDIsToldItsTypeByName(model: String, why: String) throws {
+    func modelWithoutID(model: String, why: String) throws {
         var table = try Table(
             #"{"table":"t","cells":{"C":{}},"modelTypes":{"Person":{"id":"/name"}},"bindings":[{"cell":"C","modelType":"Person"}]}"#
         )
@@ -61,7 +61,7 @@ import Testing
 
     /// After a handler has moved its own row, its next action must find the row at the new place.
     @Test("A handler that moves its own row can still change that row")
-    func aHandlerThatMovesItsOwnRowKeepsIt() throws {
+    func movedOwnRow() throws {
         var table = try Table(
             """
             {"table":"t","sections":["a","b"],"cells":{"C":{}},"bindings":[{"on":"allOtherSections","cell":"C","models":{"a":[{"id":"1"}],"b":[{"id":"2"}]},
@@ -74,7 +74,7 @@ import Testing
 
     /// `onPrefetch` runs for the reported row nearest to the section's end, even if a client reports another row first.
     @Test("`onPrefetch` runs for the displayed row nearest to the section's end")
-    func prefetchIsAboutTheRowNearestToTheEnd() throws {
+    func prefetchNearEnd() throws {
         var table = try Table(
             """
             {"table":"t","cells":{"C":{}},"bindings":[{"cell":"C","models":[{"id":"1"},{"id":"2"},{"id":"3"}],
@@ -92,7 +92,7 @@ import Testing
             (#""modelsFrom":{"$eval":"state.items"}"#, ["1", "1", "2", "3", "4"]),
             (#""numberOfCells":"len(state.items)""#, ["1", "1", "1", "2", "3"]),
         ])
-    func prefetchRunsAgainForDerivedRows(models: String, runs: [String]) throws {
+    func prefetchDerivedRows(models: String, runs: [String]) throws {
         var table = try Table(
             """
             {"table":"t","state":{"items":[{"id":"1"},{"id":"2"}],"asked":0},"cells":{"C":{}},"bindings":[{"cell":"C","viewModel":{},\(models),
@@ -173,7 +173,7 @@ import Testing
         arguments: [
             #"{"setState":{"$eval":"null"}}"#, #"{"setState":{"$eval":"[1]"}}"#, #"{"update":{"merge":{"$eval":"5"}}}"#,
         ])
-    func aMergePatchOfHandlersIsAnObject(step: String) throws {
+    func mergePatchKind(step: String) throws {
         var table = try Table(
             #"{"table":"t","state":{"x":0},"cells":{"C":{}},"bindings":[{"cell":"C","models":[{"id":"1"}],"onTap":[\#(step)]}]}"#
         )
@@ -186,7 +186,7 @@ import Testing
     @Test(
         "An invalid title that a handler sets is reported as a fault of the handler",
         arguments: ["setHeaders", "setFooters"])
-    func aTitleThatIsNoneIsTheHandlersFault(action: String) throws {
+    func invalidTitle(action: String) throws {
         var table = try Table(
             #"{"table":"t","cells":{"C":{}},"bindings":[{"cell":"C","models":[{"id":"1"}],"onTap":[{"\#(action)":{"table":{"$eval":"count"}}}]}]}"#
         )
@@ -206,7 +206,7 @@ import Testing
 
     /// If a description has no `onPrefetch`, a report of displayed rows must not create a revision.
     @Test("Without `onPrefetch`, a report of displayed rows changes nothing")
-    func prefetchWithoutAHandlerDoesNothing() throws {
+    func prefetchWithoutHandler() throws {
         var table = try Table(
             #"{"table":"t","cells":{"C":{}},"bindings":[{"cell":"C","models":[{"id":"1"}],"prefetch":{"cellsFromEnd":2}}]}"#
         )
@@ -214,7 +214,7 @@ import Testing
     }
 
     @Test("`onDelete` runs after the engine has removed the row, and `onInsert` after it has inserted the row")
-    func onDeleteFindsTheRowTakenOutAndOnInsertFindsItThere() throws {
+    func momentOfHandlers() throws {
         var table = try Table(
             """
             {"table":"t","sections":["a","b"],"cells":{"C":{}},"bindings":[{"on":"allOtherSections","cell":"C","models":{"a":[{"id":"1"},{"id":"2"}],"b":[]},"insert":{"template":{"id":"new","from":"template"}},
@@ -239,7 +239,7 @@ import Testing
             (#"{"from":{"id":"1"},"to":{"section":"b","row":0}}"#, "onDelete", "a"),
             (#"{"from":{"id":"1"},"to":{"section":"b","row":0}}"#, "onInsert", "b"),
         ])
-    func aHandlerThatPutsOneRowMoreInTheSectionIsRefused(command: String, handler: String, section: String) throws {
+    func oneRowTooMany(command: String, handler: String, section: String) throws {
         let editing = command.hasPrefix(#"{"insert"#) ? "insert" : "delete"
         var table = try Table(
             """
@@ -252,7 +252,7 @@ import Testing
     }
 
     @Test("An action that deletes, inserts or moves a row runs no handlers and ignores policies")
-    func whatAnActionDoesRunsNoHandlersAndAsksNoPolicy() throws {
+    func actionsRunNoHandlers() throws {
         var table = try Table(
             """
             {"table":"t","sections":["a","b"],"cells":{"C":{}},"bindings":[{"on":"allOtherSections","cell":"C","models":{"a":[{"id":"1"},{"id":"2"}],"b":[{"id":"3"}]},
@@ -264,7 +264,7 @@ import Testing
     }
 
     @Test("A move to the row's own place changes nothing and runs no handler")
-    func aMoveToItsOwnPlaceIsNone() throws {
+    func moveToOwnPlace() throws {
         var table = try Table(
             #"{"table":"t","cells":{"C":{}},"bindings":[{"cell":"C","models":[{"id":"1"},{"id":"2"}],"moving":{"to":"anySection"},"onDelete":[{"reject":"no"}]}]}"#
         )
@@ -276,7 +276,7 @@ import Testing
 
     /// The first row of each section is hidden, so stored and displayed indexes differ.
     @Test("The row indexes in a handler's `reason` count stored rows")
-    func theRowsOfAReasonCountAmongTheStoredOnes() throws {
+    func reasonIndexes() throws {
         var table = try Table(
             """
             {"table":"t","sections":["a","b"],"cells":{"C":{}},"bindings":[{"on":"allOtherSections","cell":"C","models":{"a":[{"id":"0","hidden":true},{"id":"1"}],"b":[{"id":"2","hidden":true},{"id":"3"}]},
@@ -291,7 +291,7 @@ import Testing
     }
 
     @Test("Each action of a handler reads the table after the preceding actions")
-    func eachStepReadsWhatTheStepsBeforeItLeft() throws {
+    func actionsInOrder() throws {
         var table = try Table(
             """
             {"table":"t","state":{"n":0},"cells":{"C":{}},"bindings":[{"cell":"C","models":[{"id":"1"}],"onTap":[
@@ -304,7 +304,7 @@ import Testing
     /// When a row moves, `onDelete` of the source section runs after the move, when the row is already in the target
     /// section.
     @Test("After a move, both `onDelete` and `onInsert` find the row at its new place")
-    func theHandlersOfAMoveFindTheRowWhereItIs() throws {
+    func moveHandlers() throws {
         for handler in ["onDelete", "onInsert"] {
             var table = try Table(
                 """
@@ -322,7 +322,7 @@ import Testing
             #"{"move":{"id":"1","to":{"section":"other"}}}"#, #"{"remove":{"id":"both"}}"#,
             #"{"update":{"section":"a","row":9,"merge":{}}}"#,
         ])
-    func anActionThatCannotBeIsTheHandlersFault(action: String) throws {
+    func impossibleAction(action: String) throws {
         var table = try Table(
             """
             {"table":"t","sections":["a","b","other"],"modelTypes":{"O":{}},"cells":{"C":{}},"bindings":[
@@ -334,7 +334,7 @@ import Testing
     }
 
     @Test("In a handler of a derived row, `count` is the number of derived rows")
-    func aHandlerOfADerivedRowCountsTheDerivedRows() throws {
+    func countOfDerivedRows() throws {
         var table = try Table(
             """
             {"table":"t","cells":{"C":{}},"bindings":[{"cell":"C","modelsFrom":[{"id":"1"},{"id":"2"}],"onTap":[{"setState":{"at":["${row}","${count}"]}}]}]}
@@ -345,7 +345,7 @@ import Testing
 
     /// In this test, `onPrefetch` replaces all rows of the section by fewer rows.
     @Test("`onPrefetch` runs again if it has left the section with fewer rows")
-    func aSectionThatOnPrefetchFilledWithFewerRowsMayGrowAgain() throws {
+    func prefetchAfterShrinking() throws {
         var table = try Table(
             """
             {"table":"t","state":{"asked":0},"cells":{"C":{}},"bindings":[{"cell":"C","models":[{"id":"1"},{"id":"2"},{"id":"3"}],"prefetch":{"cellsFromEnd":0},

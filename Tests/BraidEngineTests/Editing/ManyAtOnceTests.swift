@@ -9,7 +9,7 @@ import Testing
     @Test(
         "A row is found by its id, however many rows a command names",
         arguments: [#""models":{}"#, #""models":{},"shown":"true""#])
-    func aRowIsFoundByItsIDHoweverManyAreLookedFor(rows: String) throws {
+    func rowsByID(rows: String) throws {
         var table = try HandlerTests.Table(
             """
             {"table":"t","sections":"dynamic","cells":{"C":{}},"bindings":[{"on":"allOtherSections","cell":"C",\(rows),
@@ -43,7 +43,7 @@ import Testing
 
     /// A merge patch must remove all members with the value null in one pass over the object.
     @Test("A merge patch can remove many members at once")
-    func aMergePatchRemovesManyMembersAtOnce() throws {
+    func manyRemovedMembers() throws {
         var random = SeededGenerator(seed: 7)
         for count in [1, 5, 40] {
             let names = (0..<count).map { "k\($0)" }
@@ -68,7 +68,7 @@ import Testing
 
     /// Without a limit, 8,000 faults whose pointers contain a name of 40,000 characters would make an answer of 321 MB.
     @Test("Of many faults, a refusal lists only the first hundred")
-    func ofManyFaultsTheFirstHundredAreTold() throws {
+    func manyFaults() throws {
         let members = (0..<300).map { #""u\#($0)":1"# }.joined(separator: ",")
         let text = try JSONText(parsing: #"{"table":"t","cells":{"C":{\#(members)}},"bindings":[]}"#)
         let refusal = #expect(throws: Refusal.self) { try TableDescription(text) }
@@ -79,7 +79,7 @@ import Testing
     /// The opening may spend a number of template steps on its rows. A command that adds the same rows again may spend
     /// as many, even if the table was empty in between.
     @Test("The number of template steps that a command may use grows with the rows that it adds")
-    func theRowsThatACommandBringsMayCostWhatTheyMightBefore() throws {
+    func stepsPerRow() throws {
         let models = (0..<200).map { #"{"id":\#($0)}"# }.joined(separator: ","),
             title = Array(repeating: "row", count: 50).joined(separator: "+")
         let description = try TableDescription(
@@ -126,7 +126,7 @@ import Testing
 
     /// The test lowers the limits after it has opened the table, so the table exceeds them.
     @Test("A table over its limits may shrink but not grow")
-    func aTableOverItsLimitsMayShrinkAndNotGrow() throws {
+    func tableOverLimits() throws {
         func check(
             _ description: String, _ limit: (inout TableLimits) -> Void, shrinking: [Command], growing: Command,
             _ code: Refusal.Code
@@ -165,7 +165,7 @@ import Testing
 
     /// Each expression that uses a long number reads all its digits.
     @Test("Each use of a long number in a template costs steps for its digits")
-    func aLongNumberIsPaidForWheneverItIsUsed() throws {
+    func longNumbers() throws {
         let digits = "1." + String(repeating: "3", count: 20_000)
         let context = try JSONValue(parsing: #"{"x":\#(digits)}"#)
         let uses = Array(repeating: #"{"$eval":"x < 1"}"#, count: 1_000).joined(separator: ",")
@@ -176,7 +176,7 @@ import Testing
     /// Inserting a section changes the positions of the sections after it. The table must find each section at its
     /// current position.
     @Test("A table finds each section by its id after other sections were inserted before it")
-    func sectionsThatComeInFrontOfOthersLeaveThemFound() throws {
+    func insertedSections() throws {
         var table = TableModel()
         for number in 0..<200 {
             _ = table.insertSection(SectionID("s\(number)"), at: number % 3 == 0 ? 0 : table.sections.count / 2)
@@ -188,7 +188,7 @@ import Testing
     /// The engine merges the bindings that have the same scope and name no section into one binding. The merged binding
     /// must have the same effect.
     @Test("Bindings that the engine has merged have the same effect as the separate ones")
-    func manyBindingsOfEverySectionSayWhatTheyDidOneByOne() {
+    func mergedBindings() {
         var random = SeededGenerator(seed: 11)
         func maybe<Value>(_ value: Value) -> Value? { Int.random(in: 0..<4, using: &random) == 0 ? value : nil }
         let ids = (0..<4).map { SectionID("s\($0)") }

@@ -7,7 +7,7 @@ import Testing
 /// snapshot must equal a snapshot that is rendered from the stored table alone.
 @Suite struct RandomCommandTests {
     @Test("Every update of a random command leads to the next snapshot", arguments: 0..<8)
-    func everyUpdateLeadsToTheNextSnapshot(seed: Int) throws {
+    func updates(seed: Int) throws {
         var random = SeededGenerator(seed: UInt64(seed))
         var applied = 0
         for _ in 0..<TestEffort.cases(60) {

@@ -62,7 +62,7 @@ import Testing
     @Test(
         "After rows were replaced, the table contains the new rows, and so does a store that writes only the changes",
         arguments: [3, 60, 700, 3_000])
-    func whateverIsReplacedTheTableHasItAndAStoreThatWritesTheChanges(count: Int)
+    func replacedRows(count: Int)
         throws
     {
         var random = SeededGenerator(seed: UInt64(count)), next = count
@@ -99,7 +99,7 @@ import Testing
     /// Between two adjacent rows, ranks are free for about 24 inserts that each halve the remaining gap. After that,
     /// some surrounding rows get new ranks, but not the whole section.
     @Test("If no rank is free between two rows, only a few rows get new ranks")
-    func whereRanksRunOutFewRowsAreWrittenAnew() throws {
+    func exhaustedRanks() throws {
         var random = SeededGenerator(seed: 4)
         var models = (0..<20_000).map { Self.model($0) }, table = try Self.table(models), relabelled = 0
         for round in 0..<100 {
@@ -197,7 +197,7 @@ import Testing
     @Test(
         "Replacing rows is refused if an id would be in the section twice, for few rows and for many",
         arguments: [1, 5_000])
-    func anIdThatIsThereTwiceIsRefusedAmongFewAndAmongMany(count: Int) throws {
+    func duplicateIDs(count: Int) throws {
         let table = try Self.table((0..<10_000).map { Self.model($0) })
         let new = (20_000..<20_000 + count).map { Self.model($0) }
         // The second row with the same id is outside the replaced range, or inside it.
@@ -218,7 +218,7 @@ import Testing
     /// The engine can record which rows a command replaces, or find them by comparing two snapshots. The resulting
     /// update must be the same.
     @Test("The update from recorded replacements equals the update from comparing the snapshots", arguments: 0..<8)
-    func whatIsToldOfTheReplacedIsWhatChanged(seed: Int) throws {
+    func updateFromReplacements(seed: Int) throws {
         var random = SeededGenerator(seed: UInt64(seed)), next = 10_000
         let description = try TableDescription(
             JSONText(

@@ -16,7 +16,7 @@ import Testing
     /// place, or be reported as gone, but never be mistaken for another row. The test identifies rows by their keys in
     /// the stored table.
     @Test("Every row of an earlier revision is found or reported as gone", arguments: 0..<8)
-    func everyRowIsFoundOrGone(seed: Int) throws {
+    func everyRow(seed: Int) throws {
         var random = SeededGenerator(seed: UInt64(seed) &+ 77)
         var found = 0, gone = 0, left = 0
         for _ in 0..<TestEffort.cases(40) {
@@ -156,7 +156,7 @@ import Testing
 
     /// A move to an index that was out of bounds at the base must not become a move to the section's end.
     @Test("A move to a target that did not exist at the base is refused")
-    func aTargetThatWasNotThereThenIsNoneNow() throws {
+    func missingTarget() throws {
         func code(_ row: Int, to section: Int, after commands: [Command] = []) -> Refusal.Code? {
             do {
                 _ = try Self.asking(
@@ -225,7 +225,7 @@ import Testing
     }
 
     @Test("A row is followed even if its section was hidden in between and is displayed again")
-    func aRowIsFollowedThroughASectionThatWasHidden() throws {
+    func hiddenSection() throws {
         let hidden: [Command] = [.setDisplayedSections(["a"]), .setDisplayedSections(["b", "a"])]
         #expect(try Self.asking(hidden, then: .delete(RowReference(path(1, 1)))).at == path(0, 1))
         #expect(
@@ -252,7 +252,7 @@ import Testing
     }
 
     @Test("A rebased move puts the row between the rows that the client saw at the target")
-    func aMoveGoesToTheRowsThatTheClientSaw() throws {
+    func rebasedMove() throws {
         // The client moves a row before row 5. In the meantime, another row has moved to the front of that section.
         let commands: [Command] = [.move(RowReference(path(0, 2)), to: .at(.displayed(1), row: 0))]
         #expect(
@@ -285,7 +285,7 @@ import Testing
     }
 
     @Test("A rebased move to a section's end puts the row at the end, even if the section was hidden and has changed")
-    func theEndOfAHiddenSectionIsItsEnd() throws {
+    func endOfHiddenSection() throws {
         let longer: [JSONText] = [#"{"id":"1"}"#, #"{"id":"6"}"#, #"{"id":"7"}"#, #"{"id":"8"}"#]
         let commands: [Command] = [
             .setDisplayedSections(["b"]), .setModels([(SectionID("a"), longer)], merging: true),
@@ -305,7 +305,7 @@ import Testing
     /// The client drops a row at the place where the client saw the row. If the row or its neighbours have moved, the
     /// row goes back between these neighbours.
     @Test("A rebased move to the row's own place brings the row back between its old neighbours")
-    func aMoveToItsOwnPlaceBringsARowBack() throws {
+    func moveToOwnPlace() throws {
         let third = Command.delete(.id(RowID("3"), in: nil))
         for (commands, after) in [
             ([.move(RowReference(path(0, 1)), to: .at(.displayed(0), row: 2))], ["1", "2", "3"]),
@@ -322,7 +322,7 @@ import Testing
     /// A section index of the client must not refer to a section that was inserted later, because the client has not
     /// seen it.
     @Test("A data source call to a section that did not exist at the base is ignored")
-    func aSectionThatWasNotThereThenIsNoneNow() throws {
+    func missingSection() throws {
         var session = try Played(sections: [SectionContent(rows: ["1"])])
         let before = session.snapshot,
             update = try session.perform(.dataSource(.addSection(SectionContent(rows: ["2"]), at: nil), notify: true))
@@ -338,7 +338,7 @@ import Testing
 
     /// A move within a section must not end one place too far up if the client names the row by its id.
     @Test("A rebased move has the same target whether its row is named by id or by index path")
-    func aMoveGoesToTheSamePlaceHoweverItsRowIsNamed() throws {
+    func moveByIDOrPath() throws {
         let histories: [[Command]] = [
             [], [.delete(RowReference(path(0, 0)))], [.move(RowReference(path(0, 0)), to: .at(.displayed(0), row: 2))],
             [.move(RowReference(path(1, 0)), to: .at(.displayed(0), row: 1))], [.setDisplayedSections(["b", "a"])],
@@ -357,7 +357,7 @@ import Testing
     }
 
     @Test("The index path of an insert may be one after the last row")
-    func anInsertMayBeBehindTheLastRow() throws {
+    func insertAfterLastRow() throws {
         let snapshot = Snapshot.make("a: x y")
         let (command, at) = try RowHistory([], now: snapshot).rebased(.insert(.at(.displayed(0), row: 2), model: nil))
         guard case .insert(.at(.displayed(0), row: 2), model: nil) = command else {
@@ -368,14 +368,14 @@ import Testing
     }
 
     @Test("An id that is in several sections is ambiguous unless the command also names the section")
-    func anIdOfSeveralSectionsNeedsItsSection() throws {
+    func ambiguousID() throws {
         let history = try RowHistory([], now: Snapshot.make("a: x", "b: y x"))
         #expect(Self.code(history, .tap(.id(RowID("x"), in: nil))) == .ambiguousRow)
         #expect(try history.rebased(.tap(.id(RowID("x"), in: .id("b")))).at == path(1, 1))
     }
 
     @Test("An id refers to its row, wherever the row has moved since the base")
-    func anIdSaysByItselfWhichRowItIs() throws {
+    func movedRowByID() throws {
         let commands: [Command] = [.move(RowReference(path(0, 0)), to: .at(.displayed(1), row: 2))]
         #expect(try Self.asking(commands, then: .delete(.id(RowID("1"), in: nil))).at == path(1, 2))
         #expect(throws: Refusal.self) {

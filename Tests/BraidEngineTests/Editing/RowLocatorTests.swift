@@ -8,7 +8,7 @@ import Testing
     @Test(
         "Finding an id through the index has the same result or refusal as a search of all sections",
         arguments: 0..<8)
-    func theSameRowAsInASearch(seed: Int) throws {
+    func sameAsSearch(seed: Int) throws {
         var random = SeededGenerator(seed: UInt64(seed))
         var named = 0, applied = 0, transactions = 0
         for _ in 0..<4 {
@@ -199,7 +199,7 @@ import Testing
     }
 
     @Test("The index of a table where rows are often inserted and deleted does not grow with each row")
-    func entriesOfRowsThatAreGoneAreDropped() throws {
+    func droppedEntries() throws {
         var table = TableModel()
         for section in 0..<100 { _ = table.insertSection(SectionID("s\(section)"), at: section) }
         #expect(table.positions(ofSectionsWith: RowID("none")).isEmpty)
@@ -216,7 +216,7 @@ import Testing
     }
 
     @Test("A command reuses the index that an earlier, refused command has built")
-    func aRefusedCommandLeavesTheIndex() throws {
+    func refusedCommand() throws {
         var session = try Played(
             sections: (0..<100).map {
                 try SectionContent(

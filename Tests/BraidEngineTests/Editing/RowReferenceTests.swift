@@ -60,7 +60,7 @@ import Testing
     @Test(
         "A move whose target is a row puts the moved row before that row",
         arguments: ["1", "2", "3"], ["1", "2", "3", "4"])
-    func aMoveToARowGoesBeforeIt(from: String, to: String) throws {
+    func moveToRow(from: String, to: String) throws {
         var expected = [["1", "2", "3"], ["4"]]
         if from != to {
             expected[0].removeAll { $0 == from }
@@ -91,7 +91,7 @@ import Testing
     }
 
     @Test("An update or removal of a row that is not displayed is ignored, and so is adding a row before it")
-    func aReferenceToNoRowIsIgnored() throws {
+    func missingRow() throws {
         for reference in [
             #"{"id":"x"}"#, #"{"id":"4","section":"a"}"#, #"{"id":"2","section":7}"#, #"["x",0]"#, "[7,0]", "[0,3]",
         ] {
@@ -110,7 +110,7 @@ import Testing
     }
 
     @Test("A row can be added to a section that the call names by id, even if it is hidden or does not exist yet")
-    func aRowIsAddedToANamedSection() throws {
+    func addToSection() throws {
         var session = try Self.session()
         try session.perform(.dataSource(.addRow(#"{"id":"n"}"#, at: .at(.id("new"), row: 0)), notify: true))
         #expect(session.table[SectionID("new")]?.rows.count == 1)

@@ -120,7 +120,7 @@ struct JSONGrammarTests {
     }
 
     @Test("A malformed JSON text is refused with the offset of the wrong byte", arguments: refused)
-    func refusesAtTheByteAtFault(_ text: String, _ offset: Int) {
+    func faultOffsets(_ text: String, _ offset: Int) {
         let error = #expect(throws: JSONError.self) { try JSONText(parsing: text) }
         #expect(error?.offset == offset, "\(text.debugDescription): \(error.map(String.init(describing:)) ?? "")")
         #expect(throws: JSONError.self) { try JSONValue(parsing: text) }
@@ -142,7 +142,7 @@ struct JSONGrammarTests {
     /// Tries sequences of up to four bytes whose values are at the borders of the ranges in RFC 3629, section 4. The
     /// parser and Swift's standard library must agree on each sequence.
     @Test("The parser accepts exactly the UTF-8 that Swift's standard library accepts")
-    func utf8IsJudgedAsTheStandardLibraryDoes() {
+    func utf8() {
         let borders: [UInt8] = [
             0x20, 0x41, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xC1, 0xC2, 0xDF, 0xE0, 0xE1, 0xEC, 0xED, 0xEE,
             0xEF, 0xF0, 0xF1, 0xF3,
@@ -200,7 +200,7 @@ struct JSONGrammarTests {
     // MARK: Depth
 
     @Test("The parser accepts arrays and objects that are nested up to the limit")
-    func arraysAndObjectsNestUpToTheLimit() throws {
+    func nesting() throws {
         for (open, close) in [("[", "]"), (#"{"a":"#, "}")] {
             func nested(_ depth: Int) -> String {
                 String(repeating: open, count: depth) + "1" + String(repeating: close, count: depth)
@@ -225,7 +225,7 @@ struct JSONGrammarTests {
 
     @Test(
         "A duplicate name is found in an object with many names", arguments: [2, 15, 16, 17, 18, 63, 64, 65, 66, 500])
-    func aDuplicateIsFoundAmongManyNames(_ count: Int) throws {
+    func duplicateNames(_ count: Int) throws {
         for duplicate in Set([0, 1, count / 2, count - 1]) {
             for long in ["", "a name longer than eight bytes "] {
                 let members = (0..<count).map { "\"\(long)\($0)\":{\"0\":1,\"1\":2}" }.joined(separator: ",")
@@ -243,7 +243,7 @@ struct JSONGrammarTests {
     }
 
     @Test("The same name in different objects is not a duplicate")
-    func namesOfOtherObjectsDoNotCount() throws {
+    func namesOfOtherObjects() throws {
         // Objects with 40 members contain further objects with the same names, some of which are written with escapes.
         func object(_ depth: Int) -> String {
             let members = (0..<40).map { index in

@@ -34,7 +34,7 @@ struct JSONTextTests {
     }
 
     @Test("The first byte of a JSON text determines the kind of its value")
-    func kindsComeFromTheFirstByte() throws {
+    func kinds() throws {
         let kinds: [(String, JSONKind)] = [
             ("null", .null), ("true", .bool), ("false", .bool), ("-1", .number), ("0", .number), ("\"\"", .string),
             ("[]", .array), ("{}", .object),
@@ -53,7 +53,7 @@ struct JSONTextTests {
     }
 
     @Test("Two JSON texts are equal if the bytes of their compact forms are equal")
-    func equalityAndHashGoByteByByte() throws {
+    func equality() throws {
         let one = try JSONText(parsing: "[\"abcdefghij\", 1.0]"),
             other = try JSONText(parsing: " [\"abcdefghij\",1.0 ]")
         #expect(one == other && one.hashValue == other.hashValue)
@@ -75,7 +75,7 @@ struct JSONTextTests {
     }
 
     @Test("A slice of a JSON text shares the text's bytes, and a detached copy does not")
-    func slicesShareAndDetachedDoesNot() throws {
+    func slices() throws {
         let source = Array("[[1,2],\"x\"]".utf8)
         let text = try JSONText(parsing: source)
         let element = text.elements()![0]
@@ -152,7 +152,7 @@ struct JSONNumberTests {
             ("0", "0e99999999999999999999"), ("1.10", "1.1"),
             ("12345678901234567890", "1234567890123456789e1"), ("1e400", "10e399"), ("0.001", "1e-3"), ("-5", "-0.5e1"),
         ])
-    func areEqualWhenTheirValuesAre(_ left: String, _ right: String) throws {
+    func equalNumbers(_ left: String, _ right: String) throws {
         #expect(try number(left) == number(right))
     }
 
@@ -184,7 +184,7 @@ struct JSONNumberTests {
     }
 
     @Test("Reading the JSON text of a double returns the same double")
-    func doublesAreWrittenSoThatTheyReadBack() throws {
+    func doubles() throws {
         for value in [
             0, -0.0, 1, -1, 0.1, 1e20, 1e-7, .leastNonzeroMagnitude, 1.7976931348623157e308, -9223372036854775808,
             0x1p53, 0x1p52 + 0.5, 0x1p63, -0x1p64,

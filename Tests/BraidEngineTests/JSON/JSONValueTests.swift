@@ -4,7 +4,7 @@ import Testing
 
 struct JSONValueTests {
     @Test("Parsing a compact JSON text and encoding the tree returns the same bytes")
-    func treesGoBackToTheirBytes() throws {
+    func roundTrip() throws {
         for source in [
             "[]", "{}", #"{"b":1.10,"a":[-0,1e400,12345678901234567890,null,true,false],"":{"x":[[],{}]}}"#,
             #"["é\n\"\\"]"#, #"[[1],[2,[3]],{"a":{"b":{}}}]"#,
@@ -29,7 +29,7 @@ struct JSONValueTests {
     }
 
     @Test("JSON objects of any size keep the order of their members", arguments: [3, 15, 16, 17, 40])
-    func objectsKeepOrderWhateverTheirSize(_ count: Int) {
+    func memberOrder(_ count: Int) {
         var object = JSONObject()
         for index in 0..<count { object["n\(index)"] = .number(JSONNumber(index)) }
         object["n1"] = "again"
@@ -162,7 +162,7 @@ struct JSONLocationsTests {
     }
 
     @Test("For a missing value, `position(nearest:)` returns the position of the nearest enclosing value")
-    func whatIsMissingIsPlacedAtWhatIsAroundIt() throws {
+    func missingValues() throws {
         #expect(locations.position(of: JSONPointer("/a/1/c")!) == nil)
         #expect(try #require(locations.position(nearest: JSONPointer("/a/1/c/d")!)) == (3, 5))
         #expect(try #require(locations.position(nearest: JSONPointer("/a/7")!)) == (2, 8))

@@ -79,7 +79,7 @@ import Testing
     }
 
     @Test("A value from the context counts towards the output limit only if it is part of the result")
-    func whatIsPassedOnIsCountedOnceItIsInTheResult() throws {
+    func valuesFromContext() throws {
         let big = JSONValue.object(JSONObject([("big", .array(Array(repeating: .null, count: 10_000)))]))
         let budget = JSONeBudget(output: 10_000)
         #expect(
@@ -91,7 +91,7 @@ import Testing
     /// The names of a context may come from a request. Comparing each name with all preceding names would take too
     /// long.
     @Test("A template's context with many names is created in linear time", .timeLimit(.minutes(1)))
-    func aContextMayHaveManyNames() throws {
+    func manyNames() throws {
         let names = (0..<200_000).map { ("n\($0)", JSONValue.number(JSONNumber($0))) }
         var context = JSONeContext(now: OracleCase.now, names), budget = JSONeBudget()
         context["n5"] = .null
@@ -104,7 +104,7 @@ import Testing
     }
 
     @Test("A context of any size finds each of its names")
-    func aNameIsFoundHoweverFewOrManyThereAre() {
+    func contextSizes() {
         for count in 1...20 {
             var context = JSONeContext(
                 now: OracleCase.now, (0..<count).map { ("n\($0)", JSONValue.number(JSONNumber($0))) })
@@ -117,7 +117,7 @@ import Testing
 
     /// Several templates may be rendered with the same budget of steps, one after another.
     @Test("After one template has exceeded a budget, no other template can be rendered with it")
-    func aBudgetThatWasExceededStaysSo() throws {
+    func exceededBudget() throws {
         var budget = JSONeBudget(steps: 50)
         let context = JSONeContext(now: OracleCase.now), small = try JSONeTemplate(parsed(#"{"$eval": "1"}"#)),
             large = try JSONeTemplate(parsed(Self.wide))
@@ -128,7 +128,7 @@ import Testing
     }
 
     @Test("A text is refused as soon as it exceeds the output limit, before the rest is evaluated")
-    func aTextIsNotBuiltBeyondItsBudget() {
+    func longTexts() {
         let context = JSONValue.object(JSONObject([("a", .string(String(repeating: "x", count: 6_000)))]))
         // The expression `${nothing}` comes after the part that exceeds the limit, so its own error must not occur.
         let error = #expect(throws: JSONeError.self) {
@@ -144,7 +144,7 @@ import Testing
             #"{"$fromNow": "${text}1 day"}"#, #"{"$eval": "fromNow(text + '1 day')"}"#, #"{"$eval": "strip(text)"}"#,
             #"{"$if": "number(text + '1')"}"#,
         ])
-    func whatReadsATextPaysForItsLength(template: String) throws {
+    func textFunctions(template: String) throws {
         func steps(_ length: Int) throws -> Int {
             let context = JSONeContext(now: OracleCase.now, [("text", .string(String(repeating: " ", count: length)))])
             var budget = JSONeBudget()
@@ -163,7 +163,7 @@ import Testing
             #"{"$merge": [{"$eval": "object"}]}"#, #"{"$mergeDeep": [{"$eval": "object"}]}"#,
             #"{"$map": {"$eval": "object"}, "each(value, name)": {"$eval": "object"}}"#,
         ])
-    func longNumbersAndNamesPayForTheirLength(template: String) throws {
+    func longNumbersAndNames(template: String) throws {
         func steps(_ length: Int) throws -> Int {
             let digits = String(repeating: "0", count: length)
             let numbers = parsed("[0.25\(digits)]"), object = parsed(#"{"n\#(digits)": null}"#)
@@ -180,7 +180,7 @@ import Testing
     }
 
     @Test("A long number in a template's result counts towards the output limit with its digits")
-    func longNumbersInAResultAreCounted() throws {
+    func longNumbersInResults() throws {
         let context = parsed(#"{"list": [1\#(String(repeating: "0", count: 6_000))]}"#)
         let template = parsed(#"[{"$eval": "list"}, {"$eval": "list"}]"#)
         #expect(try rendered(template, context, budget: JSONeBudget(output: 20_000)) != nil)
@@ -192,7 +192,7 @@ import Testing
 
     /// The merge must not copy the objects merged so far for each further object: that would take many minutes.
     @Test("`$mergeDeep` merges many objects in linear time", .timeLimit(.minutes(1)), arguments: [false, true])
-    func manyObjectsAreMergedDeepInOneGo(isNested: Bool) throws {
+    func mergeDeep(isNested: Bool) throws {
         let count = 100_000
         let objects = (0..<count).map { number in
             let object = JSONValue.object(JSONObject([("n\(number)", .bool(true))]))

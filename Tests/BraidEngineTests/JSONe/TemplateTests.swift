@@ -39,7 +39,7 @@ import Testing
     ]
 
     @Test("The free names of a template are the names that it reads from the context", arguments: reads)
-    func freeNamesAreWhatIsRead(template: String, names: Set<String>) throws {
+    func freeNames(template: String, names: Set<String>) throws {
         #expect(try JSONeTemplate(parsed(template)).freeNames == names)
     }
 
@@ -58,7 +58,7 @@ import Testing
 
     @Test(
         "The context need not contain a name that a template defines itself or tests with `defined`", arguments: needs)
-    func whatIsAskedForOrMayBeGivenNeedNotBeThere(template: String, names: Set<String>) throws {
+    func optionalNames(template: String, names: Set<String>) throws {
         let read = try JSONeTemplate(parsed(template)).names
         #expect(read.all.subtracting(read.tolerated) == names)
     }
@@ -86,7 +86,7 @@ import Testing
 
     /// The engine renders a cached row again at another time only if it knows that the row reads the time.
     @Test("A template counts as reading the time if its result depends on the time", arguments: times)
-    func readsOfTheTimeAreKnown(source: String, readsTime: Bool) throws {
+    func readsOfTime(source: String, readsTime: Bool) throws {
         let time = "2020-02-28T00:00:00Z"
         let source = source.split(separator: "TIME", omittingEmptySubsequences: false).joined(separator: time)
         let template = try JSONeTemplate(parsed(source)), model = parsed(#"{"none": null, "empty": ""}"#)
@@ -142,13 +142,13 @@ import Testing
             ("9007199254740993 + 0", "9007199254740993"), ("4 / 2", "2.0"), ("10.0 ** 15", "1000000000000000.0"),
             ("9007199254740994 * 1.0", "9007199254740994.0"), ("10.0 ** 16", "1e+16"), ("1 / 100000", "1e-05"),
         ])
-    func computedNumbersAreWrittenAsTheReferenceDoes(source: String, text: String) throws {
+    func computedNumbers(source: String, text: String) throws {
         #expect(try evaluated(source).shown == text)
     }
 
     @Test(
         "A number too large for a double keeps its digits, and computing with it is an error", arguments: ["", ".0"])
-    func numbersBeyondDoublesAreNotComputedWith(fraction: String) throws {
+    func largeNumbers(fraction: String) throws {
         let number = "1" + String(repeating: "0", count: 400) + fraction
         #expect(try evaluated("00" + number).shown == number)
         let error = #expect(throws: JSONeError.self) { try evaluated(number + " + 1") }
@@ -164,7 +164,7 @@ import Testing
     }
 
     @Test("A lazy name of a context is computed once, and only if a template reads it")
-    func lazyNamesAreMadeOnceAndOnlyWhenRead() throws {
+    func lazyNames() throws {
         final class Count: Sendable { let value = Mutex(0) }
         let count = Count()
         var context = JSONeContext(now: OracleCase.now, [("x", .string("a"))])
@@ -194,7 +194,7 @@ import Testing
     }
 
     @Test("The time `now` of a context may have an offset from UTC and need not have a fraction")
-    func nowMayHaveNoFractionOrAnOffset() throws {
+    func formsOfNow() throws {
         var budget = JSONeBudget()
         for now in ["2026-01-31T12:00:00Z", "2026-01-31T13:00:00+01:00", "2026-01-31T11:30:00.0-00:30"] {
             let context = JSONeContext(now: now)

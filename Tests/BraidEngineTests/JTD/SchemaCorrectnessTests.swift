@@ -123,7 +123,7 @@ import Testing
     ]
 
     @Test("Every fault of an incorrect schema is reported", arguments: wrong)
-    func aWrongSchemaNamesEachOfItsFaults(json: String, pointers: [String]) throws {
+    func faults(json: String, pointers: [String]) throws {
         let (schema, faults) = try JTDSchema.compile(JSONValue(parsing: json))
         #expect(schema == nil)
         #expect(faults.map { "\($0.pointer)" } == pointers)

@@ -12,7 +12,7 @@ import Testing
         "Schemas for scalars and lists have the expected error indicators",
         arguments: empty + reference + type + oneOf + elements
     )
-    func leafAndListFormsGiveTheirIndicators(example: SchemaCase) throws { try check(example) }
+    func scalarsAndLists(example: SchemaCase) throws { try check(example) }
 
     @Test(
         "Schemas for objects have the expected error indicators",

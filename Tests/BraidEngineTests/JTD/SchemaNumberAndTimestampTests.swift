@@ -109,7 +109,7 @@ import Testing
     }
 
     @Test("Every proper prefix of a timestamp is refused")
-    func everyPrefixOfATimestampIsNone() {
+    func timestampPrefixes() {
         let text = "1985-04-12T23:20:50.52-08:00"
         for length in 0..<text.count { #expect(!Timestamp.isValid(String(text.prefix(length)))) }
     }

@@ -5,7 +5,7 @@ import Testing
 /// Tests properties of validation that all forms of schemas share: order, limits, messages and depth.
 @Suite struct SchemaValidationTests {
     @Test("Mismatches with a schema are in the value's order, with missing members first")
-    func mismatchesComeInTheOrderOfTheValueAndMissingMembersFirst() throws {
+    func orderOfMismatches() throws {
         let schema = try JTDSchema.make(
             #"{"properties": {"a": {}, "b": {"type": "string"}, "c": {"elements": {"type": "string"}}}, "optionalProperties": {"d": {"enum": ["x"]}}}"#
         )
@@ -18,7 +18,7 @@ import Testing
     }
 
     @Test("Validation returns at most `limit` mismatches", arguments: [(-1, 0), (0, 0), (1, 1), (3, 3), (99, 40)])
-    func noMoreMismatchesThanTheLimitAreReturned(limit: Int, count: Int) throws {
+    func limit(limit: Int, count: Int) throws {
         let elements = try JTDSchema.make(#"{"elements": {"type": "string"}}"#)
         #expect(elements.errorIndicators(of: .array(Array(repeating: 1, count: 40)), limit: limit).count == count)
         let names = (0..<40).map { "\"m\($0)\": {}" }.joined(separator: ", ")
@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test("By default, validation returns at most 32 mismatches")
-    func thirtyTwoIsTheLimitWhenNoneIsGiven() throws {
+    func defaultLimit() throws {
         #expect(
             try JTDSchema.make(#"{"elements": {"type": "string"}}"#).errorIndicators(
                 of: .array(Array(repeating: 1, count: 40))
@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test("Missing members of an object with a long name are not reported again and again")
-    func longPointersToMissingMembersAreNotRepeated() throws {
+    func longNamesOfMissingMembers() throws {
         let names = (0..<40).map { "\"m\($0)\": {}" }.joined(separator: ", ")
         let schema = try JTDSchema.make("{\"values\": {\"properties\": {\(names)}}}")
         let value = JSONValue.object(JSONObject([(String(repeating: "n", count: 30_000), [:]), ("a", [:])]))
@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test("The pointers of all faults of a schema after the first have at most 64 KiB")
-    func longPointersIntoASchemaAreNotRepeated() throws {
+    func longSchemaPointers() throws {
         let name = String(repeating: "n", count: 10_000)
         let numbers = Array(repeating: "1", count: 40).joined(separator: ",")
         let faults = try JTDSchema.compile(
@@ -123,14 +123,14 @@ import Testing
     ]
 
     @Test("The `detail` of a mismatch says what the value is and what was expected", arguments: details)
-    func theDetailSaysWhatIsThereAndWhatMustBe(schema: String, value: String, detail: String) throws {
+    func detail(schema: String, value: String, detail: String) throws {
         #expect(try JTDSchema.make(schema).errorIndicators(of: JSONValue(parsing: value)).map(\.detail) == [detail])
     }
 
     // MARK: Recursion
 
     @Test("A definition may refer to itself, as for a tree whose children are trees")
-    func aDefinitionMayReferToItselfThroughData() throws {
+    func recursion() throws {
         let tree = try JTDSchema.make(
             #"{"definitions": {"tree": {"properties": {"label": {"type": "string"}}, "optionalProperties": {"children": {"elements": {"ref": "tree"}}}}}, "ref": "tree"}"#
         )
@@ -149,7 +149,7 @@ import Testing
             (#"{"definitions": {"a": {"ref": "b"}, "b": {"ref": "c"}, "c": {"ref": "a"}}, "ref": "b"}"#, " /ref"),
             (#"{"definitions": {"x": {"ref": "a"}, "a": {"ref": "b"}, "b": {"ref": "a"}}, "ref": "x"}"#, " /ref"),
         ])
-    func definitionsThatOnlyReferToEachOtherAcceptNothing(schema: String, indicator: String) throws {
+    func circularReferences(schema: String, indicator: String) throws {
         let schema = try JTDSchema.make(schema)
         for value in ["1", "null", "{}", "[[]]"] { #expect(try schema.indicators(value) == [indicator]) }
         #expect(
@@ -158,7 +158,7 @@ import Testing
     }
 
     @Test("A cycle of references between definitions affects only schemas that refer to it")
-    func suchACircleHarmsOnlyThoseWhoReferToIt() throws {
+    func harmOfCircles() throws {
         let schema = try JTDSchema.make(
             #"{"definitions": {"a": {"ref": "a"}, "b": {"ref": "c"}, "c": {"ref": "b", "nullable": true}}, "properties": {"x": {"type": "string"}}, "optionalProperties": {"a": {"ref": "a"}, "b": {"ref": "b"}}}"#
         )
@@ -171,7 +171,7 @@ import Testing
     }
 
     @Test("A long chain of references in a schema is resolved once, and not for each value")
-    func longChainsOfReferencesAreFollowedOnce() throws {
+    func longReferenceChains() throws {
         let count = 20_000
         var definitions = (0..<count).map { ("d\($0)", ["ref": .string("d\($0 + 1)")] as JSONValue) }
         definitions.append(("d\(count)", ["type": "string"]))
@@ -195,7 +195,7 @@ import Testing
     }
 
     @Test("Validation looks up the names of a large schema by hash, not one by one")
-    func manyNamesAreFoundByHash() throws {
+    func manyNames() throws {
         let names = (0..<50_000).map { "name \($0)" }
         let json: JSONValue = [
             "properties": .object(JSONObject(names.map { ($0, ["type": "string"] as JSONValue) })),

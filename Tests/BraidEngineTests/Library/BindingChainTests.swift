@@ -6,7 +6,7 @@ import Testing
     // MARK: The five cell bindings
 
     @Test("`onDequeue` fills the cells of a binding with `models`")
-    func modelsAreShownByCellsThatOnDequeueFills() throws {
+    func dequeuedCells() throws {
         let binder = SectionedTableBinder(sectionedBy: Place.self)
         binder.onSections(.attending, .invited)
             .bind(cellType: PlainCell.self, models: { [.attending: people("a", "b"), .invited: people("c")] })
@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test("Each cell of a binding with `viewModels` shows its view model")
-    func viewModelsAreGivenToTheirCells() throws {
+    func viewModels() throws {
         let binder = TableBinder()
         var titles = ["x", "y"]
         binder.onTable().bind(cellType: PersonCell.self, viewModels: { titles.map { PersonCell.ViewModel(title: $0) } })
@@ -34,7 +34,7 @@ import Testing
     }
 
     @Test("A binding with `mapToViewModels` makes a view model from each model")
-    func modelsAreMappedToViewModels() throws {
+    func mappedViewModels() throws {
         let binder = TableBinder()
         binder.onTable()
             .bind(
@@ -48,7 +48,7 @@ import Testing
     }
 
     @Test("A cell provider chooses the cell of each model")
-    func aProviderChoosesTheCellOfEachModel() throws {
+    func cellProvider() throws {
         enum Item: Int, CollectionIdentifiable, Sendable { case text, toggle }
         let binder = TableBinder()
         binder.onTable().bind(
@@ -63,7 +63,7 @@ import Testing
     }
 
     @Test("A cell provider without models makes the number of cells that `numberOfCells` returns")
-    func aProviderMakesSoManyCells() throws {
+    func numberOfCells() throws {
         let binder = TableBinder()
         var count = 2
         binder.onTable().bind(cellProvider: { _, row in PlainCell(title: "row \(row)") }, numberOfCells: { count })
@@ -79,7 +79,7 @@ import Testing
     // MARK: Titles, views, dimensions
 
     @Test("Header and footer titles can be constants or closures, and a refresh reads the closures again")
-    func titlesAreFixedOrComputedAndFollowTheirClosures() throws {
+    func titles() throws {
         let binder = SectionedTableBinder(sectionedBy: Place.self)
         var text: String? = "one"
         binder.onAllSections()
@@ -98,7 +98,7 @@ import Testing
     }
 
     @Test("Header views receive their view models, and an update contains a header only if its view model changed")
-    func headerViewsAreGivenViewModelsAndChangeOnlyWithThem() throws {
+    func headerViews() throws {
         let binder = SectionedTableBinder(sectionedBy: Place.self)
         var text = "hello"
         binder.onAllSections()
@@ -116,7 +116,7 @@ import Testing
     /// A refresh that fails, or a dynamic section whose other properties changed, must not leave an unused view model
     /// in memory or change the header.
     @Test("The binder removes unused view models of headers from memory")
-    func theViewModelsOfHeadersAreForgottenWhenTheyAreOutOfUse() throws {
+    func unusedHeaderViewModels() throws {
         struct Day: TableSection {
             var name: String, count: Int
             var sectionID: SectionID { SectionID(name) }
@@ -150,7 +150,7 @@ import Testing
     }
 
     @Test("Dimensions of `onAnySection` apply where a more specific chain gives none")
-    func dimensionsOfAnySectionAreAFallback() throws {
+    func fallbackDimensions() throws {
         let binder = SectionedTableBinder(sectionedBy: Place.self)
         binder.onSection(.attending)
             .bind(cellType: PlainCell.self, models: { people("a") })
@@ -173,7 +173,7 @@ import Testing
     }
 
     @Test("A height that is negative, infinite or not a number is refused", arguments: [-1, .infinity, .nan])
-    func whatIsNoHeightIsRefused(height: Double) throws {
+    func invalidHeights(height: Double) throws {
         let binder = TableBinder()
         binder.onTable().bind(cellType: PlainCell.self, models: { people("a") }).cellHeight { _, _ in .points(height) }
         #expect(throws: Refusal.self) { try binder.finish() }
@@ -182,7 +182,7 @@ import Testing
     // MARK: Taps, events, prefetching
 
     @Test("A tap calls the handlers of the row's section and of `onAnySection`")
-    func tapsCallTheSectionsHandlerAndThatOfAnySection() throws {
+    func taps() throws {
         let binder = SectionedTableBinder(sectionedBy: Place.self)
         var taps: [String] = []
         binder.onSection(.attending).bind(cellType: PlainCell.self, models: { people("a", "b") })
@@ -200,7 +200,7 @@ import Testing
     }
 
     @Test("Cell events reach the handlers for their cell type, with and without the model as a parameter")
-    func eventsReachTheHandlersOfTheirCellsWithAndWithoutTheModel() throws {
+    func cellEvents() throws {
         let binder = SectionedTableBinder(sectionedBy: Place.self)
         var attending = people("a", "b"), heard: [String] = []
         binder.onSection(.attending).bind(
@@ -253,7 +253,7 @@ import Testing
     /// After a section was filled again with fewer rows, the prefetch handler must not wait until the section is longer
     /// than before.
     @Test("The prefetch handler runs again if a section is filled again with fewer rows")
-    func aSectionThatWasFilledAnewWithFewerRowsMayGrowAgain() throws {
+    func prefetchAfterRefill() throws {
         let binder = TableBinder()
         var models = people("a", "b", "c", "d"), runs = 0
         binder.onTable().bind(cellType: PlainCell.self, models: { models }).allowEditing()
@@ -280,7 +280,7 @@ import Testing
 
     /// In this test the rows have no models: `numberOfCells` returns a smaller number.
     @Test("The prefetch handler runs again if `numberOfCells` has become smaller")
-    func aSectionThatHasFewerCellsMayGrowAgain() throws {
+    func prefetchWithFewerCells() throws {
         let binder = TableBinder()
         var count = 4, runs = 0
         binder.onTable().bind(cellProvider: { _, _ in PlainCell() }, numberOfCells: { count }).prefetch(cellsFromEnd: 1)
@@ -295,7 +295,7 @@ import Testing
     }
 
     @Test("The prefetch handler runs again if the section had fewer cells while it was hidden")
-    func aSectionThatHadFewerCellsWhileItWasHiddenMayGrowAgain() throws {
+    func prefetchAfterHiding() throws {
         let binder = SectionedTableBinder(sectionedBy: OnlySection.self)
         var count = 4, runs = 0
         binder.onSection(.table).bind(cellProvider: { _, _ in PlainCell() }, numberOfCells: { count }).prefetch(
@@ -314,7 +314,7 @@ import Testing
     /// A handler can change values that are not models, such as a height. The update of the command must contain these
     /// changes, too.
     @Test("The update of a command contains everything that its handlers changed")
-    func aCommandShowsWhatItsHandlersChangedBesideTheModels() throws {
+    func changesInHandlers() throws {
         var isExpanded = false
         let binder = TableBinder()
         binder.onTable().bind(cellType: PlainCell.self, models: { ["a"] })
@@ -327,7 +327,7 @@ import Testing
 
     /// A chain on any section binds no cells itself, but its `onDequeue` must still receive the cells of other chains.
     @Test("`onDequeue` of `onAnySection` runs in addition to `onDequeue` of the section's chain")
-    func anySectionsFillerIsCalledInAddition() throws {
+    func dequeueOfAnySection() throws {
         let binder = SectionedTableBinder(sectionedBy: Place.self)
         var filled: [String] = []
         binder.onAllSections().bind(cellType: PlainCell.self, models: { [.attending: people("a")] })
@@ -343,7 +343,7 @@ import Testing
     // MARK: Scopes and display
 
     @Test("A chain that binds no cells can name the model type of another chain with `assuming(modelType:)`")
-    func aSplitChainTakesTheModelTypeForGranted() throws {
+    func assumedModelType() throws {
         let binder = SectionedTableBinder(sectionedBy: Place.self)
         var tapped: [String] = []
         binder.onAllSections().bind(cellType: PlainCell.self, models: { [.attending: people("a")] })
@@ -356,7 +356,7 @@ import Testing
     }
 
     @Test("`finish()` reports a mistake in the bindings")
-    func whatIsBoundWronglyIsSaid() throws {
+    func mistakes() throws {
         func mistake(_ bind: (SectionedTableBinder<Place>) -> Void) throws -> String {
             let binder = SectionedTableBinder(sectionedBy: Place.self)
             bind(binder)
@@ -394,7 +394,7 @@ import Testing
     }
 
     @Test("Two sections cannot share an id")
-    func twoSectionsDoNotShareAnID() {
+    func duplicateSectionIDs() {
         enum Twin: TableSection, CaseIterable {
             case one, other
             var sectionID: SectionID { SectionID("twin") }
@@ -405,7 +405,7 @@ import Testing
     }
 
     @Test("A chain that provides models for a section outside its scope is refused")
-    func modelsForASectionOutsideTheScopeAreRefused() throws {
+    func modelsOutsideScope() throws {
         let binder = SectionedTableBinder(sectionedBy: Place.self)
         binder.onSections(.attending, .invited).bind(cellType: PlainCell.self, models: { [.bin: people("a")] })
         binder.onSection(.bin).bind(cellType: PlainCell.self, models: { people() })
@@ -414,7 +414,7 @@ import Testing
     }
 
     @Test("The table displays exactly the sections that the program has set, in their order")
-    func sectionsAreDisplayedAsTheyAreSet() throws {
+    func displayedSections() throws {
         let binder = SectionedTableBinder(sectionedBy: Place.self)
         binder.onAllSections().bind(cellType: PlainCell.self, models: { [.attending: people("a"), .bin: people("b")] })
         try binder.finish()
@@ -429,7 +429,7 @@ import Testing
     /// A models closure sets `displayedSections` while a refresh is running. The running refresh must not discard this
     /// value.
     @Test("Displayed sections that a closure sets during a refresh take effect with the next refresh")
-    func whatAClosureSetsToBeDisplayedIsDisplayedWithTheNextRefresh() throws {
+    func sectionsSetByClosure() throws {
         let binder = SectionedTableBinder(sectionedBy: Place.self)
         var wanted: [Place]?
         binder.onAllSections().bind(
@@ -448,7 +448,7 @@ import Testing
     }
 
     @Test("Empty sections are hidden, and the others are ordered by their type or by a closure")
-    func emptySectionsAreHiddenAndOrderedAsTheirTypeOrClosureSays() throws {
+    func emptySections() throws {
         enum Ranked: Int, TableSection, Comparable, CaseIterable { case high = 3, low = 1, middle = 2 }
         for (behavior, expected) in [
             (SectionDisplayBehavior<Ranked>.hidesSectionsWithNoCellData, ["low", "high"]),
@@ -470,7 +470,7 @@ import Testing
     }
 
     @Test("An order closure that omits sections is refused")
-    func anOrderingThatLosesSectionsIsRefused() throws {
+    func incompleteOrder() throws {
         let binder = SectionedTableBinder(sectionedBy: Place.self)
         binder.sectionDisplayBehavior = .hidesSectionsWithNoCellData(orderedWith: { _ in [] })
         binder.onAllSections().bind(cellType: PlainCell.self, models: { [.bin: people("a")] })
@@ -478,7 +478,7 @@ import Testing
     }
 
     @Test("Dynamic sections appear and disappear with their models")
-    func dynamicSectionsComeAndGoWithTheModels() throws {
+    func dynamicSections() throws {
         struct Artist: TableSection { var name: String; var sectionID: SectionID { SectionID(name) } }
         let binder = SectionedTableBinder(sectionedBy: Artist.self)
         binder.sectionDisplayBehavior = .hidesSectionsWithNoCellData(orderedWith: { $0.sorted { $0.name < $1.name } })
@@ -496,7 +496,7 @@ import Testing
 
     /// The models are a dictionary, which has no order, so the binder orders the sections by their ids.
     @Test("Dynamic sections that appear together are ordered by their ids")
-    func dynamicSectionsThatComeTogetherStandInTheOrderOfTheirIDs() throws {
+    func orderOfDynamicSections() throws {
         struct Letter: TableSection { var name: String; var sectionID: SectionID { SectionID(name) } }
         let binder = SectionedTableBinder(sectionedBy: Letter.self)
         binder.onAllSections().bind(
@@ -512,7 +512,7 @@ import Testing
 
     /// A dictionary of cell counts must create its dynamic sections, as a dictionary of models does.
     @Test("Dynamic sections appear if `numberOfCells` returns a count for them")
-    func dynamicSectionsComeWithTheNumberOfTheirCells() throws {
+    func dynamicSectionsByCount() throws {
         struct Shelf: TableSection { var name: String; var sectionID: SectionID { SectionID(name) } }
         let binder = SectionedTableBinder(sectionedBy: Shelf.self)
         var counts = [Shelf(name: "b"): 2]

@@ -59,7 +59,7 @@ import Testing
     }
 
     @Test("In each way of binding, cells show the bound values and follow their changes", arguments: Way.allCases)
-    func cellsShowWhatIsBoundAndFollowIt(way: Way) throws {
+    func boundValues(way: Way) throws {
         var models: [Letter: [String]] = [
             .first: ["1-1"], .second: ["2-1", "2-2"], .third: ["3-1", "3-2", "3-3"],
             .fourth: ["4-1", "4-2", "4-3", "4-4"],
@@ -81,7 +81,7 @@ import Testing
     }
 
     @Test("A refresh of cells without models has an empty update if the number of cells is the same")
-    func cellsWithoutModelsAreLeftAsTheyAre() throws {
+    func cellsWithoutModels() throws {
         var models: [Letter: [String]] = [.first: ["a", "b"]]
         let binder = try binder(.numberOfCells) { models }
         models[.first] = ["x", "y"]
@@ -93,7 +93,7 @@ import Testing
 
     /// A header title that is bound after a header view must not replace the view.
     @Test("If equally specific chains bind a view and a title to a header, the view is used, in any order")
-    func aViewStandsBeforeTitlesInWhateverOrderTheyAreBound() throws {
+    func viewAndTitle() throws {
         let binder = SectionedTableBinder(sectionedBy: Letter.self)
         binder.onSection(.first)
             .bind(headerType: Banner.self, viewModel: { _ in .init(text: "H1") }).bind(headerTitle: "wrong")
@@ -117,7 +117,7 @@ import Testing
     }
 
     @Test("If a bound header view has no view model, there is no header, even if a title is bound")
-    func aViewWithoutAViewModelIsNoHeaderThoughThereIsATitle() throws {
+    func viewWithoutViewModel() throws {
         let binder = SectionedTableBinder(sectionedBy: Letter.self)
         var text: String? = "H"
         binder.onAllSections()
@@ -130,7 +130,7 @@ import Testing
     }
 
     @Test("A title that is bound to one section replaces a view of `onAllSections`")
-    func aNamedSectionsTitleStandsBeforeTheViewOfAllOtherSections() throws {
+    func titleOfOneSection() throws {
         let binder = SectionedTableBinder(sectionedBy: Letter.self)
         binder.onAllSections()
             .bind(cellType: PlainCell.self, models: { [:] as [Letter: [Person]] })
@@ -142,7 +142,7 @@ import Testing
     }
 
     @Test("Titles that closures return appear, change and disappear with a refresh")
-    func titlesOfClosuresComeChangeAndGo() throws {
+    func titlesOfClosures() throws {
         let binder = SectionedTableBinder(sectionedBy: Letter.self)
         var headers: [Letter: String] = [.first: "H1", .second: "H2", .third: "H3", .fourth: "H4"],
             footers = headers.mapValues { "F\($0.suffix(1))" }
@@ -166,7 +166,7 @@ import Testing
 
     /// Displayed sections that were set before `finish()` must not wait for the next refresh.
     @Test("Sections that are set before `finish()` are displayed from the start")
-    func sectionsThatWereSetBeforeTheEndOfTheBindingAreDisplayedFromTheStart() throws {
+    func sectionsSetBeforeFinish() throws {
         let binder = SectionedTableBinder(sectionedBy: Letter.self)
         binder.displayedSections = [.fourth, .first]
         binder.onAllSections().bind(cellType: PlainCell.self, models: { [.first: people("a"), .second: people("b")] })
@@ -185,7 +185,7 @@ import Testing
     }
 
     @Test("Dynamic sections that are set before `finish()` are displayed from the start")
-    func dynamicSectionsThatWereSetBeforeTheEndOfTheBindingAreDisplayedFromTheStart() throws {
+    func dynamicSectionsSetBeforeFinish() throws {
         let binder = SectionedTableBinder(sectionedBy: SectionID.self)
         binder.displayedSections = ["z", "a"]
         binder.onAllSections().bind(cellType: PlainCell.self, models: { ["a": people("a"), "b": people("b")] })
@@ -209,7 +209,7 @@ import Testing
     }
 
     @Test("Displayed sections that were set before the behavior became automatic have no effect")
-    func whatWasSetUnderAnotherBehaviorIsNotDisplayed() throws {
+    func changedBehavior() throws {
         let binder = SectionedTableBinder(sectionedBy: Letter.self)
         binder.displayedSections = [.fourth]
         binder.sectionDisplayBehavior = .hidesSectionsWithNoCellData
@@ -221,7 +221,7 @@ import Testing
     @Test(
         "Depending on the behavior, sections are hidden if they have no rows, or if they have no rows and no titles",
         arguments: [false, true])
-    func sectionsHideWithTheirRowsOrWithAllTheyHave(titlesCount: Bool) throws {
+    func hiddenSections(titlesCount: Bool) throws {
         let binder = SectionedTableBinder(sectionedBy: Letter.self)
         var models: [Letter: [String]] = [
             .first: ["1"], .second: ["1", "2"], .third: ["1", "2", "3"], .fourth: ["1", "2", "3", "4"],
@@ -253,7 +253,7 @@ import Testing
 
     /// A change of the section's title must not make it another section.
     @Test("A section whose type is an identifiable struct is identified by its `collectionId`")
-    func aSectionThatIsIdentifiedIsCalledByItsId() throws {
+    func identifiableSection() throws {
         struct Shelf: TableSection, CollectionIdentifiable {
             var collectionId: String
             var title: String
@@ -275,7 +275,7 @@ import Testing
     }
 
     @Test("The id of a section in an enum is its raw text or its case name, even if the enum is identifiable")
-    func aSectionOfAnEnumIsCalledAsItWasThoughItIsIdentified() {
+    func enumSection() {
         enum Text: String, TableSection, CollectionIdentifiable { case one = "eins" }
         enum Number: Int, TableSection, CollectionIdentifiable { case one = 1 }
         #expect(Text.one.sectionID == "eins" && Number.one.sectionID == "one")
@@ -285,7 +285,7 @@ import Testing
 
     /// A chain that a program binds after `finish()` has no effect, so the next command must report this mistake.
     @Test("A chain that is bound after `finish()` makes later commands fail")
-    func aChainThatIsBoundAfterTheEndOfTheBindingIsAMistake() throws {
+    func chainAfterFinish() throws {
         for late in [{ $0.onSection(.first).onTapped { _, _ in } }, { $0.onAnySection() }]
             as [(SectionedTableBinder<Letter>) -> Any]
         {
@@ -307,7 +307,7 @@ import Testing
     }
 
     @Test("`finish()` refuses a chain whose list of sections is empty")
-    func aChainAboutNoSectionIsAMistake() throws {
+    func chainWithoutSections() throws {
         let binder = SectionedTableBinder(sectionedBy: Letter.self)
         binder.onAllSections().bind(cellType: PlainCell.self, models: { [:] as [Letter: [Person]] })
         binder.onSections([]).onTapped { _, _ in }
@@ -318,7 +318,7 @@ import Testing
     // MARK: Scopes
 
     @Test("Dimensions that a section's own chain does not give come from `onAnySection`")
-    func whatASectionsOwnChainLeavesOutOfItsDimensionsIsTakenFromAnySection() throws {
+    func missingDimensions() throws {
         let binder = SectionedTableBinder(sectionedBy: Letter.self)
         binder.onSection(.first).bind(cellType: PlainCell.self, models: { people("a") }).bind(headerTitle: "H").bind(
             footerTitle: "F"
@@ -344,7 +344,7 @@ import Testing
     }
 
     @Test("Handlers of `onAllOtherSections` do not apply to a section whose cells another chain binds")
-    func handlersOfTheOtherSectionsAreNotThoseOfASectionWhoseCellsAreBoundByName() throws {
+    func handlersOfOtherSections() throws {
         let binder = SectionedTableBinder(sectionedBy: Letter.self)
         var taps: [String] = []
         binder.onSection(.first).bind(cellType: PlainCell.self, models: { people("a") })
@@ -384,7 +384,7 @@ import Testing
 
     /// Two cell types may have the same name. A handler for one type must not receive the events of the other type.
     @Test("If two cell types have the same name, their events reach the handlers of the right type")
-    func cellsOfTheSameNameAreHeardByTheHandlersOfTheirTypes() throws {
+    func equalCellNames() throws {
         let binder = TableBinder()
         var heard: [String] = []
         binder.onTable().bind(
@@ -401,7 +401,7 @@ import Testing
     }
 
     @Test("If two header view types have the same name, each section shows the type that was bound")
-    func viewsOfTheSameNameAreThoseThatWereBound() throws {
+    func equalViewNames() throws {
         let binder = SectionedTableBinder(sectionedBy: Letter.self)
         binder.onAllSections().bind(cellType: PlainCell.self, models: { [:] as [Letter: [Person]] })
         binder.onSection(.first).bind(headerType: Cart.Header.self, viewModel: { _ in .init(count: 2) })
@@ -416,7 +416,7 @@ import Testing
     // MARK: Updates
 
     @Test("Rows with `updates(manually: true)` are updated, but not reloaded")
-    func rowsThatUpdateThemselvesAreNotReloaded() throws {
+    func manualUpdates() throws {
         let binder = TableBinder()
         var models = people("a", "b")
         binder.onTable().bind(cellType: PlainCell.self, models: { models }).updates(manually: true)
@@ -430,7 +430,7 @@ import Testing
     }
 
     @Test("Models whose static type is not identifiable are not moved, even if the values are identifiable")
-    func aChainsModelsAreWhatTheirStaticTypeSays() throws {
+    func staticModelType() throws {
         let binder = TableBinder()
         var models: [Any] = people("a", "b")
         binder.onTable().bind(
@@ -443,7 +443,7 @@ import Testing
     // MARK: Editing and moving
 
     @Test("Rows can be moved only where the chains of their sections allow it")
-    func rowsMoveWhereTheirSectionsAllowItAndNowhereElse() throws {
+    func allowedMoves() throws {
         let binder = SectionedTableBinder(sectionedBy: Letter.self)
         var models: [Letter: [Person]] = [
             .first: people("a"), .second: people("b", "c"), .third: people("d", "e", "f"), .fourth: people("g"),
@@ -473,7 +473,7 @@ import Testing
     }
 
     @Test("A move calls `onDelete` and then `onInsert`, with row indexes that the program can use as they are")
-    func aMoveCallsOnDeleteThenOnInsertWithRowsThatNeedNoBookkeeping() throws {
+    func moveHandlers() throws {
         let binder = SectionedTableBinder(sectionedBy: Letter.self)
         var models: [Letter: [Person]] = [.first: people("a", "b", "c"), .second: people("d")], calls: [String] = []
         binder.onAllSections().bind(cellType: PlainCell.self, models: { models }).allowMoving(.toAnySection)
@@ -502,7 +502,7 @@ import Testing
     }
 
     @Test("Rows without models cannot be edited")
-    func rowsWithoutModelsCannotBeEdited() throws {
+    func rowsWithoutModels() throws {
         let binder = TableBinder()
         binder.onTable().bind(cellProvider: { _, _ in PlainCell() }, numberOfCells: { 2 }).allowEditing()
         try binder.finish()

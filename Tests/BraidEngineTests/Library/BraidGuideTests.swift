@@ -81,7 +81,7 @@ import Testing
     }
 
     @Test("A row cannot move to a section with another model type if the section's `onInsert` receives the model")
-    func movingToAHandlerThatTakesTheModel() throws {
+    func moveBetweenModelTypes() throws {
         let dinner = try Dinner(.toSectionsPassing { _ in true }, takesModels: true), before = dinner.binder.snapshot
         #expect(before.sections.map { $0.movesTo?.text } == [#"["top"]"#, #"["top","bottom"]"#])
         let refusal = try #require(throws: Refusal.self) { try dinner.binder.move(from: path(0, 0), to: path(1, 0)) }

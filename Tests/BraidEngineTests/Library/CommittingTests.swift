@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test("A delete runs `onDelete` and removes one row")
-    func aDeleteRunsItsHandlerAndTakesOneRow() throws {
+    func delete() throws {
         let party = try Party()
         let update = try party.binder.commit(.delete, at: path(0, 1))
         #expect(update.stages.flatMap(\.deleteRows) == [path(0, 1)])
@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test("When a person inserts a row, `onInsert` receives no model, and the program creates one")
-    func anInsertByEditingLetsTheProgramMakeTheModel() throws {
+    func insertByEditing() throws {
         let party = try Party()
         let update = try party.binder.commit(.insert, at: path(1, 0))
         #expect(update.stages.flatMap(\.insertRows).map(\.at) == [path(1, 0)])
@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test("Moving a row to another section is a single move in the update")
-    func aMoveBetweenChainsAndSectionsIsOneMove() throws {
+    func moveBetweenSections() throws {
         let party = try Party()
         let update = try party.binder.move(from: path(0, 1), to: path(1, 1))
         #expect(update.stages.count == 1)
@@ -99,7 +99,7 @@ import Testing
     }
 
     @Test("An edit is refused if its handler has not changed the models accordingly")
-    func aHandlerThatDidNotChangeTheModelsIsRefused() throws {
+    func unchangedModels() throws {
         let binder = TableBinder()
         var models = people("a", "b"), deletes = 0
         binder.onTable().bind(cellType: PlainCell.self, models: { models }).allowEditing()
@@ -123,7 +123,7 @@ import Testing
     }
 
     @Test("If a handler throws an error, the command is refused")
-    func aHandlerThatThrowsRefusesTheCommand() throws {
+    func throwingHandler() throws {
         struct No: Error {}
         let binder = TableBinder()
         var models = people("a", "b")
@@ -141,7 +141,7 @@ import Testing
 
     /// After a command has failed, the program restores its models and reads the model that the command was to delete.
     @Test("A model that a failed command was to remove can still be read")
-    func whatACommandThatFailedHadGivenUpIsThereStill() throws {
+    func modelAfterFailure() throws {
         struct No: Error {}
         let binder = TableBinder()
         var models = people("a", "b"), fails = false
@@ -159,7 +159,7 @@ import Testing
     }
 
     @Test("A handler may call `refresh`, but no other command")
-    func aHandlerMayAskForARefreshAndForNothingElse() throws {
+    func refreshInHandler() throws {
         let binder = TableBinder()
         var models = people("a", "b")
         binder.onTable().bind(cellType: PlainCell.self, models: { models })
@@ -176,7 +176,7 @@ import Testing
     /// A closure sends a cell event while a command is running. The refused event must not commit half of the running
     /// command.
     @Test("A cell event that is sent during a command is refused, and does not change the displayed table")
-    func anEventFromWithinACommandLeavesWhatIsShown() throws {
+    func eventDuringCommand() throws {
         struct No: Error {}
         let binder = TableBinder()
         var name = "A", fails = false
@@ -196,7 +196,7 @@ import Testing
 
     /// `allowMoving` sets the targets and the movable rows together, so the later chain replaces both.
     @Test("A later `allowMoving` also replaces the rule for which rows are movable")
-    func aLaterChainSaysWhichRowsMayBeMovedToo() throws {
+    func laterAllowMoving() throws {
         let binder = SectionedTableBinder(sectionedBy: Place.self)
         binder.onAllSections().bind(
             cellType: PlainCell.self, models: { [.attending: people("a", "b"), .invited: people("c")] }
@@ -224,7 +224,7 @@ import Testing
     }
 
     @Test("Before `finish()` every command is refused, and a second `finish()` is refused, too")
-    func nothingWorksBeforeFinishAndNothingIsFinishedTwice() throws {
+    func beforeFinish() throws {
         let binder = TableBinder()
         binder.onTable().bind(cellType: PlainCell.self, models: { people("a") })
         #expect(throws: Refusal.self) { try binder.refresh() }

@@ -1,11 +1,12 @@
 import Synchronization
+import TestSupport
 import Testing
 @testable import BraidEngine
 
 /// Tests asynchronous sequences as a binder's input, and the stream of updates as its output.
 @Suite struct ObservingTests {
     @Test("Each new element of a sequence of models or titles refreshes the table")
-    func sequencesOfModelsAndTitlesRefreshTheTable() async throws {
+    func sequences() async throws {
         let (models, give) = AsyncStream.makeStream(of: [Person].self)
         let (titles, name) = AsyncStream.makeStream(of: String?.self)
         let binder = SectionedTableBinder(sectionedBy: Place.self)
@@ -32,7 +33,7 @@ import Testing
     }
 
     @Test("`latest(of:initially:)` provides the latest element of a sequence to any closure")
-    func latestStandsInForAnyClosure() async throws {
+    func latestElement() async throws {
         let (counts, give) = AsyncStream.makeStream(of: Int.self)
         let binder = TableBinder()
         let count = binder.latest(of: counts, initially: 1)
@@ -46,7 +47,7 @@ import Testing
     }
 
     @Test("If a sequence throws an error, `observe` ends with this error")
-    func aSequenceThatFailsEndsTheObserving() async throws {
+    func failingSequence() async throws {
         struct Broken: Error {}
         let models = AsyncThrowingStream<[Person], any Error> { continuation in
             continuation.yield(people("a"))
@@ -61,7 +62,7 @@ import Testing
 
     /// The error of one sequence must not wait until the other sequences have ended.
     @Test("If a sequence throws an error, `observe` ends even if other sequences continue")
-    func aSequenceThatFailsEndsTheObservingThoughOthersGoOn() async throws {
+    func oneOfTwoFails() async throws {
         struct Broken: Error {}
         /// A sequence without elements. It ends when its task is cancelled, or after 20 seconds, long after the test
         /// should have cancelled it.
@@ -85,7 +86,7 @@ import Testing
     }
 
     @Test("If a refresh fails during `observe`, the sequences are cancelled", .timeLimit(.minutes(1)))
-    func aRefreshThatFailsEndsTheSequencesThatAreRead() async throws {
+    func failingRefresh() async throws {
         struct Broken: Error {}
         let (models, give) = AsyncStream.makeStream(of: [Place: [Person]].self),
             (ends, end) = AsyncStream.makeStream(of: Never.self)
@@ -115,22 +116,22 @@ import Testing
     }
 
     @MainActor @Test("A binder can be isolated to an actor while tasks outside of the actor receive its updates")
-    func aBinderLivesOnAnActorAndAnyoneMayListen() async throws {
+    func isolatedBinder() async throws {
         let screen = Screen()
         try screen.start()
-        let updates = screen.binder.updates
-        let heard = Task.detached {
-            var inserted = 0
-            for await update in updates { inserted += update.stages.flatMap(\.insertRows).count }
-            return inserted
+        let updates = screen.binder.updates, inserted = Watched(0)
+        let listener = Task.detached {
+            for await update in updates {
+                inserted.withLock { $0 += update.stages.flatMap(\.insertRows).count }
+            }
         }
         screen.attending += people("b", "c")
         try screen.binder.refresh()
         screen.attending += people("d")
         try screen.binder.refresh()
-        try await Task.sleep(for: .milliseconds(50))
-        heard.cancel()
-        #expect(await heard.value == 3)
+        #expect(await inserted.wait { $0 == 3 })
+        listener.cancel()
+        await listener.value
     }
 
     @Test("A binder's stream of updates ends when the binder is deallocated")

@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test("Models that are identifiable and equatable are compared row by row")
-    func identifiedAndEquatableModelsAreDiffedRowByRow() throws {
+    func identifiableAndEquatable() throws {
         var models = people("a", "b", "c")
         let binder = try binder { models }
         models[2].name = "new"
@@ -34,7 +34,7 @@ import Testing
     }
 
     @Test("For models that are only equatable, a refresh inserts or deletes rows at the end, or reloads the section")
-    func modelsThatAreOnlyEquatableGrowAndShrinkAtTheEndOrReload() throws {
+    func onlyEquatable() throws {
         var models = ["a", "b"].map { OnlyEquatable(name: $0) }
         let binder = try binder { models }
         #expect(try binder.refresh().isEmpty)
@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test("Models that are identifiable but not equatable are reloaded by every refresh")
-    func modelsThatAreOnlyIdentifiedAreReloadedAlways() throws {
+    func onlyIdentifiable() throws {
         var models = ["a", "b"].map { OnlyIdentifiable(collectionId: $0) }
         let binder = try binder { models }
         models.removeFirst()
@@ -58,13 +58,13 @@ import Testing
     }
 
     @Test("For models that are neither identifiable nor equatable, every refresh reloads the section")
-    func modelsThatAreNeitherReloadTheirSection() throws {
+    func neither() throws {
         let binder = try binder { [Neither(name: "a")] }
         #expect(try binder.refresh().stages.flatMap(\.reloadSections).count == 1)
     }
 
     @Test("A model with a new id is displayed even if `==` says that it equals the old model")
-    func anEqualityThatIgnoresTheIdDoesNotHideAnotherRow() throws {
+    func equalityWithoutID() throws {
         struct Loose: Equatable, CollectionIdentifiable, Sendable {
             var collectionId: String
             static func == (left: Loose, right: Loose) -> Bool { true }
@@ -77,7 +77,7 @@ import Testing
     }
 
     @Test("The binder removes models that are no longer used from memory")
-    func whatWentOutOfUseIsForgotten() throws {
+    func unusedModels() throws {
         var models = people("a", "b")
         let table = SectionedTableBinder(sectionedBy: OnlySection.self)
         table.onSection(.table).bind(cellType: PlainCell.self, models: { models })
@@ -105,7 +105,7 @@ import Testing
     /// Two chains have the same model type, and models move between their sections. Every update must lead to the
     /// models that the closures return.
     @Test("Every update leads to the models that the closures return", arguments: 0..<20)
-    func everyUpdateLeadsToWhatTheClosuresGive(seed: Int) throws {
+    func updates(seed: Int) throws {
         var random = SeededGenerator(seed: UInt64(seed))
         var data: [Place: [Person]] = [:]
         let binder = SectionedTableBinder(sectionedBy: Place.self)

@@ -19,7 +19,7 @@ import Testing
     }
 
     @Test("The table shows a banner first, and accounts when they arrive from a server")
-    func accountsComeFromAServerAfterTheBannerIsShown() throws {
+    func accounts() throws {
         enum Section: Int, TableSection, Comparable, CaseIterable { case message, checking, savings, other }
         let binder = SectionedTableBinder(sectionedBy: Section.self)
         binder.sectionDisplayBehavior = .hidesSectionsWithNoCellData
@@ -61,7 +61,7 @@ import Testing
     // MARK: Artists
 
     @Test("Artists are grouped under letters, and only letters with artists are displayed")
-    func artistsStandUnderTheirLettersWhicheverThereAre() throws {
+    func artists() throws {
         struct Letter: TableSection, Comparable {
             var title: String
             static func < (left: Letter, right: Letter) -> Bool { left.title < right.title }
@@ -158,7 +158,7 @@ import Testing
     }
 
     @Test("A form shows a picker when a person taps a field, and keeps the values of its fields")
-    func aFormShowsPickersWhereItIsTappedAndFollowsItsFields() throws {
+    func form() throws {
         let form = try Form()
         #expect(form.binder.snapshot.ids == [["name"], ["allDay", "date"], ["notes"]])
         #expect(
@@ -183,7 +183,7 @@ import Testing
     // MARK: News
 
     @Test("A feed grows when its last row is displayed")
-    func aFeedGrowsWhereItsLastRowIsShown() throws {
+    func feed() throws {
         let binder = TableBinder()
         var items: [String] = [], asked: [Int] = []
         binder.onTable()
@@ -206,7 +206,7 @@ import Testing
     // MARK: Home page
 
     @Test("The sections and items of a home page can come from a server")
-    func aHomePageIsLaidOutByTheServer() throws {
+    func homePage() throws {
         struct Part: TableSection, CollectionIdentifiable {
             var collectionId: String
             var title: String?
@@ -260,7 +260,7 @@ import Testing
     // MARK: Attendees
 
     @Test("A deleted attendee returns to the section of invited people")
-    func whoIsDeletedAmongThoseWhoComeIsInvitedAgain() throws {
+    func attendees() throws {
         enum Section: Int, TableSection, Comparable, CaseIterable { case description, attending, invited }
         let binder = SectionedTableBinder(sectionedBy: Section.self)
         var guests: [Section: [Person]] = [
@@ -296,7 +296,7 @@ import Testing
     // MARK: View models that cells observe
 
     @Test("Cells that observe their own view models are updated, but not reloaded")
-    func cellsThatFollowTheirViewModelsAreNotReloaded() throws {
+    func observingCells() throws {
         let binder = TableBinder()
         var rows: [TitleDetailCell.ViewModel] = [.init(collectionId: "1", title: "1 something")]
         binder.onTable().bind(cellType: TitleDetailCell.self, viewModels: { rows }).updates(manually: true)

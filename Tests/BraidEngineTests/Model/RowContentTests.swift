@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test("Row ids are compared and hashed by their text")
-    func idsAreComparedAndHashedAsTheirTextsAre() {
+    func equalIDs() {
         for mine in Self.ids {
             let id = mine.map { RowID($0) }
             let row = Self.row(mine, model: nil), stored = StoredRow(key: 1, rank: 1, id: id, model: "2")
@@ -69,7 +69,7 @@ import Testing
 
     /// A `RowView` has the same memory layout as a `Row`. The diff uses it to read rows without counting references.
     @Test("A `RowView` has the memory layout and the content of its row")
-    func aViewIsWhatTheRowIs() {
+    func rowView() {
         #expect(
             MemoryLayout<RowView>.size == MemoryLayout<Row>.size
                 && MemoryLayout<RowView>.stride == MemoryLayout<Row>.stride)
@@ -92,7 +92,7 @@ import Testing
 
     /// A model that is a slice of the request's bytes would keep the whole request in memory.
     @Test("A stored row contains a copy of its model's bytes, not a slice of the request")
-    func aStoredRowHasBytesOfItsOwn() throws {
+    func copiedModel() throws {
         let body = try JSONText(
             parsing: "[" + Array(repeating: #"{"id":"a"}"#, count: 100).joined(separator: ",") + "]")
         let model = try #require(body.elements()?[50])

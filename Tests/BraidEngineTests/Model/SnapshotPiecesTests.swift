@@ -30,7 +30,7 @@ import Testing
     }
 
     @Test("A stored table that shares the models of its snapshot keeps its content")
-    func aTableThatSharesItsModelsIsTheSameTable() throws {
+    func sharedModels() throws {
         let description = try Self.binder()
         let models = try (0..<200).map { try JSONText(parsing: #"{"id":\#($0),"text":"x"}"#) }
         let table = try description.openingTable(models: [("a", models)])

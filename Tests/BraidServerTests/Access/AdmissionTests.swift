@@ -58,7 +58,7 @@ import Testing
     }
 
     @Test("A command needs the role of its resource, and a transaction the highest role that its commands need")
-    func commandsNeedTheRoleOfTheirResource() throws {
+    func rolesOfCommands() throws {
         let bodies: [(kind: String, body: String)] = [
             ("edits", #"{"delete":{"id":"a"}}"#), ("edits", #"{"insert":{"id":"a"}}"#),
             ("moves", #"{"from":{"id":"a"},"to":{"section":0,"row":0}}"#),

@@ -81,7 +81,7 @@ import Testing
     }
 
     @Test("The inspector's page preloads all modules, so that the browser requests them at the same time")
-    func modulesAreAskedForAtOnce() throws {
+    func preloadedModules() throws {
         let page = try #require(Asset.web.first { $0.path == "/" })
         let text = String(decoding: page.bytes.plain, as: UTF8.self)
         for path in Asset.web.map(\.path) where path == "/braid.js" || path.hasPrefix("/inspector/") {

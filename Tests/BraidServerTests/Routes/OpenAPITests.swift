@@ -91,7 +91,7 @@ import Testing
     @Test(
         "Every operation in openapi.json lists the answers that any request can get"
     )
-    func everyOperationHasTheCommonAnswers() throws {
+    func commonAnswers() throws {
         for (name, operation) in try operations() {
             let statuses = Set(operation.json["responses"]?.members()?.compactMap { Int($0.name) } ?? [])
             #expect(statuses.isSuperset(of: [400, 406, 408, 413, 414, 417, 421, 431, 500, 503, 505]), "\(name)")
@@ -120,7 +120,7 @@ import Testing
     }
 
     @Test("openapi.json and error-codes.md list exactly the fault codes of the engine")
-    func theFaultCodesAreTheEngines() throws {
+    func faultCodes() throws {
         let codes = Refusal.Fault.Code.allCases.map(\.rawValue)
         let listed = try #require(document["components"]?["schemas"]?["FaultCode"]?["enum"]?.elements())
         #expect(listed.compactMap(\.stringValue) == codes.sorted())
@@ -164,7 +164,7 @@ import Testing
     }
 
     @Test("The version in openapi.json is the version of the server")
-    func theDocumentIsOfThisVersion() throws {
+    func version() throws {
         #expect(document["openapi"]?.stringValue == "3.1.0")
         #expect(document["info"]?["version"]?.stringValue == App.version)
     }

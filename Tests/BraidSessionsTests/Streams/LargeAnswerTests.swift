@@ -1,5 +1,6 @@
 import BraidEngine
 import BraidRuntime
+import TestSupport
 import Testing
 
 @testable import BraidSessions
@@ -99,13 +100,13 @@ struct LargeAnswerTests {
         for (revision, old) in [(nil, nil), (0, 0)] as [(Int?, Int?)] {
             let other = try buffers.lease(buffers.limit / 2), count = session.feed.followers.subscribers
             let refused = try await reader(after: revision, from: old)
-            #expect(await happens { session.feed.followers.subscribers == count })
+            #expect(await eventually { session.feed.followers.subscribers == count })
             #expect(refused.events.isEmpty && buffers.taken == buffers.limit / 2)
             other.end()
             let reader = try await reader(after: revision, from: old)
-            #expect(await happens { buffers.taken >= 8_000 }, "the event and a copy of it")
+            #expect(await eventually { buffers.taken >= 8_000 }, "the event and a copy of it")
             #expect(await reader.events(through: "caught-up", 0).count == 2)
-            #expect(await happens { buffers.taken == 0 })
+            #expect(await eventually { buffers.taken == 0 })
         }
     }
 
@@ -128,7 +129,7 @@ struct LargeAnswerTests {
             ]
             #expect(others == [Workers.shortRows, 3_000, 3_000])
             let waiting = Task { try await rowCount(Workers.shortRows + 1, "a") }
-            #expect(await happens { turns.isAwaited(by: "a") })
+            #expect(await eventually { turns.isAwaited(by: "a") })
             return waiting
         }
         #expect(try await waiting.value == Workers.shortRows + 1)
@@ -142,7 +143,7 @@ struct LargeAnswerTests {
         let session = try await test.sessions.open(SessionOpening(body), text: body)
         try await session.largeReads.lock()
         let reset = Task { try await Self.reset(session) }
-        #expect(await happens { session.largeReads.isAwaited })
+        #expect(await eventually { session.largeReads.isAwaited })
         session.largeReads.unlock()
         let list = try await reset.value
         #expect(list.json?.count ?? 0 > 1_100_000 && list.lease != nil)

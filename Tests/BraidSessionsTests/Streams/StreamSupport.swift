@@ -1,6 +1,7 @@
 import BraidEngine
 import BraidRuntime
 import BraidStore
+import TestSupport
 import Synchronization
 import Testing
 
@@ -45,18 +46,20 @@ struct TestSession {
 final class TestReader: Sendable {
     let subscriber: Subscriber
     private let told = Mutex<[String]>([])
+    /// How often the stream has told of new bytes or of its end.
+    private let news = Watched(0)
 
     init(_ subscriber: Subscriber) {
         self.subscriber = subscriber
-        subscriber.stream.attach {}
+        subscriber.stream.attach { [news] in news.withLock { $0 += 1 } }
     }
 
     /// The names and revisions of all events that were taken from the queue. An event without a position has "-".
     var events: [String] { told.withLock { $0 } }
 
-    /// Takes all bytes out of the queue, without waiting. Returns the number of bytes that were in the queue.
+    /// Takes all bytes out of the queue, without waiting.
     @discardableResult
-    func take() -> Int {
+    func take() -> ByteStream.Taken {
         let taken = subscriber.stream.take()
         for piece in taken.pieces {
             // Each piece contains complete events.
@@ -69,35 +72,27 @@ final class TestReader: Sendable {
             }
             told.withLock { $0 += new }
         }
-        return taken.bytes
+        return taken
     }
 
-    /// Waits until the newest event has this revision, for at most two minutes. Returns all events so far.
+    /// Waits until the newest event has this revision, and returns all events so far.
     func events(at revision: Int) async -> [String] {
-        _ = await happens {
-            take()
-            return told.withLock { $0.last?.hasSuffix(" \(revision)") ?? false }
-        }
+        _ = await takes { _ in told.withLock { $0.last?.hasSuffix(" \(revision)") ?? false } }
         return events
     }
 
-    /// Waits until one of the last three events has this name and revision, for at most two minutes. Returns all events
-    /// so far.
+    /// Waits until one of the last three events has this name and revision, and returns all events so far.
     func events(through name: String, _ revision: Int) async -> [String] {
-        _ = await happens {
-            take()
-            return told.withLock { $0.suffix(3).contains("\(name) \(revision)") }
-        }
+        _ = await takes { _ in told.withLock { $0.suffix(3).contains("\(name) \(revision)") } }
         return events
     }
-}
 
-/// Waits until the condition is true. Returns `false` after two minutes. This function suspends the task, so it blocks
-/// no thread that the server's tasks need.
-func happens(_ condition: () -> Bool) async -> Bool {
-    for _ in 0..<60_000 {
-        if condition() { return true }
-        try? await Task.sleep(for: .milliseconds(2))
+    /// Takes the queue each time that the stream tells of something, until what was taken meets a condition.
+    func takes(until isMet: (ByteStream.Taken) -> Bool) async -> Bool {
+        while true {
+            let seen = news.value
+            if isMet(take()) { return true }
+            guard await news.wait(until: { $0 > seen }) else { return false }
+        }
     }
-    return condition()
 }

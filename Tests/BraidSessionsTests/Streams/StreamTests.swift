@@ -1,6 +1,7 @@
 import BraidEngine
 import BraidRuntime
 import BraidStore
+import TestSupport
 import Testing
 
 @testable import BraidSessions
@@ -69,7 +70,7 @@ struct SubscriberTests {
         for reader in readers {
             var pieces: [[UInt8]] = []
             #expect(
-                await happens {
+                await eventually {
                     pieces += reader.subscriber.stream.take().pieces
                     return !pieces.isEmpty
                 })
@@ -110,7 +111,7 @@ struct SubscriberTests {
             #expect(await reader.events(through: "update", revision).last == "update \(revision)")
         }
         #expect(!reader.events.dropFirst().contains { $0.hasPrefix("snapshot") })
-        #expect(stalled.take() <= 4_000)
+        #expect(stalled.take().bytes <= 4_000)
         let told = await stalled.events(through: "snapshot", 40)
         let missed = try #require(told.firstIndex(of: "snapshot 40"))
         #expect(
@@ -130,15 +131,15 @@ struct SubscriberTests {
         // snapshot only.
         let silent = test.subscribe(), reader = test.subscribe()
         #expect(await reader.events(through: "caught-up", 1) == ["snapshot 1", "caught-up 1"])
-        #expect(await happens { (4_000...6_000).contains(buffers.taken) })
+        #expect(await eventually { (4_000...6_000).contains(buffers.taken) })
         try await test.perform("edits", #"{"delete":{"id":"1"}}"#)
         #expect(await reader.events(through: "update", 2).last == "update 2", "small events need no room")
         let late = test.subscribe()
-        #expect(await happens { late.subscriber.stream.take().isBroken }, "another snapshot")
+        #expect(await late.takes { $0.isBroken }, "another snapshot")
         // The silent subscriber may have caught up before or after the edit.
         let told = await silent.events(through: "update", 2)
         #expect(told.filter { !$0.hasPrefix("caught-up") } == ["snapshot 1", "update 2"])
-        #expect(await happens { buffers.taken == 0 })
+        #expect(await eventually { buffers.taken == 0 })
         #expect(await test.subscribe().events(through: "caught-up", 2) == ["snapshot 2", "caught-up 2"])
     }
 
@@ -148,36 +149,39 @@ struct SubscriberTests {
         let test = try await TestSession(StreamLimits(largeBytes: 1_000, buffers: buffers))
         try await test.setState(1, padding: 4_000)
         let silent = test.subscribe(after: 0)
-        #expect(await happens { buffers.taken > 4_000 })
+        #expect(await eventually { buffers.taken > 4_000 })
         let late = test.subscribe(after: 0)
-        #expect(await happens { late.subscriber.stream.take().isBroken })
+        #expect(await late.takes { $0.isBroken })
         #expect(await silent.events(through: "caught-up", 1) == ["update 1", "caught-up 1"])
-        #expect(await happens { buffers.taken == 0 })
+        #expect(await eventually { buffers.taken == 0 })
         #expect(await test.subscribe(after: 0).events(through: "caught-up", 1) == ["update 1", "caught-up 1"])
     }
 
     @Test("A subscriber that starts while commands run receives every update once and in order")
     func concurrentSubscriptions() async throws {
         let test = try await TestSession(StreamLimits(recentChanges: 16))
-        let last = 400, count = 15, subscribed = Counter()
+        let last = 400, count = 15, subscribed = Watched(0), stored = Watched(0)
         let commands = Task {
-            for revision in 1..<last { try await test.setState(revision) }
+            for revision in 1..<last {
+                try await test.setState(revision)
+                stored.withLock { $0 = revision }
+            }
             // The last command waits until all subscribers have started, so that each of them has something to receive.
-            #expect(await happens { subscribed.value == count })
+            #expect(await subscribed.wait { $0 == count })
             try await test.setState(last)
         }
         let readers = (0..<count).map { number in
             Task {
-                try await Task.sleep(for: .milliseconds(number * 5))
+                #expect(await stored.wait { $0 >= number * 20 })
                 let start = number % 3 == 0 ? nil : test.session.current.snapshot.revision - number % 7
                 let reader = test.subscribe(after: start.map { max(0, $0) })
-                subscribed.add()
+                subscribed.withLock { $0 += 1 }
                 return await reader.events(at: last)
             }
         }
         for reader in readers {
             var position: Int?
-            for event in try await reader.value where !event.hasPrefix("caught-up") {
+            for event in await reader.value where !event.hasPrefix("caught-up") {
                 let revision = try #require(Int(event.split(separator: " ")[1]))
                 if let position, event.hasPrefix("update") {
                     #expect(revision == position + 1, "\(event) after \(position)")
@@ -271,7 +275,7 @@ struct SubscriberTests {
     @Test("A long poll is removed when it is cancelled or its time is over") func polls() async throws {
         let test = try await TestSession()
         let poll = Task { await test.feed.changes(after: 0, waiting: .seconds(60)) }
-        #expect(await happens { test.feed.followers.polls == 1 })
+        #expect(await eventually { test.feed.followers.polls == 1 })
         poll.cancel()
         #expect(await poll.value.last == 0)
         #expect(test.feed.followers.polls == 0)
@@ -285,9 +289,9 @@ struct SubscriberTests {
         let reader = test.subscribe()
         #expect(await reader.events(through: "caught-up", 0).count == 2)
         test.session.markStale()
-        #expect(await happens { reader.subscriber.stream.take().isLast })
+        #expect(await reader.takes { $0.isLast })
         #expect(!reader.events.contains { $0.hasPrefix("ended") })
-        #expect(await happens { test.feed.followers.subscribers == 0 })
+        #expect(await eventually { test.feed.followers.subscribers == 0 })
         #expect(!Subscriber(test.session, after: nil, form: StreamForm()).start())
         #expect(try await test.sessions.session("s") !== test.session)
     }
@@ -300,25 +304,22 @@ struct StreamCommentTests {
         for _ in 0..<2 {
             let reader = test.subscribe()
             #expect(
-                await happens {
-                    reader.subscriber.stream.take().pieces.contains(ServerSentEvent.comment.piece(in: nil).bytes)
-                })
+                await reader.takes { $0.pieces.contains(ServerSentEvent.comment.piece(in: nil).bytes) })
             reader.subscriber.stream.close()
-            // The pause is long enough for the server to notice that the last subscriber has left. If the server does
-            // not notice in time, the test still passes.
-            try await Task.sleep(for: .milliseconds(100))
+            // The server notices at the next comment that nobody listens. If it is late, the test still passes.
+            try await Task.sleep(for: .milliseconds(30))
         }
     }
 
     @Test("The server sends comments on a stream without events") func quietStream() async throws {
         let test = try await TestSession(StreamLimits(commentInterval: .milliseconds(30)))
-        let stream = test.subscribe().subscriber.stream
+        let reader = test.subscribe()
         var bytes: [UInt8] = []
-        let isQuiet = await happens {
-            bytes += stream.take().pieces.joined()
+        let isQuiet = await reader.takes {
+            bytes += $0.pieces.joined()
             return String(decoding: bytes, as: UTF8.self).hasSuffix("\n\n:\n\n:\n\n")
         }
         #expect(isQuiet, "two comments behind the last event")
-        stream.close()
+        reader.subscriber.stream.close()
     }
 }
