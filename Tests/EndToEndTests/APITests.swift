@@ -55,7 +55,7 @@ import Testing
 
     /// The request does not contain what the description made, so a pointer into the request would mislead the client.
     @Test("If the description makes a faulty model or view model, the refusal does not point into the request")
-    func aModelThatTheDescriptionMadeIsNotTheRequests() throws {
+    func faultyMadeModel() throws {
         let client = try ServerProcess().keptClient()
         let table = #"""
             {"table":"t","sections":["a","d","e"],"modelTypes":{"P":{"id":"/id","schema":{"properties":{"id":{"type":"string"},"n":{"type":"int8"}}}}},"cells":{"C":{},"V":{"viewModel":{"type":"string"}}},
@@ -308,7 +308,7 @@ import Testing
     }
 
     @Test("The refusal of a transaction names the faulty command, and the transaction changes nothing")
-    func aRefusedTransactionNamesItsCommand() throws {
+    func refusedTransaction() throws {
         let client = try ServerProcess(["--fixtures", "\(ServerProcess.package.path)/Examples/accounts"]).keptClient()
         for (command, status, pointer) in [
             (#"{"delete": {"section": "savings", "row": 9}}"#, 404, "/commands/1"),

@@ -82,7 +82,7 @@ import Testing
     }
 
     @Test("A participant's dry runs and transactions show and change only published rows")
-    func participantsMeetOnlyWhatIsPublished() throws {
+    func participantsAndUnpublishedChanges() throws {
         let server = try Self.server(), client = try server.client(), session = "/v1/sessions/mine"
         let participant = Self.bearer(try Self.token("participant", on: server).token)
         func ask(_ path: String, _ body: String, _ headers: [String: String], prefer: String? = nil) throws
@@ -206,7 +206,7 @@ import Testing
     }
 
     @Test("For a session's token, another session and a session that does not exist get the same answer, byte for byte")
-    func otherSessionsAreNotToBeTold() throws {
+    func otherSessions() throws {
         let server = try Self.server()
         for role in ["viewer", "participant"] {
             let headers = Self.bearer(try Self.token(role, on: server).token).merging(["X-Request-Id": "r"]) { $1 }

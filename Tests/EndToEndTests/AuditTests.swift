@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Tests the log lines about administrative acts, about the clients that request them, and about the state of the
@@ -321,7 +322,7 @@ import Testing
             ["--log-level", "info"], stderr: FileHandle(forWritingAtPath: "/dev/full"))
         let client = try server.client()
         for _ in 0..<100 { #expect(try client.get("/v1/sessions").status == 200) }
-        while try Self.dropped(server) < 100 { usleep(1_000) }
+        #expect(try eventually { try Self.dropped(server) >= 100 })
         #expect(server.stop() == 0)
     }
 
@@ -343,7 +344,7 @@ import Testing
         }
         disk.clear()
         func text() -> String { (try? String(contentsOfFile: file, encoding: .utf8)) ?? "" }
-        while !text().contains("log lines were dropped") { usleep(10_000) }
+        #expect(eventually { text().contains("log lines were dropped") })
         #expect(try client.get("/after").status == 404)
         #expect(server.stop() == 0)
         // A line that was only partly written counts as dropped. The next line starts on a new line of the file.

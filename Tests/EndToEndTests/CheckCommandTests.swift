@@ -101,7 +101,7 @@ import Testing
     }
 
     @Test("`check` also prints the warnings of a description with which no session can be opened")
-    func aFaultyDescriptionsWarningsArePrintedToo() throws {
+    func warningsOfFaultyDescription() throws {
         let directory = try TemporaryDirectory()
         let file = directory.path("both.json")
         try

@@ -66,7 +66,7 @@ import Testing
     }
 
     @Test("A delete with the same key at three servers at once is carried out once, and late servers send its answer")
-    func oneOfThreeIsDoneAndTheOthersAreNotRefused() throws {
+    func concurrentDeletes() throws {
         let (cluster, clients) = try open()
         for round in 1...20 {
             let row = #"{"at":[0,0],"model":{"id":"new\#(round)","taps":0}}"#

@@ -45,6 +45,7 @@ private struct ClusterCourse {
     private let sessions = ["x", "y"]
     private var clients: [ContendingClient] = [], owners: [SimulatedClient] = [], followers: [SessionFollower] = []
     private let isOver = Flag(), commands = DispatchGroup(), following = DispatchGroup()
+    private let answered = Watched(0), acknowledged = Watched(0)
     let wrong = Complaints()
 
     init(cluster: ServerCluster, seed: UInt64) {
@@ -62,9 +63,13 @@ private struct ClusterCourse {
             epochs[id] = try #require(opened.object["epoch"] as? String, "\(opened.text)")
         }
         clients = (0..<4).map {
-            ContendingClient("m\($0)", sessions: epochs, servers: cluster.running, seed: seed &+ UInt64($0))
+            ContendingClient(
+                "m\($0)", sessions: epochs, servers: cluster.running, seed: seed &+ UInt64($0), answered: answered)
         }
-        owners = (0..<2).map { SimulatedClient("own\($0)", seed: seed &+ 100 &+ UInt64($0), mayBeUnavailable: true) }
+        owners = (0..<2).map {
+            SimulatedClient(
+                "own\($0)", seed: seed &+ 100 &+ UInt64($0), mayBeUnavailable: true, acknowledged: acknowledged)
+        }
         for id in sessions {
             for form in ["stages", "sequential"] {
                 followers.append(
@@ -82,7 +87,7 @@ private struct ClusterCourse {
                         guard let port = servers.any(using: &random) else { throw HTTPClient.Closed() }
                         try owner.check(port: port)
                         try owner.run(port: port, requests: Int.random(in: 1...30, using: &random))
-                    } catch is HTTPClient.Closed { usleep(5_000) }
+                    } catch is HTTPClient.Closed { backOff() }
                 }
             }
         }
@@ -97,19 +102,12 @@ private struct ClusterCourse {
         }
     }
 
-    private var answered: Int {
-        clients.reduce(0) { $0 + $1.answered.withLock { $0 } }
-            + owners.reduce(0) { $0 + $1.acknowledged.withLock { $0 } }
-    }
-
     /// Returns when the clients have finished a random number of further commands, or when an error was found.
     mutating func progress() async throws {
-        let goal = answered + Int.random(in: 40...140, using: &random), start = ContinuousClock.now
-        while answered < goal, wrong.withLock({ $0.isEmpty }) {
-            try await Task.sleep(for: .milliseconds(2))
-            if ContinuousClock.now - start > .seconds(300) {
-                wrong.withLock { $0.append("nothing is answered any more, at \(answered) commands") }
-            }
+        guard wrong.withLock({ $0.isEmpty }) else { return }
+        let goal = answered.value + Int.random(in: 40...140, using: &random)
+        if await !answered.wait(until: { $0 >= goal }) {
+            wrong.withLock { $0.append("nothing is answered any more, at \(answered.value) commands") }
         }
     }
 
@@ -119,6 +117,7 @@ private struct ClusterCourse {
         let victims = cluster.indices.shuffled(using: &random).prefix(Int.random(in: 1...2, using: &random))
         for victim in victims {
             cluster.kill(victim)
+            // The random moment of the next kill.
             try await Task.sleep(for: .milliseconds(Int.random(in: 0...20, using: &random)))
         }
         if victims.count < cluster.count { try await progress() }
@@ -130,6 +129,7 @@ private struct ClusterCourse {
     mutating func pauseOne() async throws {
         let server = cluster[Int.random(in: cluster.indices, using: &random)]
         kill(server.processIdentifier, SIGSTOP)
+        // The length of the suspension.
         try await Task.sleep(for: .milliseconds(Int.random(in: 50...500, using: &random)))
         kill(server.processIdentifier, SIGCONT)
     }
@@ -141,13 +141,14 @@ private struct ClusterCourse {
         for id in sessions {
             // After the database has come back, a server may still treat it as unavailable for some seconds.
             for index in cluster.indices {
-                while try cluster[index].client().get("/v1/sessions/\(id)").status >= 500 { usleep(20_000) }
+                #expect(try eventually { try cluster[index].client().get("/v1/sessions/\(id)").status < 500 })
             }
-            while try cluster[0].client().request(
-                "PATCH", "/v1/sessions/\(id)/state", #"{"done":true}"#, headers: ["Idempotency-Key": "done"]
-            ).status >= 500 {
-                usleep(20_000)
+            let isDone = try eventually {
+                try cluster[0].client().request(
+                    "PATCH", "/v1/sessions/\(id)/state", #"{"done":true}"#, headers: ["Idempotency-Key": "done"]
+                ).status < 500
             }
+            #expect(isDone)
         }
         following.wait()
     }
@@ -196,7 +197,7 @@ private struct ClusterCourse {
         return
             "\(sent.count) commands on shared sessions, of which \(applied) were applied and \(unknown) never answered; \(clients.reduce(0) { $0 + $1.lost }) answers lost, "
             + "\(clients.reduce(0) { $0 + $1.found }) found when asked again, \(clients.reduce(0) { $0 + $1.replayed }) asked again elsewhere; "
-            + "\(owners.reduce(0) { $0 + $1.acknowledged.withLock { $0 } }) revisions of sessions of one client; \(followers.reduce(0) { $0 + $1.connections }) connections of followers"
+            + "\(acknowledged.value) revisions of sessions of one client; \(followers.reduce(0) { $0 + $1.connections }) connections of followers"
     }
 }
 

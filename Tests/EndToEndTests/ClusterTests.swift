@@ -96,7 +96,7 @@ import Testing
     }
 
     @Test("A change that was stored unpublished at one server is published by the next command at another server")
-    func notPublishedIsNotPublishedAnywhere() throws {
+    func unpublishedChange() throws {
         let (_, clients) = try open()
         let shown = try clients[2].get("/v1/sessions/x/snapshot").object["sections"]
         #expect(
@@ -258,7 +258,7 @@ import Testing
 
     /// A server that was not notified of a session's end keeps its copy of the session until the next request.
     @Test("A server that still has an ended session in memory accepts tokens for the new session with its id")
-    func aTokenIsAskedForAtTheSessionAsItIs() throws {
+    func tokenOfNewSession() throws {
         let postgres = try PostgresCluster()
         let
             cluster = try ServerCluster(

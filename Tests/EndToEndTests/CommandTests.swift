@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Tests the commands `diff`, `render`, `backup` and `health` of the binary, and commands that read a pipe or cannot
@@ -110,7 +111,9 @@ import Testing
         let client = try server.client(), port = server.port
         try client.request("POST", "/v1/sessions", #"{"id":"s","rows":[{"id":"0"}]}"#)
         let stop = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString).path
-        let writer = Thread {
+        let hasEnded = Flag()
+        Thread.detachNewThread {
+            defer { hasEnded.set() }
             guard let client = try? HTTPClient(port: port) else { return }
             var row = 1
             while !FileManager.default.fileExists(atPath: stop) {
@@ -118,7 +121,6 @@ import Testing
                 row += 1
             }
         }
-        writer.start()
         let low = try client.get("/v1/sessions/s").object["revision"] as? Int ?? -1
         let run = try CommandRun(["backup", database, copy])
         let high = try client.get("/v1/sessions/s").object["revision"] as? Int ?? -1
@@ -130,7 +132,7 @@ import Testing
         #expect(
             try FileManager.default.contentsOfDirectory(atPath: directory.url.path).contains("copy.sqlite-partial")
                 == false)
-        while !writer.isFinished { usleep(1_000) }
+        #expect(hasEnded.wait())
         #expect(server.stop() == 0)
         // A backup of a changing session is a complete database: it contains one of the revisions, with the number of
         // rows of that revision.

@@ -203,6 +203,7 @@ import Testing
                 // Alternates between two descriptions, because registering the same description again would not create
                 // a new version.
                 text = text == Self.table ? text.replacingOccurrences(of: "\"c\"]", with: "\"d\"]") : Self.table
+                // Leaves the session's opening the time to read a description that is not replaced at once.
                 usleep(10_000)
             }
             group.leave()

@@ -1,5 +1,6 @@
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 /// Tests requests with a condition: the headers `If-Match` and `If-None-Match` (RFC 9110, section 13).
@@ -56,23 +57,25 @@ import Testing
             defer { round += 1 }
             let session = "/v1/sessions/s\(round)"
             let opened = try clients[0].request("POST", "/v1/sessions", #"{"id":"s\#(round)","rows":[]}"#)
-            let etag = try #require(opened.header("etag")), start = ContinuousClock.now
+            let etag = try #require(opened.header("etag"))
             // After these requests, each client's server has the session in memory.
             for client in clients { #expect(try client.get("\(session)/snapshot").status == 200) }
-            let change = Mutex<Int?>(nil), isRunning = Flag()
+            let change = Watched<Int?>(nil), isRunning = Flag()
             nonisolated(unsafe) let other = clients[1]
             let thread = Thread {
                 isRunning.set()
+                // A random moment, as below.
                 usleep(UInt32.random(in: 0..<1_500))
                 let status = try? other.request("PATCH", "\(session)/state", #"{"n":1}"#).status
                 change.withLock { $0 = status ?? 0 }
             }
             thread.start()
-            while !isRunning.isSet { usleep(100) }
+            isRunning.wait()
+            // Random moments, so that each of the two requests can be the first.
             usleep(UInt32.random(in: 0..<1_500))
             let end = try clients[0].request("DELETE", session, headers: ["If-Match": etag]).status
-            while change.withLock({ $0 == nil }), .now - start < .seconds(60) { usleep(100) }
-            let changed = change.withLock { $0 }
+            _ = change.wait { $0 != nil }
+            let changed = change.value
             #expect(
                 end == 204 && changed == 404 || end == 412 && changed == 200, "round \(round): \(end), \(changed ?? -1)"
             )
@@ -106,7 +109,7 @@ import Testing
             "POST /v1/sessions/s/observe HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-ndjson\r\nIf-Match: \(etag)\r\nExpect: 100-continue\r\nTransfer-Encoding: chunked\r\n\r\n"
         )
         // The answer `100 Continue` says that the server has begun the `observe` request.
-        while !sender.hasAnswer { usleep(1000) }
+        #expect(sender.waitForAnswer())
         #expect(try client.request("PATCH", "/v1/sessions/s/state", #"{"n":1}"#).status == 200)
         try sender.send("9\r\n{\"a\":[]}\n\r\n0\r\n\r\n")
         let refused = try sender.receive()
@@ -239,7 +242,7 @@ import Testing
             "since=0", "since=0&coalesce", "since=0&form=sequential", "since=0&wait=30", "since=2", "since=other.1",
             "since=99",
         ])
-    func knownUpdatesAreNotSentAgain(query: String) throws {
+    func knownUpdates(query: String) throws {
         let (client, _) = try start()
         for number in 1...2 { _ = try client.request("PATCH", "/v1/sessions/s/state", #"{"n":\#(number)}"#) }
         let target = "/v1/sessions/s/updates?\(query)"
@@ -260,7 +263,7 @@ import Testing
     }
 
     @Test("A long poll without news gets 304 at the end of its wait, and 200 as soon as there is an update")
-    func aPollWaitsBeforeItsConditionIsEvaluated() throws {
+    func conditionalPoll() throws {
         let (client, etag) = try start()
         let start = ContinuousClock.now
         #expect(try client.get("/v1/sessions/s/updates?since=0&wait=1", headers: ["If-None-Match": etag]).status == 304)
@@ -268,7 +271,7 @@ import Testing
         let poll = try client.server.client()
         try poll.send(
             "GET /v1/sessions/s/updates?since=0&wait=60 HTTP/1.1\r\nHost: localhost\r\nIf-None-Match: \(etag)\r\n\r\n")
-        while try !client.get("/metrics").text.contains(#"braid_subscribers{by="poll"} 1"#) { usleep(20_000) }
+        #expect(try client.server.waitForMetric(#"braid_subscribers{by="poll"} 1"#))
         _ = try client.request("PATCH", "/v1/sessions/s/state", #"{"n":1}"#)
         let answer = try poll.receive()
         #expect(answer.status == 200 && answer.object["to"] as? Int == 1, "\(answer.text)")

@@ -15,7 +15,10 @@ import Testing
         let directory = try TemporaryDirectory()
         let database = directory.path("braid.sqlite")
         var random = SeededGenerator(seed: Self.seed)
-        let clients = (0..<4).map { SimulatedClient("s\($0)", seed: Self.seed &* 100 &+ UInt64($0)) }
+        let acknowledged = Watched(0)
+        let clients = (0..<4).map {
+            SimulatedClient("s\($0)", seed: Self.seed &* 100 &+ UInt64($0), acknowledged: acknowledged)
+        }
         let wrong = Mutex<[String]>([])
         for crash in 1...Self.crashes {
             let server = try ServerProcess(database: database, ["--journal-limit", "1000000"])
@@ -25,10 +28,9 @@ import Testing
                     do { try client.run(port: port) } catch { wrong.withLock { $0.append("\(error)") } }
                 }
             }
-            let goal = acknowledged(by: clients) + Int.random(in: 1...150, using: &random)
-            while acknowledged(by: clients) < goal, wrong.withLock({ $0.isEmpty }) {
-                try await Task.sleep(for: .milliseconds(1))
-            }
+            let goal = acknowledged.value + Int.random(in: 1...150, using: &random)
+            _ = await acknowledged.wait { $0 >= goal }
+            // The random moment of the crash.
             try await Task.sleep(for: .microseconds(Int.random(in: 0...3000, using: &random)))
             server.kill()
             group.wait()
@@ -49,13 +51,9 @@ import Testing
         }
         let found = clients.reduce(0) { $0 + $1.found }, repeated = clients.reduce(0) { $0 + $1.repeated }
         print(
-            "\(Self.crashes) crashes, \(acknowledged(by: clients)) revisions acknowledged; of the requests under way \(found) were stored, \(repeated) were not"
+            "\(Self.crashes) crashes, \(acknowledged.value) revisions acknowledged; of the requests under way \(found) were stored, \(repeated) were not"
         )
         #expect(found + repeated > 0, "requests were under way")
-    }
-
-    private func acknowledged(by clients: [SimulatedClient]) -> Int {
-        clients.reduce(0) { $0 + $1.acknowledged.withLock { $0 } }
     }
 
     /// Starts a server, and kills it after at most about 60 ms, perhaps while the server recovers the database.

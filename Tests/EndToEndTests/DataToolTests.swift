@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 /// Tests the commands `verify`, `compact`, `export`, `import` and `backup` of the real binary.
@@ -160,14 +161,15 @@ import Testing
         try process.run()
         let half = try #require(FileManager.default.contents(atPath: archive))
         try input.fileHandleForWriting.write(contentsOf: half.prefix(half.count / 2))
-        while !FileManager.default.fileExists(atPath: partial) { usleep(1_000) }
+        #expect(eventually { FileManager.default.fileExists(atPath: partial) })
         process.terminate()
         // The command notices a signal only after it has read the next bytes, if the signal arrives just before a read.
         // The test therefore repeats the signal.
-        while process.isRunning {
-            usleep(10_000)
+        let hasEnded = eventually {
             if process.isRunning { process.terminate() }
+            return !process.isRunning
         }
+        #expect(hasEnded)
         process.waitUntilExit()
         let text = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
         #expect(

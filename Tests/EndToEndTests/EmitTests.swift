@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test("A stream that continues after a restart receives each emitted event exactly once")
-    func emittedEventsAreFollowedAcrossRestarts() throws {
+    func restarts() throws {
         let directory = try TemporaryDirectory(), database = directory.path("braid.sqlite")
         var server = try ServerProcess(database: database), client = try Self.open(server)
         let stream = try EventStreamClient(port: server.port, "/v1/sessions/x/updates")
@@ -115,7 +115,7 @@ import Testing
     @Test(
         "Servers that share a database send emitted events to the followers at every server",
         .enabled(if: PostgresCluster.isPossible, PostgresCluster.needs))
-    func otherServersPassOnEmittedEvents() throws {
+    func otherServers() throws {
         let cluster = try ServerCluster(2), clients = try cluster.clients()
         try #require(
             try clients[0].request("POST", "/v1/sessions", #"{"id":"x","table":\#(Self.table)}"#).status == 201)

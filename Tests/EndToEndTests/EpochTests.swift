@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Tests new epochs: if the database has lost revisions that a client knows, the client must not confuse new revisions
@@ -42,9 +43,10 @@ import Testing
     /// Waits until the server can read and write again. Each of its connections to the database comes back separately.
     private func awaitDatabase(_ server: ServerProcess) throws {
         let client = try server.client()
-        while try client.get("/readyz").status != 200 || client.get("/v1/sessions/s/snapshot").status != 200 {
-            usleep(20_000)
+        let isBack = try eventually {
+            try client.get("/readyz").status == 200 && client.get("/v1/sessions/s/snapshot").status == 200
         }
+        #expect(isBack)
     }
 
     private func position(_ etag: String) -> String { String(etag.dropFirst().dropLast()) }

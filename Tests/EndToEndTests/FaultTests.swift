@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 /// Tests faults of the machine and of clients: a full disk, a removed or damaged file, too few file descriptors, and
@@ -69,12 +70,12 @@ import Testing
         #expect(try metrics()["braid_commit_failures_total"] == failures, "a probe is no write")
         // When the disk has space again, the refused request succeeds if it is repeated with the same key.
         disk.clear()
-        var again = try insert(client, done, padding: 40_000, headers: ["Idempotency-Key": "k\(done)"])
-        for _ in 0..<1_200 where again.status == 507 {
-            usleep(50_000)
+        var again: HTTPClient.Response?
+        _ = try eventually {
             again = try insert(client, done, padding: 40_000, headers: ["Idempotency-Key": "k\(done)"])
+            return again?.status != 507
         }
-        #expect(again.status == 200 && again.header("idempotent-replayed") == nil, "\(again.text)")
+        #expect(again?.status == 200 && again?.header("idempotent-replayed") == nil, "\(again?.text ?? "")")
         #expect(try revision(client) == done + 1)
         #expect(try server.readiness().object["status"] as? String == "ready")
         #expect(try metrics()["braid_database_read_only"] == 0)
@@ -118,9 +119,9 @@ import Testing
             var answer = try insert(client, 2 * round)
             #expect(answer.status == 507)
             try quota.end()
-            for _ in 0..<1_200 where answer.status == 507 {
-                usleep(50_000)
+            _ = try eventually {
                 answer = try insert(client, 2 * round)
+                return answer.status != 507
             }
             #expect(answer.status == 200, "\(answer.text)")
             try open(client, "y")
@@ -265,7 +266,7 @@ import Testing
                 do { return try client.get(path) } catch is HTTPClient.Closed { continue }
             }
         }
-        while try get("/v1/tables").status != 503 { usleep(10_000) }
+        #expect(try eventually { try get("/v1/tables").status == 503 })
         #expect(try get("/readyz").status == 200)
         crowd.removeAll()
         // While the server still counts the connections of the 200 clients, it closes each further connection after one
@@ -273,7 +274,7 @@ import Testing
         func connections() throws -> Double? {
             try MetricsTests.parse(get("/metrics").text).first { $0.name == "braid_http_connections" }?.value
         }
-        while try #require(try connections()) > 10 { usleep(10_000) }
+        #expect(try eventually { try #require(try connections()) <= 10 })
         let client = try server.keptClient()
         for number in 0..<50 {
             let body = Self.insert.replacing("%ID%", with: "\(number)").replacing("%MORE%", with: "")
@@ -310,12 +311,7 @@ import Testing
             visitor.finishSending()
             if number % 2 == 0 { _ = try visitor.receive() }
         }
-        var found = try revision(client)
-        for _ in 0..<3_000 where found != 20 {
-            usleep(20_000)
-            found = try revision(client)
-        }
-        #expect(found == 20)
+        #expect(try eventually { try revision(client) == 20 })
         // Clients disappear while they receive a stream, or while they send lines of models.
         for number in 0..<20 {
             let visitor = try server.client()

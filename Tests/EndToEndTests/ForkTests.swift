@@ -246,8 +246,11 @@ import Testing
         try Self.delete(client, "c19", of: "x")
         let original = Self.ids(try client.get("/v1/sessions/x/snapshot").object)
         let next = Mutex(0), faults = Mutex<[String]>([]), port = server.port
-        let threads = (0..<16).map { _ in
-            Thread {
+        let working = DispatchGroup()
+        for _ in 0..<16 {
+            working.enter()
+            Thread.detachNewThread {
+                defer { working.leave() }
                 do {
                     let client = try HTTPClient(port: port)
                     while case let number = next.withLock({
@@ -260,8 +263,7 @@ import Testing
                 }
             }
         }
-        for thread in threads { thread.start() }
-        for thread in threads { while !thread.isFinished { usleep(1_000) } }
+        working.wait()
         #expect(faults.withLock { $0 } == [])
         // After all edits, each fork has exactly its own rows.
         for number in 1...1_000 {

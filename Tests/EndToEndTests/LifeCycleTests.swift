@@ -1,19 +1,11 @@
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 /// Tests the start, the signals and the end of the server process.
 @Suite(.serialized) struct LifeCycleTests {
     private static func bearer(_ token: String) -> [String: String] { ["Authorization": "Bearer \(token)"] }
-
-    /// Waits until a condition is true, for at most one minute.
-    private static func wait(for what: Comment, _ condition: () throws -> Bool) throws {
-        for _ in 0..<3_000 {
-            if try condition() { return }
-            usleep(20_000)
-        }
-        Issue.record("never: \(what)")
-    }
 
     // MARK: Start
 
@@ -73,10 +65,10 @@ import Testing
         parent.arguments = [
             "python3", "-c",
             """
-            import subprocess, sys, time
+            import signal, subprocess, sys
             server = subprocess.Popen(sys.argv[1:], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
             print(server.pid, server.stdout.readline(), flush=True)
-            time.sleep(1000)
+            signal.pause()
             """, ServerProcess.binary.path, "serve", "--port", "0", "--database", directory.path("braid.sqlite"),
             "--exit-with-stdin", "--log-level", "warning",
         ]
@@ -86,7 +78,7 @@ import Testing
         let server = try #require(try output.line().split(separator: " ").first.flatMap { pid_t($0) })
         kill(parent.processIdentifier, SIGKILL)
         parent.waitUntilExit()
-        try Self.wait(for: "the end of the server") { kill(server, 0) != 0 }
+        #expect(eventually { kill(server, 0) != 0 }, "the end of the server")
     }
 
     @Test("Without --exit-with-stdin, the server continues when its standard input ends")
@@ -132,7 +124,8 @@ import Testing
             "serve --database \"$1\" --socket \"$1-socket\" --log-file \"$1-log\" --fixtures \(ServerProcess.attendees[1])"
         )
         defer { server.terminate() }
-        try Self.wait(for: "the server listens") { connectedSocket(path: database + "-socket").map { close($0) } == 0 }
+        #expect(
+            eventually { connectedSocket(path: database + "-socket").map { close($0) } == 0 }, "the server listens")
         let backup = try launch("backup \"$1\" \"$1-copy\"")
         backup.waitUntilExit()
         #expect(backup.terminationStatus == 0)
@@ -156,7 +149,7 @@ import Testing
         run.standardOutput = FileHandle.nullDevice
         try run.run()
         defer { run.terminate() }
-        try Self.wait(for: "the server listens") { connectedSocket(path: socket).map { close($0) } == 0 }
+        #expect(eventually { connectedSocket(path: socket).map { close($0) } == 0 }, "the server listens")
         #expect(try FileManager.default.attributesOfItem(atPath: socket)[.posixPermissions] as? Int == mode)
     }
 
@@ -191,9 +184,9 @@ import Testing
         try FileManager.default.moveItem(atPath: log, toPath: log + ".1")
         try request("second")
         kill(server.processIdentifier, SIGHUP)
-        try Self.wait(for: "the log is there again") { lines(log).contains { $0.contains(" notice SIGHUP: ") } }
+        #expect(eventually { lines(log).contains { $0.contains(" notice SIGHUP: ") } }, "the log is there again")
         try request("third")
-        try Self.wait(for: "the line") { lines(log).contains { $0.contains("requestId=third") } }
+        #expect(eventually { lines(log).contains { $0.contains("requestId=third") } }, "the line")
         #expect(
             lines(log + ".1").filter { $0.contains("requestId=first") || $0.contains("requestId=second") }.count == 2)
         #expect(!lines(log + ".1").contains { $0.contains("requestId=third") } && server.log.isEmpty)
@@ -202,9 +195,10 @@ import Testing
         try FileManager.default.moveItem(atPath: log, toPath: log + ".2")
         try FileManager.default.createDirectory(atPath: log, withIntermediateDirectories: false)
         kill(server.processIdentifier, SIGHUP)
-        try Self.wait(for: "the error") { lines(log + ".2").contains { $0.contains("error SIGHUP: The log file") } }
+        #expect(
+            eventually { lines(log + ".2").contains { $0.contains("error SIGHUP: The log file") } }, "the error")
         try request("fourth")
-        try Self.wait(for: "the line") { lines(log + ".2").contains { $0.contains("requestId=fourth") } }
+        #expect(eventually { lines(log + ".2").contains { $0.contains("requestId=fourth") } }, "the line")
         #expect(server.stop() == 0)
     }
 
@@ -237,7 +231,7 @@ import Testing
 
         // Four clients send requests all the time, with the token that the operator has given to them.
         let token = Mutex("old"), isOver = Mutex(false), group = DispatchGroup()
-        let answers = Mutex<(statuses: Set<Int>, counts: [Int])>(([], Array(repeating: 0, count: 4)))
+        let answers = Watched<(statuses: Set<Int>, counts: [Int])>(([], Array(repeating: 0, count: 4)))
         for index in 0..<4 {
             DispatchQueue.global().async(group: group) {
                 while !isOver.withLock({ $0 }) {
@@ -257,35 +251,33 @@ import Testing
             }
         }
         /// Waits until each of the four clients has sent five more requests.
-        func traffic() throws {
-            let before = answers.withLock { $0.counts }
-            try Self.wait(for: "5 further requests of each client") {
-                zip(answers.withLock { $0.counts }, before).allSatisfy { $0 >= $1 + 5 }
-            }
+        func traffic() {
+            let before = answers.value.counts
+            #expect(answers.wait { zip($0.counts, before).allSatisfy { $0 >= $1 + 5 } })
         }
         let oldStream = try EventStreamClient(
             port: port, "/v1/sessions/s/updates?since=0", headers: Self.bearer("old"))
         _ = try oldStream.next()
-        try traffic()
+        traffic()
         // Step 1 of replacing a token: the operator writes both tokens to the token file.
         try write("new", "old")
         kill(server.processIdentifier, SIGHUP)
-        try Self.wait(for: "the new token is accepted") { try status("new") == 200 }
+        #expect(try await eventually { try status("new") == 200 }, "the new token is accepted")
         #expect(try status("old") == 200)
-        try traffic()
+        traffic()
         // Step 2 of replacing a token: the clients use the new token.
         token.withLock { $0 = "new" }
         let newStream = try EventStreamClient(
             port: port, "/v1/sessions/s/updates?since=0", headers: Self.bearer("new"))
-        try traffic()
+        traffic()
         // Step 3 of replacing a token: the operator removes the old token from the token file.
         try write("new")
         kill(server.processIdentifier, SIGHUP)
-        try Self.wait(for: "the old token is refused") { try status("old") == 401 }
-        try traffic()
+        #expect(try await eventually { try status("old") == 401 }, "the old token is refused")
+        traffic()
         isOver.withLock { $0 = true }
         await withCheckedContinuation { done in group.notify(queue: .global()) { done.resume() } }
-        #expect(answers.withLock { $0.statuses } == [200])
+        #expect(answers.value.statuses == [200])
 
         // The stream with the old token ends, and the stream with the new token continues.
         #expect(throws: EventStreamClient.Ended.self) { while true { _ = try oldStream.next() } }
@@ -298,7 +290,7 @@ import Testing
             try wrong.write(toFile: file, atomically: true, encoding: .utf8)
             let before = server.log.split(separator: "\n").count
             kill(server.processIdentifier, SIGHUP)
-            try Self.wait(for: "an error") { server.log.split(separator: "\n").count > before }
+            #expect(await eventually { server.log.split(separator: "\n").count > before }, "an error")
             #expect(server.log.split(separator: "\n").last?.contains("error SIGHUP: The token file") == true)
             #expect(try status("new") == 200 && status("one") == 401)
         }
@@ -323,7 +315,7 @@ import Testing
         #expect(try client.request("POST", "/v1/sessions", #"{"id":"s","rows":[]}"#).status == 201)
         #expect(try client.get("/readyz").status == 200)
         kill(server.processIdentifier, SIGTERM)
-        try Self.wait(for: "not ready") { try client.get("/readyz").status == 503 }
+        #expect(try eventually { try client.get("/readyz").status == 503 }, "not ready")
         let answer = try server.client().request("POST", "/v1/sessions/s/rows", #"{"at":[0,0],"model":1}"#)
         #expect(answer.status == 200 && answer.header("connection") != "close")
         #expect(try server.client().get("/healthz").status == 200)
@@ -332,7 +324,7 @@ import Testing
                 == "The server is stopping. Send new requests to another server.")
         // During the drain time, the server still handles SIGHUP.
         kill(server.processIdentifier, SIGHUP)
-        try Self.wait(for: "the reload") { server.log.contains(" notice SIGHUP: received") }
+        #expect(eventually { server.log.contains(" notice SIGHUP: received") }, "the reload")
         // A second signal ends the server at once. No acknowledged command is lost.
         let stream = try EventStreamClient(port: server.port, "/v1/sessions/s/updates")
         _ = try stream.events(through: "caught-up")

@@ -1,5 +1,6 @@
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 /// Tests the limits of the real binary: a request beyond a limit gets the documented answer, and the server continues.
@@ -221,7 +222,7 @@ import Testing
         func next() throws -> HTTPClient.Response { try server.client().get("/v1/sessions/s/updates?since=0&wait=1") }
         // The test first waits until the server counts the long poll. An earlier request could take the long poll's
         // place.
-        while try !server.client().get("/metrics").text.contains(#"braid_subscribers{by="poll"} 1"#) { usleep(10_000) }
+        #expect(try server.waitForMetric(#"braid_subscribers{by="poll"} 1"#))
         expect(try next(), 503, "unavailable", retries: true)
         expect(try server.client().get("/v1/fixtures?since=0&wait=1"), 503, "unavailable", retries: true)
         for query in ["", "&wait=0"] {
@@ -232,12 +233,7 @@ import Testing
             }
         }
         stream = nil
-        var again = try next()
-        for _ in 0..<6_000 where again.status != 200 {
-            usleep(10_000)
-            again = try next()
-        }
-        #expect(again.status == 200)
+        #expect(try eventually { try next().status == 200 })
     }
 
     @Test("Requests beyond the limit of concurrent requests get 503 at once, and succeed when others have ended")
@@ -271,13 +267,13 @@ import Testing
         flush.close()
         let patch = "PATCH /v1/sessions/s/state HTTP/1.1\r\nHost: localhost\r\nContent-Length: 7"
         try other.send(patch + "\r\n\r\n" + #"{"a":1}"#)
-        while try !client.get("/metrics").text.contains("\nbraid_http_requests_in_progress 1\n") { usleep(10_000) }
+        #expect(try eventually { try client.get("/metrics").text.contains("\nbraid_http_requests_in_progress 1\n") })
         for wait in ["", "&wait=0", "&wait=61", "&wait=x"] {
             expect(
                 try client.get("/v1/sessions/s/updates?since=0\(wait)"), 503, "unavailable", retries: true, "\(wait)")
         }
         #expect(try client.get("/v1/sessions/s/updates?since=0&wait=1").status == 200)
-        try flush.open()
+        flush.open()
         #expect(try other.receive().status == 200)
     }
 
@@ -301,12 +297,7 @@ import Testing
         for client in first {
             if let answer = try? client.get("/healthz") { #expect(answer.status == 200) }
         }
-        var status: Int?
-        for _ in 0..<1_200 where status != 200 {
-            usleep(50_000)
-            status = try? server.client().get("/v1/tables").status
-        }
-        #expect(status == 200)
+        #expect(eventually { (try? server.client().get("/v1/tables").status) == 200 })
         withExtendedLifetime(first) {}
     }
 
@@ -327,7 +318,7 @@ import Testing
         func value(_ name: String) throws -> Double? {
             try MetricsTests.parse(server.client().get("/metrics").text).first { $0.name == name }?.value
         }
-        while try value("braid_http_connections") != 4 { usleep(10_000) }
+        #expect(try eventually { try value("braid_http_connections") == 4 })
         for path in ["/healthz", "/readyz", "/metrics"] {
             let client = try server.client(), answer = try client.get(path)
             #expect(answer.status == 200 && answer.header("connection") == "close" && client.isClosed, "\(path)")
@@ -348,7 +339,7 @@ import Testing
         #expect(counts.contains(#"{method="POST",route="/v1/sessions/{id}/observe",status="503"} 1"#), "\(counts)")
         #expect(try value("braid_http_connections") == 4 && value("braid_http_connections_max") == 4)
         busy.removeLast()
-        while try server.client().get("/v1/tables").status == 503 { usleep(10_000) }
+        #expect(try eventually { try server.client().get("/v1/tables").status != 503 })
     }
 
     @Test("A refusal is short, however long the texts of its request are")
@@ -492,13 +483,11 @@ import Testing
         #expect(peak < 300 << 20, "600 MiB were sent; \(peak >> 20) MiB is what the server had at most")
         // All these clients have disconnected, so the server must accept a large body again.
         let body = #"{"template":""# + String(repeating: "x", count: 15 << 20) + #""}"#
-        var status = 503
-        for _ in 0..<3_000 where status == 503 {
-            usleep(20_000)
+        let isAccepted = try eventually {
             let client = try server.client()
-            status = (try? client.request("POST", "/v1/render", body))?.status ?? 503
+            return [200, 422].contains((try? client.request("POST", "/v1/render", body))?.status)
         }
-        #expect(status == 200 || status == 422, "\(status)")
+        #expect(isAccepted)
     }
 
     @Test("Large answers that nobody reads use bounded memory: reads get 503, and connections of commands are closed")
@@ -527,12 +516,7 @@ import Testing
             expect(try server.client().get("/v1/tables/t"), 503, "unavailable", retries: true)
             #expect(try server.client().request("POST", "/v1/render", #"{"template":1}"#).status == 200)
         }
-        var status = 503
-        for _ in 0..<3_000 where status != 200 {
-            usleep(20_000)
-            status = try server.client().get("/v1/tables/t").status
-        }
-        #expect(status == 200)
+        #expect(try eventually { try server.client().get("/v1/tables/t").status == 200 })
     }
 
     @Test("Readers of large snapshots use bounded memory: a reader beyond the session's share gets 429")
@@ -561,12 +545,7 @@ import Testing
             expect(last, 429, "quota-exceeded", retries: true)
             #expect(try server.client().get("/v1/sessions/s/snapshot?section=table&limit=1").status == 200)
         }
-        var status = 503
-        for _ in 0..<3_000 where status != 200 {
-            usleep(20_000)
-            status = try client.get("/v1/sessions/s/snapshot").status
-        }
-        #expect(status == 200)
+        #expect(try eventually { try client.get("/v1/sessions/s/snapshot").status == 200 })
         for _ in 0..<6 {
             #expect(
                 try client.get("/v1/sessions/s/snapshot").status == 200,
@@ -659,9 +638,9 @@ import Testing
             #expect((1...4).contains(served), "each has its own 6 MB to wait for")
         }
         var event: EventStreamClient.Event?
-        for _ in 0..<3_000 where event == nil {
-            usleep(20_000)
+        _ = eventually {
             event = try? EventStreamClient(port: server.port, "/v1/sessions/s/updates?since=0").next()
+            return event != nil
         }
         #expect(event?.name == "update" && event?.revision == 1)
     }
@@ -688,12 +667,12 @@ import Testing
         }
         // The server can release the memory of an answer a moment after the client has received the whole answer.
         for _ in 0..<7 {
-            var answer = try server.client().get("/v1/sessions/s/journal", headers: accept)
-            for _ in 0..<3_000 where answer.status != 200 {
-                usleep(20_000)
+            var answer: HTTPClient.Response?
+            _ = try eventually {
                 answer = try server.client().get("/v1/sessions/s/journal", headers: accept)
+                return answer?.status == 200
             }
-            #expect(answer.status == 200 && answer.body.count > 6_000_000)
+            #expect(answer?.status == 200 && answer?.body.count ?? 0 > 6_000_000)
         }
     }
 

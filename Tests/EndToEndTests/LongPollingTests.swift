@@ -1,5 +1,6 @@
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite(.serialized) struct LongPollingTests {
@@ -20,10 +21,7 @@ import Testing
         }
         // Waits until the server's metrics count the long poll. If that never happens, the answer to the poll shows the
         // reason.
-        for _ in 0..<6_000 {
-            if try Self.polls(client) == 1 { break }
-            try await Task.sleep(for: .milliseconds(10))
-        }
+        _ = try await eventually { try Self.polls(client) == 1 }
         try body()
         let result = try await answer.value.get()
         return (result.0, result.1)
@@ -115,10 +113,7 @@ import Testing
             for poll in polls {
                 try poll.send("GET /v1/sessions/s/updates?since=0&wait=60 HTTP/1.1\r\nHost: localhost\r\n\r\n")
             }
-            for _ in 0..<6_000 {
-                if try Self.polls(client) == 1_000 { break }
-                usleep(10_000)
-            }
+            #expect(try eventually { try Self.polls(client) == 1_000 })
             return polls
         }
         // The test first starts the long polls of the clients that leave, and waits until their connections are closed.
@@ -127,12 +122,7 @@ import Testing
             let leaving = try startPolls()
             withExtendedLifetime(leaving) {}
         }
-        var sockets = 1_000
-        for _ in 0..<1_200 where sockets > 10 {
-            usleep(50_000)
-            sockets = try client.server.openSockets()
-        }
-        #expect(sockets <= 10)
+        #expect(try eventually { try client.server.openSockets() <= 10 })
         let polls = try startPolls()
         #expect(try client.perform(("PATCH", "state", #"{"n":1}"#)) == 1)
         for poll in polls { #expect(try poll.receive().object["to"] as? Int == 1) }

@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test("A replay of the journal creates the same ids with `uuid()`, also after a restart and from a checkpoint")
-    func aReplayMakesTheSameIDs() throws {
+    func replay() throws {
         let directory = try TemporaryDirectory(), path = directory.path("journal.ndjson")
         for options in [[], ["--journal-limit", "2"]] {
             let database = directory.path("\(options.count).sqlite")
@@ -65,7 +65,7 @@ import Testing
     }
 
     @Test("A command that is repeated with its idempotency key creates no further ids")
-    func aRetryMakesNoOtherIDs() throws {
+    func retry() throws {
         let client = try ServerProcess().keptClient()
         try Self.open(client)
         let headers = ["Idempotency-Key": "k"]

@@ -4,7 +4,7 @@ import Testing
 /// Tests the media types of request bodies.
 @Suite struct MediaTypeTests {
     @Test("A PATCH accepts a merge patch under both of its media types, and no other kind of patch")
-    func aPatchIsAMergePatch() throws {
+    func mergePatch() throws {
         let client = try ServerProcess().keptClient()
         _ = try client.request("POST", "/v1/sessions", #"{"id":"s","rows":[]}"#)
         func patch(_ type: String, _ body: String) throws -> HTTPClient.Response {

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Tests `GET /metrics` with the parser of Prometheus, from the package python3-prometheus-client.
@@ -131,7 +132,7 @@ import Testing
         func bodyBytes() throws -> Double {
             try Self.value(Self.scrape(client), "braid_buffered_bytes", ["of": "bodies"]) ?? 0
         }
-        while try bodyBytes() < 1_000_000 { usleep(10_000) }
+        #expect(try eventually { try bodyBytes() >= 1_000_000 })
         #expect(try bodyBytes() <= 2_000_000)
         let samples = try Self.scrape(client)
         #expect(Self.value(samples, "braid_buffered_bytes", ["of": "answers"]) == 0)
@@ -163,8 +164,8 @@ import Testing
         try other.send(
             "POST /v1/sessions/x/taps HTTP/1.1\r\nHost: localhost\r\nContent-Length: \(tap.utf8.count)\r\n\r\n\(tap)")
         func inProgress() throws -> Double? { try Self.value(Self.scrape(client), "braid_http_requests_in_progress") }
-        while try inProgress() != 1 { usleep(10_000) }
-        try flush.open()
+        #expect(try eventually { try inProgress() == 1 })
+        flush.open()
         #expect(try other.receive().status == 200)
         #expect(try inProgress() == 0)
     }

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 /// Tests the request `observe`, which sends models line by line.
@@ -24,11 +25,7 @@ import Testing
     }
 
     private func waitForRevision(_ client: KeptClient, _ wanted: Int) throws -> Bool {
-        for _ in 0..<6_000 {
-            if try revision(client) ?? 0 >= wanted { return true }
-            usleep(10_000)
-        }
-        return false
+        try eventually { try revision(client) ?? 0 >= wanted }
     }
 
     @Test("`observe` applies each line when it arrives, before the client sends the next line")
@@ -120,7 +117,9 @@ import Testing
             try sender.send(chunk("{\"a\":[]}\n{\"a\":[{\"id\":\"5\"}]}\n{\"b\":[]}"))
             #expect(try waitForRevision(client, 2))
         }
-        usleep(300_000)
+        // The server has ended the request.
+        let ended = #"braid_http_requests_total{method="POST",route="/v1/sessions/{id}/observe",status="400"} 1"#
+        #expect(try client.server.waitForMetric(ended))
         #expect(try revision(client) == 2, "a line whose end did not come might be half a line")
         #expect(try observe(client, #"{"b":[]}"#).object["revision"] as? Int == 3)
     }

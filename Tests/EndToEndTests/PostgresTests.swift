@@ -1,5 +1,6 @@
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 /// Tests servers on PostgreSQL. With `BRAID_TEST_DATABASE=postgres`, most of the other end-to-end tests also run on
@@ -16,7 +17,7 @@ import Testing
         for id in sessions {
             #expect(try client.request("POST", "/v1/sessions", #"{"id":"\#(id)","rows":[]}"#).status == 201)
         }
-        let done = Mutex(Dictionary(uniqueKeysWithValues: sessions.map { ($0, Set<String>()) })),
+        let done = Watched(Dictionary(uniqueKeysWithValues: sessions.map { ($0, Set<String>()) })),
             wrong = Mutex<[String]>([]), isOver = Flag()
         for (index, id) in sessions.enumerated() {
             DispatchQueue.global().async(group: group) {
@@ -39,16 +40,16 @@ import Testing
                         (number, isUnknown) = (number + 1, false)
                     case 503:
                         if response.text.contains("/problems/outcome-unknown") { isUnknown = true }
-                        usleep(20_000)
+                        backOff()
                     default: return wrong.withLock { $0.append("\(id): \(number): \(response.text)") }
                     }
                 }
             }
         }
-        func count() -> Int { done.withLock { $0.values.map(\.count).min() ?? 0 } }
         func progress() async throws {
-            let goal = count() + 20
-            while count() < goal, wrong.withLock({ $0.isEmpty }) { try await Task.sleep(for: .milliseconds(5)) }
+            guard wrong.withLock({ $0.isEmpty }) else { return }
+            let goal = done.value.mapValues { $0.count + 20 }
+            #expect(await done.wait { $0.allSatisfy { $1.count >= goal[$0] ?? 0 } }, "\(wrong.withLock { $0 })")
         }
         for command in ["restart", "restart -m fast", "restart"] {
             try await progress()
@@ -130,7 +131,7 @@ import Testing
     @Test(
         "A command whose COMMIT is lost is not taken for another server's same command at the same revision",
         .enabled(if: PostgresCluster.isPossible, PostgresCluster.needs))
-    func theSameCommandOfAnotherServer() throws {
+    func sameCommandOfAnotherServer() throws {
         let cluster = try PostgresCluster(), commits = LostCommit(), proxy = try proxy(to: cluster, commits)
         let server = try server(behind: proxy), client = try server.client()
         defer { withExtendedLifetime((proxy, server)) {} }
@@ -141,7 +142,7 @@ import Testing
         try client.send(
             "POST \(rows) HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: \(row.utf8.count)\r\n\r\n\(row)"
         )
-        while !commits.hasHappened { usleep(1_000) }
+        #expect(commits.waitForLoss())
         #expect(try other.request("POST", rows, row).object["revision"] as? Int == 1)
         commits.open()
         let refused = try client.receive()
@@ -176,7 +177,7 @@ import Testing
         #expect(try client.get("/healthz").status == 200)
         #expect(try client.get("/metrics").text.contains("\nbraid_database_up 0\n"))
         try cluster.control("start")
-        while try client.get("/readyz").status != 200 { usleep(20_000) }
+        #expect(try eventually { try client.get("/readyz").status == 200 })
         #expect(try client.get("/metrics").text.contains("\nbraid_database_up 1\n"))
         #expect(try client.request("POST", "/v1/sessions/s/rows", row).status == 200)
         #expect(try client.get("/v1/sessions/s").object["revision"] as? Int == 1)
@@ -244,7 +245,7 @@ import Testing
             client = try server.keptClient()
         #expect(try client.get("/readyz").status == 503)
         try cluster.control("start")
-        while try client.get("/readyz").status != 200 { usleep(20_000) }
+        #expect(try eventually { try client.get("/readyz").status == 200 })
         #expect(try client.get("/v1/sessions/party").status == 200)
         #expect(
             try client.request("POST", "/v1/sessions/party/edits", #"{"delete":{"section":"attending","row":1}}"#)

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Tests the stop after a signal: the server finishes open requests, closes streams properly, and copies the
@@ -40,7 +41,7 @@ import Testing
             database,
         ]
         try run.run()
-        for _ in 0..<1_200 where !FileManager.default.fileExists(atPath: database + ".socket") { usleep(50_000) }
+        #expect(eventually { FileManager.default.fileExists(atPath: database + ".socket") })
         for descriptor in 0...2 {
             let target = try FileManager.default.destinationOfSymbolicLink(
                 atPath: "/proc/\(run.processIdentifier)/fd/\(descriptor)")
@@ -67,13 +68,12 @@ import Testing
             "POST /v1/sessions/s/rows HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\nExpect: 100-continue\r\n\r\n"
         )
         // The answer `100 Continue` says that the server has received the request's head.
-        while !slow.hasAnswer { usleep(1000) }
+        #expect(slow.waitForAnswer())
         try slow.send(Array(body.utf8.prefix(half)))
         try poll.send("GET /v1/sessions/s/updates?since=0&wait=60 HTTP/1.1\r\nHost: localhost\r\n\r\n")
         let stream = try EventStreamClient(port: server.port, "/v1/sessions/s/updates")
         _ = try stream.events(through: "caught-up")
-        let metrics = try server.keptClient()
-        while try !metrics.get("/metrics").text.contains(#"braid_subscribers{by="poll"} 1"#) { usleep(10_000) }
+        #expect(try server.waitForMetric(#"braid_subscribers{by="poll"} 1"#))
         kill(server.processIdentifier, SIGTERM)
         for client in idle { #expect(client.isClosed) }
         #expect(try poll.receive().status == 200)

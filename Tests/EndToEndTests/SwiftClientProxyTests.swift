@@ -1,6 +1,7 @@
 import BraidClient
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 /// Tests the Swift client behind proxies that answer in place of the server, such as a network's log-in page.

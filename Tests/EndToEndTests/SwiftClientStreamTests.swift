@@ -312,6 +312,6 @@ import Testing
             #expect(try subscribers())
             break
         }
-        while try subscribers() { try await Task.sleep(for: .milliseconds(5)) }
+        #expect(try await eventually { try !subscribers() })
     }
 }

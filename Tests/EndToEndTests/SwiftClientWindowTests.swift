@@ -321,7 +321,7 @@ import Testing
             }
         }
         _ = consume second
-        while try subscribers() { try await Task.sleep(for: .milliseconds(5)) }
+        #expect(try await eventually { try !subscribers() })
         try await session.perform(.deleteRow(id: "a2", inSection: "a"))
         subscription.move(to: .rows(offset: 1, limit: 5))
         var third = Listener(subscription, from: first.shown)

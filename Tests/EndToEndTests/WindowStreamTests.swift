@@ -137,7 +137,7 @@ import Testing
     }
 
     @Test("A move to a window around a row leads to the row that a snapshot around it shows")
-    func aMoveLeadsToTheRow() throws {
+    func windowAroundRow() throws {
         let client = try ServerProcess().keptClient()
         try ConcurrencyTests.open(client, rows: 4)
         let old = try snapshot(client, "offset=0&limit=3"), wanted = "around=a2&before=1&after=1"

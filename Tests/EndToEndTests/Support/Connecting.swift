@@ -53,3 +53,6 @@ private func connects<Address: BitwiseCopyable>(_ descriptor: Int32, to address:
         }
     } == 0
 }
+
+/// The pause of a simulated client before it repeats a request that failed, as an app would make one.
+func backOff() { usleep(5_000) }

@@ -41,11 +41,14 @@ final class ContendingClient: @unchecked Sendable {
     /// Counts attempts to send a command. `lost`: attempts without an answer. `found`: repeated attempts that received
     /// a stored answer. `replayed`: further attempts after the command was answered.
     private(set) var lost = 0, found = 0, replayed = 0
-    /// The number of commands that the client has finished: they were answered, or the client has given up. Other
-    /// threads may read this number.
-    let answered = Mutex(0)
+    /// Counts the commands that all clients that share the counter have finished: they were answered, or their client
+    /// has given up.
+    private let answered: Watched<Int>
 
-    init(_ name: String, sessions: [String: String], servers: RunningServers, seed: UInt64) {
+    init(
+        _ name: String, sessions: [String: String], servers: RunningServers, seed: UInt64, answered: Watched<Int>
+    ) {
+        self.answered = answered
         self.name = name
         self.sessions = sessions.keys.sorted()
         epochs = sessions
@@ -155,7 +158,7 @@ final class ContendingClient: @unchecked Sendable {
             attempts += 1
             guard let answer = send(command, on: session) else {
                 lost += 1
-                if hasKey { usleep(5_000) } else { fate = .unknown }
+                if hasKey { backOff() } else { fate = .unknown }
                 continue
             }
             switch answer.status {
@@ -164,9 +167,9 @@ final class ContendingClient: @unchecked Sendable {
                 if attempts > 1, answer.header("idempotent-replayed") != nil { found += 1 }
                 if hasKey, number(0..<5) == 0 { try repeatElsewhere(command, on: session, first: answer) }
             case 503 where answer.text.contains("/problems/outcome-unknown"):
-                if hasKey { usleep(5_000) } else { fate = .unknown }
+                if hasKey { backOff() } else { fate = .unknown }
             case 409 where answer.text.contains("/problems/idempotency-key-in-use"), 503:
-                if hasKey { usleep(5_000) } else { fate = .nothing }
+                if hasKey { backOff() } else { fate = .nothing }
             case 403, 404, 409, 412, 422: fate = .nothing
             default: throw Wrong(description: "\(name): \(command) on \(session): \(answer.status) \(answer.text)")
             }

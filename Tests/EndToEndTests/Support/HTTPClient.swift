@@ -72,6 +72,12 @@ final class HTTPClient {
         return recv(descriptor, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT)) > 0
     }
 
+    /// Waits for the next bytes, and leaves them for `receive`.
+    func waitForAnswer() -> Bool {
+        var byte: UInt8 = 0
+        return recv(descriptor, &byte, 1, Int32(MSG_PEEK)) > 0
+    }
+
     /// Waits for the next bytes. `false` if bytes arrive or are still unread. `true` if the connection ends, or if no
     /// bytes arrive before the timeout.
     var isClosed: Bool {

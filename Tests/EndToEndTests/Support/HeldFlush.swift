@@ -1,11 +1,13 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Controls the calls of `fdatasync` and `fsync` in a server. After `close()`, these calls do not return until
 /// `open()`. After `fail()`, these calls fail.
 final class HeldFlush {
     private let directory: TemporaryDirectory
-    private var gate: String { directory.path("closed") }
+    /// The file `closed`. The gate is closed as long as the test has an exclusive lock of this file.
+    private var gate: Int32 = -1
     /// The environment variables that a server needs for the controlled flushes.
     var environment: [String: String] {
         ["LD_PRELOAD": directory.path("flush.so"), "BRAID_TEST_FLUSH_GATE": directory.url.path]
@@ -18,8 +20,10 @@ final class HeldFlush {
         #define _GNU_SOURCE
         #include <dlfcn.h>
         #include <errno.h>
+        #include <fcntl.h>
         #include <stdio.h>
         #include <stdlib.h>
+        #include <sys/file.h>
         #include <unistd.h>
         static int fails(void) {
             char failing[4096];
@@ -33,11 +37,13 @@ final class HeldFlush {
             char closed[4096], held[4096];
             snprintf(closed, sizeof closed, "%s/closed", directory);
             snprintf(held, sizeof held, "%s/held", directory);
-            while (access(closed, F_OK) == 0) {
-                FILE *file = fopen(held, "w");
-                if (file) fclose(file);
-                usleep(1000);
+            int gate = open(closed, O_RDONLY | O_CLOEXEC);
+            if (gate < 0) return;
+            if (flock(gate, LOCK_SH | LOCK_NB) != 0) {
+                close(creat(held, 0600));
+                flock(gate, LOCK_SH);
             }
+            close(gate);
         }
         int fdatasync(int descriptor) { pass(); return fails() ? -1 : ((int (*)(int))dlsym(RTLD_NEXT, "fdatasync"))(descriptor); }
         int fsync(int descriptor) { pass(); return fails() ? -1 : ((int (*)(int))dlsym(RTLD_NEXT, "fsync"))(descriptor); }
@@ -60,14 +66,21 @@ final class HeldFlush {
         try #require(process.terminationStatus == 0)
     }
 
-    func close() { _ = FileManager.default.createFile(atPath: gate, contents: nil) }
+    func close() {
+        gate = Foundation.open(directory.path("closed"), O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
+        flock(gate, LOCK_EX)
+    }
 
-    func open() throws { try FileManager.default.removeItem(atPath: gate) }
+    func open() {
+        Foundation.close(gate)
+        gate = -1
+    }
 
-    /// Waits until a flush of the server was held by `close()`. Fails the test after a minute.
+    deinit { open() }
+
+    /// Waits until a flush of the server was held by `close()`.
     func waitUntilHeld() throws {
-        for _ in 0..<60_000 where !FileManager.default.fileExists(atPath: directory.path("held")) { usleep(1_000) }
-        try #require(FileManager.default.fileExists(atPath: directory.path("held")))
+        try #require(eventually { FileManager.default.fileExists(atPath: directory.path("held")) })
     }
 
     /// Makes every later call of `fdatasync` and `fsync` in the server fail with EIO.

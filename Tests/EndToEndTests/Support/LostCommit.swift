@@ -1,12 +1,12 @@
-import Synchronization
+import TestSupport
 
 /// Breaks a server's connection to PostgreSQL during COMMIT, when a test says so: the fates for a `LossyProxy`.
 final class LostCommit: Sendable {
-    enum Lost: CaseIterable {
+    enum Lost: CaseIterable, Sendable {
         case commit, confirmation
     }
 
-    private struct State {
+    private struct State: Sendable {
         /// What gets lost next, or `nil`.
         var next: Lost?
         var isClosed = false
@@ -18,7 +18,7 @@ final class LostCommit: Sendable {
         var begun: Set<Int> = []
         var committing: Set<Int> = []
     }
-    private let state = Mutex(State())
+    private let state = Watched(State())
 
     /// Lets the next COMMIT or its confirmation get lost, once.
     ///
@@ -28,7 +28,9 @@ final class LostCommit: Sendable {
     func open() { state.withLock { $0.isClosed = false } }
 
     /// Whether the loss that the test has ordered has happened.
-    var hasHappened: Bool { state.withLock { $0.next == nil } }
+    var hasHappened: Bool { state.value.next == nil }
+
+    func waitForLoss() -> Bool { state.wait { $0.next == nil } }
 
     func fate(_ piece: LossyProxy.Piece) -> LossyProxy.Fate {
         state.withLock { state in

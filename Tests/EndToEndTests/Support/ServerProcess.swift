@@ -1,5 +1,6 @@
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 /// A process of the server's real binary. By default the server uses a free port and a new database.
@@ -74,14 +75,12 @@ final class ServerProcess {
     var processIdentifier: Int32 { process.processIdentifier }
     var log: String { (try? String(contentsOf: errors, encoding: .utf8)) ?? "" }
 
-    /// Waits until the log satisfies a condition, because a separate thread of the server writes the log. Returns
-    /// `false` after a minute.
-    func waitForLog(_ isMet: (String) -> Bool) -> Bool {
-        for _ in 0..<6_000 {
-            if isMet(log) { return true }
-            usleep(10_000)
-        }
-        return false
+    /// Waits until the log satisfies a condition, because a separate thread of the server writes the log.
+    func waitForLog(_ isMet: (String) -> Bool) -> Bool { eventually { isMet(log) } }
+
+    /// Waits until the metrics have a sample, such as `braid_subscribers{by="poll"} 1`.
+    func waitForMetric(_ sample: String) throws -> Bool {
+        try eventually { try client().get("/metrics").text.contains("\n\(sample)\n") }
     }
 
     /// Kills the server with SIGKILL.

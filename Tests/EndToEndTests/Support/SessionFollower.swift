@@ -41,13 +41,13 @@ final class SessionFollower: @unchecked Sendable {
         var isDone = false
         while !isDone {
             guard let port = servers.any(using: &random) else {
-                usleep(5_000)
+                backOff()
                 continue
             }
             do {
                 isDone = isPoll ? try poll(port) : try stream(port)
             } catch is HTTPClient.Closed {
-                usleep(5_000)
+                backOff()
             } catch is EventStreamClient.Ended {
             } catch let failure as EventStreamClient.Failed {
                 // While the database is unavailable, the server may refuse or close the stream, and the follower tries
@@ -56,7 +56,7 @@ final class SessionFollower: @unchecked Sendable {
                     !["HTTP/1.1 4", "nothing but", "nothing came: \(EAGAIN)"].contains(
                         where: failure.description.hasPrefix)
                 else { throw failure }
-                usleep(5_000)
+                backOff()
             }
         }
     }

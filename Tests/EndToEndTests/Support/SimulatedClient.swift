@@ -31,11 +31,12 @@ final class SimulatedClient: @unchecked Sendable {
     /// `repeated`: all others.
     private(set) var found = 0
     private(set) var repeated = 0
-    /// The number of acknowledged revisions. Other threads may read it.
-    let acknowledged: Mutex<Int> = Mutex(0)
+    /// Counts the acknowledged revisions of all clients that share the counter.
+    private let acknowledged: Watched<Int>
 
-    init(_ id: String, seed: UInt64, mayBeUnavailable: Bool = false) {
+    init(_ id: String, seed: UInt64, mayBeUnavailable: Bool = false, acknowledged: Watched<Int>) {
         self.id = id
+        self.acknowledged = acknowledged
         self.mayBeUnavailable = mayBeUnavailable
         random = SeededGenerator(seed: seed)
         commands = RandomCommands(seed: seed ^ 0xC0FFEE)

@@ -106,7 +106,7 @@ import Testing
         try advance(1_000_000)
         #expect(try left() == ["followed", "party"])
         stream = nil
-        while try !client.get("/metrics").text.contains(#"braid_subscribers{by="stream"} 0"#) { usleep(10_000) }
+        #expect(try client.server.waitForMetric(#"braid_subscribers{by="stream"} 0"#))
         try advance(76)
         #expect(try left() == ["party"])
     }
