@@ -110,6 +110,7 @@ private final class ArchiveInsertion: ArchiveTarget {
     private var rows: [[ArchiveValue]] = []
     /// The approximate size of the rows that wait in `rows` for the next INSERT, in bytes.
     private var size = 0
+    /// Bytes of one INSERT, which bound the memory of an import.
     private static let largestSize = 1 << 20
 
     init(into connection: PostgresConnection) { self.connection = connection }

@@ -16,7 +16,7 @@ public final class LineReader {
         public let description: String
     }
 
-    /// Bytes; a line may exceed it by 64 KiB.
+    /// Bytes, for an archive that is no lines at all; a line may exceed it by 64 KiB.
     public static let longestLine = 1 << 30
 
     /// `-` means the standard input.

@@ -96,6 +96,8 @@ public final class LogWriter: @unchecked Sendable {
     }
 }
 
+// MARK: The thread
+
 extension LogWriter {
     private func run() {
         while true {

@@ -1,25 +1,22 @@
 import BraidEngine
 
-/// The limits of a server's sessions. docs/limits.md lists the error for each exceeded limit.
+/// The limits of sessions. docs/limits.md lists their errors.
 package struct SessionLimits: Sendable {
-    /// The most sessions that the store may contain.
+    /// In the store.
     package var sessions = 100_000
-    /// The most event streams and waiting long polls that may be open at once on the server.
+    /// Event streams and waiting long polls of the server.
     package var subscribers = 9_000
-    /// The most commands in one transaction, for every requester. The limit also applies to dry runs.
+    /// In one transaction, also in a dry run.
     package var transactionCommands = 100_000
-    /// The most commands in one transaction that a participant sends.
     package var participantTransactionCommands = 1_000
-    /// The longest time for which the engine may compute a participant's command. `table.commandTime` is the limit for
-    /// a controller's command.
+    /// Of the engine's work on a participant's command; `table.commandTime` is a controller's.
     package var participantCommandTime = Duration.seconds(5)
-    /// The most bytes that one command may store: its journal record and the rows that it writes.
+    /// What one command may store: its journal record and the rows that it writes.
     ///
-    /// SQLite accepts values and rows of up to 1,000,000,000 bytes, and PostgreSQL accepts statements of less than 1
-    /// GiB. A statement for PostgreSQL also contains the kept answer, which can be as large as the command's update. So
-    /// the limit is less than half of what the databases accept, which leaves room for the framing of the values.
+    /// SQLite accepts values and rows of up to 1,000,000,000 bytes, and PostgreSQL statements of less than 1 GiB, with
+    /// the kept answer, which can be as large as the update. Less than half of that leaves room for the framing.
     package var changeBytes = 400 << 20
-    /// The limits of each session's table, such as its number of rows.
+    /// Of each session's table.
     package var table: TableLimits = {
         var table = TableLimits()
         table.rows = 1_000_000
@@ -33,8 +30,7 @@ package struct SessionLimits: Sendable {
 }
 
 extension SessionLimits {
-    /// Returns the limits that apply to a command from a requester of the given role. A participant's command may have
-    /// less time than a controller's.
+    /// A participant's command may have less time than a controller's.
     func table(for role: Role) -> TableLimits {
         guard role < .controller else { return table }
         var table = table
@@ -42,7 +38,6 @@ extension SessionLimits {
         return table
     }
 
-    /// Throws `changeTooLarge` if a command would store more than `changeBytes` bytes.
     func checkChange(bytes: Int) throws {
         guard bytes > changeBytes else { return }
         throw SessionError(
@@ -51,7 +46,6 @@ extension SessionLimits {
         )
     }
 
-    /// Throws `transactionTooLong` if the command is a transaction with more commands than the role may send at once.
     func check(_ command: Command, of role: Role) throws {
         guard case .transaction(let commands) = command else { return }
         let limit = role < .controller ? min(participantTransactionCommands, transactionCommands) : transactionCommands

@@ -3,25 +3,40 @@ import BraidHTTP
 import BraidRuntime
 import BraidSessions
 
-/// Authentication of requests: by a controller token, or by a token for one session. If the server has no controller
-/// token, everyone is a controller.
+/// Who may use a route. A test compares docs/http-api with the routes.
+enum Admission: Sendable, Equatable {
+    /// Even without a token.
+    case everyone
+    case role(Role)
+    /// The role must suffice for every command of a transaction.
+    case commands
+
+    /// The lowest role that may use the route at all.
+    var leastRole: Role? {
+        switch self {
+        case .everyone: nil
+        case .role(let role): role
+        // A viewer may send no command, and is refused without a look into the transaction.
+        case .commands: .participant
+        }
+    }
+}
+
+/// Authenticates requests by a controller token, or by a token for one session. Without a controller token, everyone is
+/// a controller.
 struct AccessControl: Sendable {
     let controllers: ControllerTokens
     let tokens: SessionTokens
 
-    /// What the server knows about the sender of a request without waiting for the store.
+    /// What is known about a requester without waiting for the store.
     enum Claim: Sendable {
         case known(Requester)
-        /// The server must read the request's token from the store. The token is not cached, or the cache may be
-        /// outdated because several servers can share the store.
+        /// The token is not cached, or the cache may be outdated because servers can share the store.
         case unknown(PresentedToken)
     }
 
-    /// Returns the sender of a request, if the server knows it without reading the store. A route for everyone, or a
-    /// server without a controller token, treats every requester as a controller.
-    ///
-    /// - Throws: `unauthorized` if the request has no token, `badRequest` if the `Authorization` field is malformed,
-    ///   and `invalidToken` if the token is malformed, or if it is cached and expired or has a wrong secret.
+    /// Throws `unauthorized` without a token, `badRequest` if `Authorization` is malformed, and `invalidToken` if the
+    /// token is malformed, or cached and expired or with a wrong secret.
     func claim(_ head: HTTPRequestHead, for admission: Admission) throws -> Claim {
         guard !controllers.isEmpty, admission != .everyone else { return .known(.controller) }
         guard let token = try Bearer.token(in: head) else { throw Bearer.missing }
@@ -31,8 +46,7 @@ struct AccessControl: Sendable {
         return try tokens.known(token).map { .known(Requester($0)) } ?? .unknown(token)
     }
 
-    /// Returns the sender of a request from its claim. Reads the token from the store if it is not cached. Throws
-    /// `invalidToken` if the token is unknown, expired or revoked.
+    /// Reads a token that is not cached from the store. Throws `invalidToken` if it is unknown, expired or revoked.
     func requester(_ claim: Claim) async throws -> Requester {
         switch claim {
         case .known(let requester): requester
@@ -40,8 +54,7 @@ struct AccessControl: Sendable {
         }
     }
 
-    /// Returns the error for a request whose token is missing or known to be invalid. Returns `nil` if the token is
-    /// valid or not needed, or if only the store can tell.
+    /// `nil` if the token is valid or not needed, or if only the store can tell.
     func refusal(of head: HTTPRequestHead) -> ProblemError? {
         do {
             _ = try claim(head, for: .role(.viewer))
@@ -51,8 +64,7 @@ struct AccessControl: Sendable {
         }
     }
 
-    /// Throws if a requester may not use the route. The requester's session is checked before its role. A requester
-    /// with a token for another session therefore gets "no such session", and does not learn whether the session
+    /// Checks the session before the role: a requester with a token for another session does not learn whether it
     /// exists.
     func check(_ requester: Requester, _ admission: Admission, session: String?) throws {
         if let session { try requester.require(session: session) }

@@ -1,39 +1,30 @@
 import BraidHTTP
 import Glibc
 
-/// The rules for requests from web pages: which origins' pages may use the API, and which host names the server answers
-/// to.
+/// Which web pages may use the API, and which host names the server answers to.
 ///
-/// A browser lets every page send requests to every server, including servers on the user's machine. A browser hides
-/// the answers from pages of other origins unless the server allows those origins (CORS). But hiding the answer does
-/// not undo the command that the page has sent.
+/// A browser lets every page send requests to every server, also on the user's machine. It hides the answers from pages
+/// of other origins that are not allowed (CORS), but that does not undo a command.
 ///
-/// - With a controller token, a page without a token can do no harm: browsers never add a bearer token themselves.
-/// - Without a controller token, every requester is a controller. A server without a controller token therefore refuses
-///   API requests from pages of other origins, except the origins of `--allow-origin`.
+/// - With a controller token, a page without one can do no harm: browsers never add a bearer token themselves.
+/// - Without, every requester is a controller, so pages of other origins are refused, except those of `--allow-origin`.
 ///
 /// Sources: WHATWG Fetch, 3.2 (Origin) and 3.3 (CORS protocol); W3C Fetch Metadata Request Headers, 2; RFC 6454, 7.
 package struct PagePolicy: Sendable {
-    /// The origins whose pages may use the API, as browsers write them: `https://app.example`, `http://localhost:3000`.
-    /// `*` allows all origins.
+    /// As browsers write them: `https://app.example`, `http://localhost:3000`, or `*` for all.
     private let origins: Set<String>
     private let allowsAll: Bool
-    /// Whether every requester is a controller, because the server was started without a controller's token.
+    /// Whether every requester is a controller.
     private let isOpen: Bool
-    /// The host names that the server accepts in a request's `Host` field, in addition to IP addresses and localhost.
-    /// `nil` accepts all host names.
+    /// Accepted in `Host`, besides IP addresses and localhost; `nil` for all.
     ///
-    /// The check of host names prevents DNS rebinding. An attacker can make the name evil.example resolve to 127.0.0.1,
-    /// and the browser still treats the page as same-origin. But requests of the attacker's page contain `Host:
-    /// evil.example`. An IP address cannot be rebound.
+    /// Against DNS rebinding: an attacker can make evil.example resolve to 127.0.0.1, and the browser takes the page
+    /// for same-origin. But its requests contain `Host: evil.example`. An IP address cannot be rebound.
     private let hosts: Set<String>?
 
-    /// Creates a policy.
-    ///
     /// - Parameters:
-    ///   - isOpen: whether every requester is a controller, because the server has no token.
-    ///   - hosts: the accepted host names. Only a server without a token needs this list: if the server's address is a
-    ///     loopback address, or if `--allow-origin` names origins.
+    ///   - isOpen: whether the server has no token.
+    ///   - hosts: needed only without a token, at a loopback address or if `--allow-origin` names origins.
     package init(origins: [String] = [], isOpen: Bool = true, hosts: Set<String>? = nil) {
         self.origins = Set(origins)
         allowsAll = origins.contains("*")
@@ -43,9 +34,8 @@ package struct PagePolicy: Sendable {
         }
     }
 
-    /// Throws `misdirectedRequest` if the request's `Host` is not accepted. If the server has no token, throws
-    /// `originNotAllowed` for an API request from a page of another origin that is not allowed. An `OPTIONS`
-    /// request never causes `originNotAllowed`.
+    /// Throws `misdirectedRequest` for a wrong `Host`, and without a token `originNotAllowed` for an API request of a
+    /// page that is not allowed, unless it is `OPTIONS`.
     package func check(_ head: HTTPRequestHead) throws {
         if let hosts, let authority = head.host {
             let host = Self.host(authority)
@@ -64,15 +54,15 @@ package struct PagePolicy: Sendable {
         )
     }
 
-    /// Returns whether a request comes from no page, from a page of this server, or from a page of an allowed origin.
+    /// Whether it comes from no page, from one of this server, or of an allowed origin.
     private func isFromHere(_ head: HTTPRequestHead) -> Bool {
         let origin = head.headers["origin"]
         if let origin, allows(origin) { return true }
-        // Scripts of a page cannot set `Sec-Fetch-Site`, so it takes precedence over `Origin`. But browsers send
-        // `Sec-Fetch-Site` only to localhost and over TLS.
+        // A page's scripts cannot set `Sec-Fetch-Site`, so it takes precedence. But browsers send it only to localhost
+        // and over TLS.
         if let site = head.headers["sec-fetch-site"] { return site == "same-origin" || site == "none" }
         guard let origin else { return true }
-        // A proxy may have terminated TLS, so the scheme of the page's origin may differ from this server's scheme.
+        // The scheme may differ, because a proxy may have terminated TLS.
         guard let own = head.host?.lowercased(), let authority = Self.authority(origin) else { return false }
         return authority == own || authority == own + ":80" || authority == own + ":443" || authority + ":80" == own
             || authority + ":443" == own
@@ -82,8 +72,7 @@ package struct PagePolicy: Sendable {
 
     // MARK: CORS
 
-    /// Returns the CORS header fields for an answer to a request with this head. `head` is `nil` if the request's head
-    /// could not be parsed.
+    /// The CORS header fields. `head` is `nil` if it could not be parsed.
     func headers(for head: HTTPRequestHead?) -> [(String, String)] {
         guard !origins.isEmpty else { return [] }
         if allowsAll { return [("Access-Control-Allow-Origin", "*"), Self.exposed] }
@@ -92,8 +81,7 @@ package struct PagePolicy: Sendable {
         return [vary, ("Access-Control-Allow-Origin", origin), Self.exposed]
     }
 
-    /// Returns the answer to a CORS preflight. Returns `nil` for any other `OPTIONS` request and for pages that may not
-    /// use the API.
+    /// `nil` for any other `OPTIONS` request, and for pages that may not use the API.
     func preflight(_ head: HTTPRequestHead) -> HTTPResponse? {
         guard head.method == "OPTIONS", head.headers["access-control-request-method"] != nil,
             let origin = head.headers["origin"], allows(origin)
@@ -110,7 +98,7 @@ package struct PagePolicy: Sendable {
             ])
     }
 
-    /// Returns whether a request is a CORS preflight that the browser will take as a refusal.
+    /// Whether it is a preflight that the browser will take as refused.
     func refusesPreflight(_ head: HTTPRequestHead) -> Bool {
         head.method == "OPTIONS" && head.headers["access-control-request-method"] != nil
             && head.headers["origin"] != nil && !isFromHere(head)
@@ -123,8 +111,7 @@ package struct PagePolicy: Sendable {
 
     // MARK: Parts of origins
 
-    /// Returns a configured origin in the form in which browsers write it, or `nil` if the text is no origin. `*` stays
-    /// as it is. Scheme and host are in lower case. The port is omitted if it is the scheme's default port.
+    /// As browsers write it, in lower case and without the default port; `nil` if the text is no origin. `*` stays.
     package static func origin(_ text: String) -> String? {
         if text == "*" { return text }
         let text = text.lowercased()
@@ -144,10 +131,9 @@ package struct PagePolicy: Sendable {
         return authority.isEmpty || authority.contains("/") ? nil : authority.lowercased()
     }
 
-    /// Returns the host name of `host:port`: without the port, and without a trailing dot as in `example.com.`.
+    /// Without the port, and without a trailing dot as in `example.com.`.
     package static func host(_ authority: String) -> Substring {
-        // The server checks the host of every request, so this method compares bytes instead of characters, which is
-        // faster.
+        // Checked for every request: bytes are faster than characters.
         let utf8 = authority.utf8
         if utf8.first == UInt8(ascii: "["), let end = utf8.firstIndex(of: UInt8(ascii: "]")) {
             return authority[...end]

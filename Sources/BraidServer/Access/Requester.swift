@@ -3,18 +3,16 @@ import BraidHTTP
 import BraidRuntime
 import BraidSessions
 
-/// The sender of a request: its role, and its token for one session if it has one.
+/// The sender of a request.
 struct Requester: Sendable {
     var role: Role
-    /// The requester's token for one session. `nil` for a controller.
+    /// For one session; `nil` for a controller.
     var token: SessionToken?
-    /// The digest of the controller token in the request. `nil` if the requester has a token for one session, or needed
-    /// no token.
+    /// Of the controller token, if there was one.
     var controllerToken: SHA256Digest?
 
     static let controller = Requester(role: .controller)
 
-    /// Throws the error `role` if the requester's role is lower than the given role.
     func require(_ role: Role) throws {
         guard self.role < role else { return }
         throw ProblemError(
@@ -25,25 +23,20 @@ struct Requester: Sendable {
             ])
     }
 
-    /// Throws `noSession` if the requester's token is for another session than `id`. The store is not read, so that
-    /// neither the answer nor the answer's time reveals whether the session exists.
+    /// Does not read the store, so that neither the answer nor its time reveals whether the session exists.
     func require(session id: String) throws {
         if let token, token.sessionID != id { throw SessionError(noSession: id) }
     }
 
-    /// Throws `noSession` if the session has another number than the session of the requester's token. The store gives
-    /// each session a new number, even if a client reuses the session's ID. Another session may have been opened with
-    /// the same ID while the request waited.
+    /// Numbers are never used again: another session may have been opened with the same id while the request waited.
     func require(sessionNumber number: Int, id: String) throws {
         if let token, token.session != number { throw SessionError(noSession: id) }
     }
 }
 
-/// Bearer tokens in the requests' `Authorization` field, and `WWW-Authenticate` challenges in the answers. Source: RFC
-/// 6750, sections 2.1 and 3.
+/// Bearer tokens in requests, and challenges in answers (RFC 6750, sections 2.1 and 3).
 package enum Bearer {
-    /// Returns the token in the `Authorization` field, or `nil` if the request has no token. Throws `badRequest` if the
-    /// field is malformed.
+    /// `nil` without a token. Throws `badRequest` if the field is malformed.
     static func token(in head: HTTPRequestHead) throws -> PresentedToken? {
         let fields = head.headers.values("authorization")
         guard fields.count <= 1 else { throw Self.malformed("There are \(fields.count) Authorization fields.") }
@@ -57,13 +50,13 @@ package enum Bearer {
         return PresentedToken(String(text))
     }
 
-    /// Returns whether the text can be a bearer token: one word of visible ASCII characters.
+    /// One word of visible ASCII characters.
     package static func isToken(_ text: some StringProtocol) -> Bool {
         !text.isEmpty && text.utf8.allSatisfy(\.isVisible)
     }
 
-    /// Returns a `WWW-Authenticate` field for an answer (RFC 6750, section 3). A challenge needs at least one
-    /// parameter, here the realm. The challenge contains `error` only if the request had an `Authorization` field.
+    /// RFC 6750, section 3: at least one parameter, here the realm, and `error` only if the request had an
+    /// `Authorization` field.
     static func challenge(_ error: String? = nil, _ description: String = "", scope: String? = nil) -> (String, String)
     {
         var value = "Bearer realm=\"braid\""

@@ -7,6 +7,7 @@ import Synchronization
 final class CompiledDescriptions: Sendable {
     private let compiled = Mutex<[JSONText: TableDescription]>([:])
     private static let most = 256
+    /// Bytes: a full cache has at most 16 MiB of texts.
     private static let largestText = 64 * 1024
 
     func compiled(_ text: JSONText) throws -> TableDescription {
