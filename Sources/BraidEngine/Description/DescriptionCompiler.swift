@@ -212,9 +212,7 @@ extension DescriptionCompiler {
                     pointer, .conflict,
                     "`displayed` needs the behaviour \"manuallyManaged\"; this one decides by itself")
             }
-            let ids = reader.strings(displayed, at: pointer, what: "`displayed`") ?? []
-            for (index, id) in ids { reader.requireSection(SectionID(id), at: pointer.appending(index)) }
-            display.displayed = ids.map { SectionID($0.text) }
+            display.displayed = reader.sectionIDs(displayed, at: pointer, what: "`displayed`") ?? []
         }
         let pointer = root.appending("order")
         if object["order"] != nil, display.behavior == .manuallyManaged {
