@@ -1,7 +1,5 @@
-// Binds closures that compute titles, views, dimensions, editing and moving for each row or section.
-//
-// A rule's closure may read anything, so the binder calls the closure again at every refresh and in commands. Rows
-// count from 0 within their section.
+// A rule's closure may read anything, so it is called again at every refresh and in commands. Rows count from 0 within
+// their section.
 
 extension BindingChain {
     func rule(_ rule: @escaping (Section, Int) throws -> JSONText?) -> Computed<RowInput> {
@@ -70,12 +68,12 @@ extension BindingChain {
         edit { $0.footer = rule { try footerTitle($0).map { .string($0) } } }
     }
 
-    /// Binds a view as the header of the chain's sections. The view wins over the header titles of this chain and of
-    /// equally specific chains, even if they are bound later.
+    /// Binds a view as the header. It wins over the titles of this chain and of equally specific ones, even if they are
+    /// bound later.
     ///
     /// - Parameters:
-    ///   - headerType: the view's type. The type's reuse identifier is the header's `view`.
-    ///   - viewModel: returns the view model of a section, or `nil` for no header.
+    ///   - headerType: its reuse identifier is the header's `view`.
+    ///   - viewModel: `nil` for no header.
     @discardableResult
     public func bind<View: ViewModelBindable>(
         headerType: View.Type, viewModel: @escaping (Section) throws -> View.ViewModel?
@@ -83,12 +81,12 @@ extension BindingChain {
         edit { $0.headerView = view(View.self, viewModel) }
     }
 
-    /// Binds a view as the footer of the chain's sections. The view wins over the footer titles of this chain and of
-    /// equally specific chains, even if they are bound later.
+    /// Binds a view as the footer. It wins over the titles of this chain and of equally specific ones, even if they are
+    /// bound later.
     ///
     /// - Parameters:
-    ///   - footerType: the view's type. The type's reuse identifier is the footer's `view`.
-    ///   - viewModel: returns the view model of a section, or `nil` for no footer.
+    ///   - footerType: its reuse identifier is the footer's `view`.
+    ///   - viewModel: `nil` for no footer.
     @discardableResult
     public func bind<View: ViewModelBindable>(
         footerType: View.Type, viewModel: @escaping (Section) throws -> View.ViewModel?
@@ -102,10 +100,8 @@ extension BindingChain {
         let values = bindings.values, areEqual = ModelTraits<View.ViewModel>().areEqual, memory = ViewMemory()
         return rule { section in
             guard let model = try viewModel(section) else { return nil }
-            // In the table, a number represents each view model. A view model that is `Equatable` and unchanged keeps
-            // its number, so that the section's header or footer does not change either. After a failed command, the
-            // number that the command added represents no view model. Therefore the last number that still represents a
-            // view model is used.
+            // An `Equatable` view model that did not change keeps its number, so that the header or footer does not
+            // change either. The number of a failed command represents nothing any more, so the last that does is used.
             let numbers = memory.numbers[section.sectionID, default: []].filter { values[$0] != nil }
             let number: JSONText
             if let known = numbers.last, let old = values[known] as? TitleView<View>,
@@ -123,8 +119,7 @@ extension BindingChain {
     }
 }
 
-/// A view that a program binds as a header or footer. A number represents the view in the table, so that two views with
-/// the same name and different content differ.
+/// A header or footer view, represented by a number, so that two of one name and different content differ.
 protocol ShownView {
     var view: any ReuseIdentifiable { get }
 }
@@ -134,8 +129,7 @@ private struct TitleView<View: ViewModelBindable>: ShownView {
     var view: any ReuseIdentifiable { View(viewModel: viewModel) }
 }
 
-/// For each section, the numbers that represent the view models of a chain's header or footer, in the order in which
-/// commands added the numbers.
+/// By section, the numbers of a chain's view models, in order.
 private final class ViewMemory {
     var numbers: [SectionID: [JSONText]] = [:]
 }
