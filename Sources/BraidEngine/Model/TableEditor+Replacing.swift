@@ -41,20 +41,10 @@ extension TableEditor {
         do throws(NoRoom) {
             ranks = try arrivals.ranks(stretches, in: stored)
         } catch {
-            for range in error.ranges {
-                var relabelled: [StoredRow] = []
-                let indices = table.sections[position].makeRoom(for: models.count, in: range) { relabelled.append($0) }
-                for row in relabelled { keepOriginal(row, of: stored.summary.number) }
-                for index in indices { noteRank(at: index, in: position) }
-            }
+            makeRoom(for: models.count, in: error.ranges, of: position)
             return try replace(stretches, with: models, in: section, isRefill: isRefill)
         }
-        for row in arrivals.gone {
-            keepOriginal(row, of: stored.summary.number)
-            placed[row.key] = nil
-            written[row.key] = nil
-            if row.key < firstNewKey { removed.insert(row.key) }
-        }
+        noteGone(arrivals.gone, from: stored.summary.number)
         var replacements: [PersistentList<StoredRow>.Replacement] = [], pieces: [RowPieces.Piece] = [], passed = 0
         func change(_ old: Range<Int>, to rows: ContiguousArray<StoredRow>, _ piece: RowPieces.Piece) {
             if passed < old.lowerBound { pieces.append(.init(start: passed, count: old.lowerBound - passed)) }
@@ -96,6 +86,24 @@ extension TableEditor {
         table.sections[position] = stored
         table.noteArrivals(arrived, in: section)
         noteRows(section, TouchedRows.Edits(pieces), isRefill: isRefill)
+    }
+
+    private mutating func makeRoom(for count: Int, in ranges: [Range<Int>], of position: Int) {
+        for range in ranges {
+            var relabelled: [StoredRow] = []
+            let indices = table.sections[position].makeRoom(for: count, in: range) { relabelled.append($0) }
+            for row in relabelled { keepOriginal(row, of: table.sections[position].summary.number) }
+            for index in indices { noteRank(at: index, in: position) }
+        }
+    }
+
+    private mutating func noteGone(_ rows: [StoredRow], from section: Int) {
+        for row in rows {
+            keepOriginal(row, of: section)
+            placed[row.key] = nil
+            written[row.key] = nil
+            if row.key < firstNewKey { removed.insert(row.key) }
+        }
     }
 
     /// The row with the rank of its place, and whether its model is unchanged. Notes what the store has to write.
