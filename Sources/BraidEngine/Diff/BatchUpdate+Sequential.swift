@@ -6,9 +6,9 @@ public enum TableOperation: Sendable {
     case deleteSection(Int)
     /// Inserts a section, with its rows, so that it gets the given index.
     case insertSection(at: Int, Section)
-    /// Moves a section, with its rows. `to` is an index in the list without the moved section.
+    /// With its rows. `to` is in the list without the section.
     case moveSection(from: Int, to: Int)
-    /// Replaces a section's whole content, including its rows. The old rows and the new rows are not matched.
+    /// With all its rows; old and new ones are not matched.
     case reloadSection(at: Int, Section)
     /// Changes a section's header, footer or `movesTo`. The section's rows stay as they are.
     case updateSection(BatchUpdate.SectionUpdate)

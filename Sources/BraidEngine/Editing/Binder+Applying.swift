@@ -1,4 +1,4 @@
-/// The result of executing a command: the new table, what a store has to write, and what clients receive.
+/// What a command did: the new table, what a store has to write, and what clients receive.
 public struct Outcome: Sendable {
     /// Whether a command was applied, had nothing to change, or was ignored.
     public enum Kind: Sendable, Equatable {
@@ -15,21 +15,19 @@ public struct Outcome: Sendable {
     public var kind: Kind
     /// The stored table after the command.
     public var table: TableModel
-    /// The snapshot that clients see after the command. It shows ``table``, except while a stored change is
-    /// unpublished.
+    /// What clients see after the command: ``table``, unless a change is unpublished.
     public var snapshot: Snapshot
     /// The stored changes that clients do not see yet. `nil` if clients see all changes.
     public var unpublished: Unpublished?
-    /// What a store has to write to get from the table before the command to ``table``.
+    /// What a store has to write to get to ``table``.
     public var change: TableChange
-    /// What a store has to write to get back from ``table`` to the table before the command.
+    /// What a store has to write to get back.
     public var undo: TableChange
-    /// The update from the snapshot that clients saw before the command to ``snapshot``. The update has no stages if
-    /// nothing displayed changed.
+    /// From what clients saw before to ``snapshot``; without stages if nothing displayed changed.
     public var update: BatchUpdate
-    /// The taps, cell events and emitted events of the command, in order, which the session's controllers receive.
+    /// For the session's controllers, in order.
     public var controllerEvents: [ControllerEvent] = []
-    /// The notification for the delegate of a data source. `nil` if the command does not notify the delegate.
+    /// For the delegate of a data source.
     public var notification: DataSourceNotification?
     /// What ``DataSourceCommand/insertRow(_:at:in:)`` or ``DataSourceCommand/putRow(_:id:in:)`` inserted, or the rows
     /// of ``DataSourceCommand/insertRows(_:at:in:)`` without ids. Not in transactions, and not if the call replaced a
@@ -38,8 +36,7 @@ public struct Outcome: Sendable {
     /// What the call ``DataSourceCommand/insertRows(_:at:in:)`` or ``DataSourceCommand/putRows(_:at:in:moves:)`` did.
     /// `nil` for other commands, and for transactions.
     public var tally: RowTally?
-    /// The table description to which the table is bound after the command. `nil` if the command did not change the
-    /// description.
+    /// The new description, if the command changed it.
     public var rebinding: Rebinding?
 
     /// Whether ``kind`` is `ignored`.
@@ -186,9 +183,9 @@ extension Refusal {
 }
 
 extension Snapshot {
-    /// Returns the displayed section that a reference names.
+    /// The displayed section that a reference names.
     ///
-    /// - Throws: ``Refusal`` with `sectionNotFound` if the section is not displayed.
+    /// - Throws: ``Refusal`` with `sectionNotFound` if it is not displayed.
     package func section(_ reference: SectionReference) throws(Refusal) -> Section {
         switch reference {
         case .displayed(let index):

@@ -10,10 +10,10 @@ public enum SectionReference: Sendable, Hashable {
 public enum RowReference: Sendable, Hashable {
     /// The row at an index among its section's displayed rows, from 0.
     case at(SectionReference, row: Int)
-    /// The row with the given row id. The section is required if several displayed sections contain a row with this id.
+    /// The section is required if several displayed ones have a row with the id.
     case id(RowID, in: SectionReference?)
 
-    /// Creates a reference to the row at an index path, which counts displayed sections and rows from 0.
+    /// By index path, from 0 among what is displayed.
     public init(section: Int, row: Int) { self = .at(.displayed(section), row: row) }
 
     init(_ path: RowPath) { self.init(section: path.section, row: path.row) }
@@ -31,34 +31,31 @@ public indirect enum Command: Sendable {
     /// Moves a row. A target's index is in the list without the row, as in UITableView; a target's id is that of the
     /// row after the place.
     case move(RowReference, to: RowReference)
-    /// Replaces the models of the named sections. The other sections become empty or, if `merging` is true, keep their
-    /// models.
+    /// Replaces the models of sections. The others become empty or, if `merging`, keep theirs.
     case setModels([(section: SectionID, models: [JSONText])], merging: Bool)
     /// Sets headers: a title, a view or JSON `null` for none. The other sections get the description's or, if
     /// `merging`, keep theirs.
     case setHeaders([(section: SectionID, title: JSONText)], merging: Bool)
     /// Sets the footers of sections, as ``setHeaders(_:merging:)`` sets the headers.
     case setFooters([(section: SectionID, title: JSONText)], merging: Bool)
-    /// Displays exactly the given sections of the table, in the given order. The command is ignored if the display is
-    /// automatic.
+    /// Displays exactly these sections, in this order. Ignored under automatic display.
     case setDisplayedSections([SectionID])
-    /// Replaces the session's state or, if `merging` is true, merges the value into the state as a patch (RFC 7396).
+    /// Replaces the state or, if `merging`, merges a patch into it (RFC 7396).
     case setState(JSONText, merging: Bool)
-    /// Reports a tap on a row, and runs the tap handlers that are bound to the row.
+    /// Reports a tap on a row, whose tap handlers run.
     case tap(RowReference)
     /// Reports a cell's event: its handler runs, and the controllers receive it.
     case event(RowReference, name: String, parameters: JSONText)
-    /// Reports which rows a client has on its screen. If a reported row is near its section's end, the section's
-    /// `onPrefetch` handler may run.
+    /// Reports which rows a client has on its screen, for `onPrefetch` near a section's end.
     case displayedRows([RowReference])
     /// A data source call. If not `notify`, clients see the change only when another command publishes it, except that
     /// of `registerCell`.
     case dataSource(DataSourceCommand, notify: Bool)
     /// Resets the session to the table that it was opened with.
     case reset(to: TableModel)
-    /// Binds the session to another version of its table description. A transaction must not contain this command.
+    /// Binds the session to another version of its description. Not in a transaction.
     case rebind(Rebinding)
-    /// Executes commands in order, as one revision with one update. A transaction must not contain a transaction.
+    /// Commands in order, as one revision with one update. Not in a transaction.
     case transaction([Command])
 }
 

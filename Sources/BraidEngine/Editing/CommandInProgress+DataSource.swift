@@ -2,13 +2,12 @@
 extension CommandInProgress {
     /// What a call changed, as far as the delegate is concerned.
     enum DataSourceEffect {
-        /// The data source call is ignored. If the request is strict, the call is refused with this refusal instead.
+        /// Refused with this, if the request is strict.
         case ignored(Refusal)
         case table
         case section(Int)
         case rows([RowPath])
-        /// The data source call replaced the rows of a section. The notification names all rows that the section
-        /// displays after the call.
+        /// The notification names all rows that the section now displays.
         case rowsOfSection(Int)
         /// The registration of a cell for a model type, which sends no notification.
         case nothingToTell

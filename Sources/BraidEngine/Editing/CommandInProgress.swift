@@ -87,8 +87,7 @@ struct CommandInProgress {
             if !merging { for section in sections(notIn: titles.map(\.section)) { try setFooter(nil, of: section) } }
             for (section, title) in titles { try setFooter(title, of: section) }
         case .setDisplayedSections(let ids): ignored = try setDisplayedSections(ids)
-        // Copy the state out of the request's body. The session keeps the state, which would otherwise keep the whole
-        // body in memory.
+        // Copied, because the session keeps the state, and a slice would keep the whole body in memory.
         case .setState(let state, merging: false): editor.setState(state.detached)
         case .setState(let patch, merging: true):
             editor.setState(JSONText(editor.table.state.value().merging(patch: patch.value())))

@@ -4,14 +4,13 @@
 /// To add a command, add its case to ``Command``, its kind with a decoder here and to `all`, and its effect to
 /// `CommandInProgress.perform`. The compiler finds the other switches.
 public struct CommandKind: Sendable {
-    /// How a command changes what its HTTP resource names. The raw value is the method of the HTTP request (RFC 9110,
-    /// 9.3, and RFC 5789).
+    /// The HTTP method (RFC 9110, 9.3, and RFC 5789), which says how the resource changes.
     public enum Method: String, Sendable {
         /// A POST request carries out an action, such as a move.
         case post = "POST"
         /// A PUT request replaces what its resource names, such as the session's models.
         case put = "PUT"
-        /// A PATCH request merges a patch into what its resource names, such as the session's state.
+        /// Merges a patch into what the resource names, such as the state.
         case patch = "PATCH"
         /// A DELETE request removes what its resource names, such as a row.
         case delete = "DELETE"
@@ -19,15 +18,13 @@ public struct CommandKind: Sendable {
 
     /// The command's name in transactions, in the journal and in the metrics.
     public let name: String
-    /// The last segment of the path of the command's HTTP resource. Not used for data source calls.
+    /// The last segment of the resource's path. Not used for data source calls.
     public let path: String
-    /// The HTTP method of the command's resource. `nil` for data source calls, where each call has its own resource
-    /// (``DataSourceCommand/Call``).
+    /// `nil` for data source calls, which have their own (``DataSourceCommand/Call``).
     public let method: Method?
-    /// The lowest role that may send the command. A transaction also needs the roles of its commands.
+    /// The lowest role that may send it. A transaction also needs those of its commands.
     public let role: Role
-    /// Whether a client may send the command for an earlier revision. Such a command is rebased onto the current
-    /// revision.
+    /// Whether it may be sent for an earlier revision, and is then rebased.
     public let acceptsBase: Bool
     /// Whether a request may have the parameter `strict`, which refuses calls that would be ignored.
     public var acceptsStrict: Bool { self == .transactions || self == .dataSource }
@@ -187,7 +184,7 @@ public struct CommandKind: Sendable {
         return .transaction(commands)
     }
 
-    /// A reset has no decoder, because the command needs the table that the session was opened with.
+    /// No decoder: the command needs the table that the session was opened with.
     public static let reset = CommandKind(.post, "reset", for: .controller, nil)
 
     /// Another version of the description. No decoder: only the store knows registered versions.
@@ -219,7 +216,7 @@ public struct CommandKind: Sendable {
 }
 
 extension CommandKind: Equatable {
-    /// Whether two kinds are the same. Each kind has a name that no other kind has.
+    /// By name, which no two kinds share.
     public static func == (one: CommandKind, other: CommandKind) -> Bool { one.name == other.name }
 }
 

@@ -5,7 +5,7 @@ public enum ControllerEvent: Sendable {
     /// A handler emitted an event.
     case emitted(EmittedEvent)
 
-    /// The event as JSON. Only an emitted event has the member `name`, and only a cell event has the member `event`.
+    /// Only an emitted event has `name`, and only a cell event `event`.
     public var json: JSONText {
         switch self {
         case .row(let event): event.json

@@ -208,7 +208,7 @@ extension DataSourceCommand {
 }
 
 extension SectionContent {
-    /// Decodes a section from its JSON form: `{"id"?, "header"?, "footer"?, "rows"}`.
+    /// Decodes a section: `{"id"?, "header"?, "footer"?, "rows"}`.
     ///
     /// - Throws: ``Refusal`` with `badRequest` and the pointer to the fault.
     public init(_ json: JSONText, at pointer: JSONPointer) throws(Refusal) {

@@ -1,9 +1,8 @@
 /// A section as a data source call receives it: its id, titles and models.
 public struct SectionContent: Sendable {
-    /// The section's id. If the id is `nil`, a replaced section keeps its id, and a new section gets `s1`, `s2`, …
+    /// Without one, a replaced section keeps its id, and a new one gets `s1`, `s2`, …
     public var id: SectionID?
-    /// The section's header, as ``Command/setHeaders(_:merging:)`` accepts it. If the header is `nil`, the section
-    /// shows the header that the table's description binds, if any.
+    /// As in ``Command/setHeaders(_:merging:)``; `nil` shows what the description binds.
     public var header: JSONText?
     /// The section's footer, of the same form as ``header``.
     public var footer: JSONText?
@@ -19,8 +18,7 @@ public struct SectionContent: Sendable {
     }
 }
 
-/// The place at which calls such as ``DataSourceCommand/insertRow(_:at:in:)`` insert rows into a section. All stored
-/// rows count, displayed or not.
+/// Where ``DataSourceCommand/insertRow(_:at:in:)`` and others insert rows, among all stored rows.
 public enum RowPlacement: Sendable, Equatable {
     /// Inserts the row before the section's first row.
     case start
@@ -30,8 +28,7 @@ public enum RowPlacement: Sendable, Equatable {
     case before(RowID)
     /// Inserts the row after the row with the given id.
     case after(RowID)
-    /// Inserts the row at an index among the section's stored rows, from 0. The number of stored rows means the
-    /// section's end.
+    /// From 0; the number of stored rows is the end.
     case index(Int)
 }
 
@@ -57,8 +54,7 @@ public enum DataSourceCommand: Sendable {
     case addRow(JSONText, at: RowReference)
     /// Replaces a row's model. A missing or hidden row is ignored, or refused if strict.
     case updateRow(JSONText, at: RowReference)
-    /// Replaces all rows of a section. If there is no such section, the call is ignored, or refused if the request is
-    /// strict.
+    /// Replaces all rows of a section. A missing section is ignored, or refused if strict.
     case updateRowsOfSection([JSONText], at: SectionReference)
     /// Replaces the models of several rows. A section that is not displayed makes the whole call ignored, a missing row
     /// is skipped; both are refused if strict.
@@ -66,8 +62,7 @@ public enum DataSourceCommand: Sendable {
     /// Removes a row, and its section if that is not declared and has no other. A missing or hidden row is ignored, or
     /// refused if strict.
     case removeRow(at: RowReference)
-    /// Inserts a section before the displayed section at an index. If the index is `nil` or out of bounds, appends the
-    /// section.
+    /// Inserts a section before the displayed one at an index, or at the end.
     case addSection(SectionContent, at: Int?)
     /// Sets a section's header and footer. A missing section is ignored, or refused if strict.
     case updateSectionData(header: JSONText?, footer: JSONText?, at: SectionReference)
@@ -76,13 +71,11 @@ public enum DataSourceCommand: Sendable {
     /// Replaces all sections, displayed or not. One without an id replaces the displayed section at its index or, if
     /// another given section has that id, is new. Declared sections that are not displayed stay.
     case updateAllSections([SectionContent])
-    /// Removes a section with its rows. If there is no such section, the call is ignored, or refused if the request is
-    /// strict.
+    /// Removes a section with its rows. A missing section is ignored, or refused if strict.
     case removeSection(at: SectionReference)
     /// Removes all sections of the table, displayed or not.
     case removeAllSections
-    /// Inserts a row at a place of a section. If the table has dynamic sections, a section is created whose id does not
-    /// exist.
+    /// Inserts a row at a place of a section. A missing dynamic section is created.
     case insertRow(JSONText, at: RowPlacement, in: SectionReference)
     /// Inserts several rows, in order, at a place of a section, as ``insertRow(_:at:in:)`` does.
     case insertRows([JSONText], at: RowPlacement, in: SectionReference)
@@ -92,9 +85,9 @@ public enum DataSourceCommand: Sendable {
     /// Replaces the rows that have the models' ids, in whichever section, and inserts the others at a place of the
     /// section, as ``insertRows(_:at:in:)`` does. If `moves`, rows of other sections move there.
     case putRows([JSONText], at: RowPlacement, in: SectionReference, moves: Bool)
-    /// Merges a patch (RFC 7396) into the model of the row with the given id. The model's id must not change.
+    /// Merges a patch (RFC 7396) into the model of the row with the id, which must not change.
     case patchRow(JSONText, id: RowID, in: SectionReference)
-    /// Deletes the row with the given id. The section remains, even if it has no rows left.
+    /// Deletes the row with the id. The section stays, even without rows.
     case deleteRow(id: RowID, in: SectionReference)
     /// Registers the cell of a model type, and renders its rows again. Clients see it at once, and the delegate is not
     /// notified.
@@ -124,8 +117,7 @@ public struct RowTally: Sendable, Equatable {
     }
 }
 
-/// The notification that a data source's delegate receives. The index paths in a notification refer to the table after
-/// the change.
+/// What a data source's delegate is told. Paths refer to the table after the change.
 public enum DataSourceNotification: Sendable, Equatable {
     /// Any section or row may have changed.
     case dataSource

@@ -2,11 +2,11 @@
 public struct Rebinding: Sendable {
     /// The table description that the session uses after the change.
     public let description: TableDescription
-    /// The version of the new description. `nil` if the new description is not a registered version.
+    /// `nil` if the description is no registered version.
     public let version: Int?
-    /// The ids of the sections that may lose models and titles which do not fit the new description.
+    /// The sections that may lose models and titles which do not fit.
     public let discard: Set<SectionID>
-    /// Whether the session is bound to the description of this `Rebinding` already, so that there is nothing to change.
+    /// Whether the session is bound to it already.
     public var isCurrent = false
 
     /// Creates the change to a compiled description.
@@ -49,7 +49,7 @@ public struct Rebinding: Sendable {
     }
 }
 
-/// A request to bind a session to another version of its table description: the body of `PUT /v1/sessions/{id}/table`.
+/// The body of `PUT /v1/sessions/{id}/table`: bind the session to another version of its description.
 public struct RebindingRequest: Sendable {
     /// Where the description comes from: a registered version, or the request itself.
     public enum Source: Sendable {
@@ -61,7 +61,7 @@ public struct RebindingRequest: Sendable {
 
     /// Where the description comes from.
     public let source: Source
-    /// The ids of the sections that may lose models and titles which do not fit the new description.
+    /// The sections that may lose models and titles which do not fit.
     public let discard: Set<SectionID>
 
     /// Creates a request for a registered version, with which the session must lose nothing.

@@ -158,8 +158,7 @@ extension RowHistory {
     private enum Fate {
         case displayed(at: RowPath)
         case gone
-        /// The row may still be displayed, but cannot be distinguished from other rows, because its id is unknown or
-        /// several rows have it.
+        /// The row may be displayed, but its id is unknown, or several rows have it.
         case unknown
 
         var place: RowPath? { if case .displayed(let place) = self { place } else { nil } }

@@ -187,9 +187,8 @@ extension BindingChain {
         return filling { section, input, cell in try fill(section, input.row, &cell, values.model(input.model)) }
     }
 
-    /// Binds a closure that fills a cell, without its row's model, when a view asks for the cell.
-    ///
-    /// The closure gets the section, the row's index in it and the cell.
+    /// Fills a cell, without the model, when a view asks for it. The closure gets the section, the row's index in it
+    /// and the cell.
     @discardableResult
     public func onDequeue(_ fill: @escaping (Section, Int, inout Cell) throws -> Void) -> Self {
         filling { section, input, cell in try fill(section, input.row, &cell) }

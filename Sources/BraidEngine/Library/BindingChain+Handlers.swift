@@ -139,8 +139,7 @@ extension ViewEventEmitting {
 public enum DeletionReason<Section: TableSection>: Sendable {
     /// The person deleted the row.
     case editing
-    /// The row moved to another place. `row` is the row's new index in the target section, counted after the model has
-    /// been removed from its old place.
+    /// `row` is the new index in the target section, without the old place.
     case moved(toSection: Section, row: Int)
 }
 
@@ -148,6 +147,6 @@ public enum DeletionReason<Section: TableSection>: Sendable {
 public enum InsertionReason<Section: TableSection>: Sendable {
     /// The person inserted a row.
     case editing
-    /// The row moved from another place. `row` is the index that the row had in the source section before the move.
+    /// `row` is the index in the source section before the move.
     case moved(fromSection: Section, row: Int)
 }

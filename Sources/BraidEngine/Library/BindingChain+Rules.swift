@@ -27,18 +27,16 @@ extension BindingChain {
 
 // Titles and views.
 extension BindingChain {
-    /// Binds header titles by section. The closure is called at every refresh and in commands.
-    ///
-    /// A section that the closure leaves out keeps the title that this chain bound before. `nil` means no header.
+    /// Header titles by section, read at every refresh and in commands; `nil` for none. A section that is left out
+    /// keeps what this chain bound before.
     @discardableResult
     public func bind(headerTitles: @escaping () throws -> [Section: String?]) -> Self {
         let header = titles(headerTitles, else: binding.header)
         return edit { $0.header = header }
     }
 
-    /// Binds footer titles by section. The closure is called at every refresh and in commands.
-    ///
-    /// A section that the closure leaves out keeps the title that this chain bound before. `nil` means no footer.
+    /// Footer titles by section, read at every refresh and in commands; `nil` for none. A section that is left out
+    /// keeps what this chain bound before.
     @discardableResult
     public func bind(footerTitles: @escaping () throws -> [Section: String?]) -> Self {
         let footer = titles(footerTitles, else: binding.footer)
@@ -56,13 +54,13 @@ extension BindingChain {
         }
     }
 
-    /// Binds a closure that returns the header title of each of the chain's sections. `nil` means no header.
+    /// The header title of each section of the chain; `nil` for none.
     @discardableResult
     public func bind(headerTitle: @escaping (Section) throws -> String?) -> Self {
         edit { $0.header = rule { try headerTitle($0).map { .string($0) } } }
     }
 
-    /// Binds a closure that returns the footer title of each of the chain's sections. `nil` means no footer.
+    /// The footer title of each section of the chain; `nil` for none.
     @discardableResult
     public func bind(footerTitle: @escaping (Section) throws -> String?) -> Self {
         edit { $0.footer = rule { try footerTitle($0).map { .string($0) } } }
@@ -253,11 +251,9 @@ public struct MovementPolicy<Section: TableSection> {
 
     let targets: Targets
 
-    /// The policy that allows every section whose models have the same type as the moved row's model. The policy also
-    /// allows every other section with models whose `onInsert` has no parameter for the model.
+    /// Every section of the moved row's model type, and those whose `onInsert` takes no model.
     public static var toAnySection: Self { Self(targets: .anySection) }
-    /// Returns the policy that allows the listed sections. Rows can move within their own section only if it is listed,
-    /// too.
+    /// The listed sections; rows can move within their own only if it is listed.
     public static func toSectionsIn(_ sections: [Section]) -> Self { Self(targets: .sections(sections)) }
     /// Returns the policy that allows the displayed sections for which the closure returns true.
     public static func toSectionsPassing(_ passes: @escaping (Section) throws -> Bool) -> Self {

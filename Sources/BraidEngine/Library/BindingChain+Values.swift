@@ -59,15 +59,11 @@ extension BindingChain where Model == Never {
         bind(cellType: cellType, viewModels: replaceable(viewModels, updatedWith))
     }
 
-    /// Shows each model in a cell of the type `cellType`, with the view model that `mapToViewModels` makes from the
-    /// model. The models are a plain value instead of a closure.
+    /// Shows each model in a cell with the view model that `mapToViewModels` makes. The models are a plain value.
     ///
     /// - Parameters:
-    ///   - cellType: the cells' type.
-    ///   - models: the models by section. A section that is left out has no rows.
-    ///   - mapToViewModels: makes a cell's view model from a model.
-    ///   - updatedWith: receives the closure with which the program replaces the models. Pass `nil` if the models never
-    ///     change.
+    ///   - models: by section; one that is left out has no rows.
+    ///   - updatedWith: receives the closure that replaces the models, if they ever change.
     @discardableResult
     public func bind<NewCell: ViewModelBindable, NewModel>(
         cellType: NewCell.Type, models: [Section: [NewModel]],
@@ -77,13 +73,11 @@ extension BindingChain where Model == Never {
         bind(cellType: cellType, models: replaceable(models, updatedWith), mapToViewModels: mapToViewModels)
     }
 
-    /// Shows each model in the cell that a closure makes for it. The models are a plain value instead of a closure.
+    /// Shows each model in a cell that a closure makes. The models are a plain value.
     ///
     /// - Parameters:
-    ///   - cellProvider: makes the cell from the section, the row's index in it and the model.
-    ///   - models: the models by section. A section that is left out has no rows.
-    ///   - updatedWith: receives the closure with which the program replaces the models. Pass `nil` if the models never
-    ///     change.
+    ///   - models: by section; one that is left out has no rows.
+    ///   - updatedWith: receives the closure that replaces the models, if they ever change.
     @discardableResult
     public func bind<NewModel>(
         cellProvider: @escaping (Section, Int, NewModel) throws -> any ReuseIdentifiable, models: [Section: [NewModel]],
@@ -92,14 +86,9 @@ extension BindingChain where Model == Never {
         bind(cellProvider: cellProvider, models: replaceable(models, updatedWith))
     }
 
-    /// Shows a number of cells, which a closure makes, in sections without models. The number is a plain value instead
-    /// of a closure.
+    /// Shows a number of cells, which a closure makes, in sections without models. The number is a plain value.
     ///
-    /// - Parameters:
-    ///   - cellProvider: makes the cell from the section and the row's index in it.
-    ///   - numberOfCells: the number of rows by section.
-    ///   - updatedWith: receives the closure with which the program replaces the numbers. Pass `nil` if the numbers
-    ///     never change.
+    /// - Parameter updatedWith: receives the closure that replaces the numbers, if they ever change.
     @discardableResult
     public func bind(
         cellProvider: @escaping (Section, Int) throws -> any ReuseIdentifiable, numberOfCells: [Section: Int],
@@ -110,27 +99,18 @@ extension BindingChain where Model == Never {
 
     // For chains of one section.
 
-    /// Shows each model of the chain's only section in a cell of the type `cellType`. The models are a plain value
-    /// instead of a closure.
+    /// Shows each model of the chain's only section in a cell of the type `cellType`. The models are a plain value.
     ///
-    /// - Parameters:
-    ///   - cellType: the cells' type.
-    ///   - models: the section's models, in order.
-    ///   - updatedWith: receives the closure with which the program replaces the models. Pass `nil` if the models never
-    ///     change.
+    /// - Parameter updatedWith: receives the closure that replaces the models, if they ever change.
     @discardableResult
     public func bind<NewCell: ReuseIdentifiable, NewModel>(
         cellType: NewCell.Type, models: [NewModel], updatedWith: UpdateHandler<[NewModel]>? = nil
     ) -> BindingChain<Section, NewCell, NewModel> { bind(cellType: cellType, models: replaceable(models, updatedWith)) }
 
     /// Shows each view model of the chain's only section in a cell of the type `cellType`. The view models are a plain
-    /// value instead of a closure.
+    /// value.
     ///
-    /// - Parameters:
-    ///   - cellType: the cells' type.
-    ///   - viewModels: the section's view models, in order.
-    ///   - updatedWith: receives the closure with which the program replaces the view models. Pass `nil` if the view
-    ///     models never change.
+    /// - Parameter updatedWith: receives the closure that replaces the view models, if they ever change.
     @discardableResult
     public func bind<NewCell: ViewModelBindable>(
         cellType: NewCell.Type, viewModels: [NewCell.ViewModel], updatedWith: UpdateHandler<[NewCell.ViewModel]>? = nil
@@ -138,15 +118,10 @@ extension BindingChain where Model == Never {
         bind(cellType: cellType, viewModels: replaceable(viewModels, updatedWith))
     }
 
-    /// Shows each model of the chain's only section in a cell of the type `cellType`. The cell gets the view model that
-    /// `mapToViewModels` makes from the model. The models are a plain value instead of a closure.
+    /// Shows each model of the chain's only section in a cell with the view model that `mapToViewModels` makes. The
+    /// models are a plain value.
     ///
-    /// - Parameters:
-    ///   - cellType: the cells' type.
-    ///   - models: the section's models, in order.
-    ///   - mapToViewModels: makes a cell's view model from a model.
-    ///   - updatedWith: receives the closure with which the program replaces the models. Pass `nil` if the models never
-    ///     change.
+    /// - Parameter updatedWith: receives the closure that replaces the models, if they ever change.
     @discardableResult
     public func bind<NewCell: ViewModelBindable, NewModel>(
         cellType: NewCell.Type, models: [NewModel], mapToViewModels: @escaping (NewModel) throws -> NewCell.ViewModel,
