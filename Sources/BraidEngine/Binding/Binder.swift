@@ -1,10 +1,9 @@
 /// The rules of one table, made from its bindings: what is displayed, and what may be edited and moved. The stored rows
-/// are not in the binder but in a ``TableModel``.
+/// are in a ``TableModel``.
 public struct Binder: Sendable {
-    /// The ids of the declared sections, in order. `nil` if sections are dynamic, that is, come with the models.
+    /// In order. `nil` if sections come with the models.
     public let declaredSections: [SectionID]?
-    /// The rule that decides which sections are displayed, and in which order. A program can change the rule between
-    /// two commands, and in a handler.
+    /// Which sections are displayed, in which order. A program can change it between two commands, and in a handler.
     public var display: SectionDisplay { currentDisplay() }
     /// The snapshot's `empty` while the table displays no rows.
     private(set) var empty: JSONText?
@@ -12,7 +11,7 @@ public struct Binder: Sendable {
     let boundSections: [SectionID]
     /// The sections that a binding of `allOtherSections` gives a header or footer by id.
     let titledSections: Set<SectionID>
-    /// The limits of the table's size and of a command's cost. By default only the templates' steps are limited.
+    /// By default only the templates' steps are limited.
     public var limits = TableLimits()
     let cells: CellDeclarations
     /// What a Swift program keeps: its models, titles and cell counts.
@@ -69,15 +68,14 @@ public struct Binder: Sendable {
         asksMovePolicy = all.contains(where: \.asksMovePolicy)
     }
 
-    /// Returns a copy of the binder whose snapshots contain `empty` while the table displays no rows. With `nil`, the
-    /// snapshots never contain `empty`.
+    /// A copy whose snapshots contain `empty` while the table displays no rows.
     public func showing(empty: JSONText?) -> Binder {
         var binder = self
         binder.empty = empty
         return binder
     }
 
-    /// Whether a row, a title, a move policy or the order of the sections reads the time of the command.
+    /// Whether anything displayed reads the time of the command.
     package var readsNow: Bool { reads.contains(.now) }
 
     func binding(of section: SectionID) -> SectionBinding? {
@@ -192,7 +190,7 @@ extension Binder {
         let all = shown.sections.indices
         guard all.count > TableModel.fewSections, !derivesOtherSections else { return Array(all) }
         let sections = table.positions(ofSectionsWith: id).map { table.sections[$0].id } + derivedSections
-        // Finding one section among the displayed sections can cost as much as examining a few hundred sections.
+        // Finding one can cost as much as looking at a few hundred.
         guard sections.count <= 16 else { return Array(all) }
         return Set(sections.compactMap { displayedPlace(of: $0, in: shown, of: table) }).sorted()
     }

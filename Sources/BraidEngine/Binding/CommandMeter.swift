@@ -78,7 +78,7 @@ final class CommandMeter: Sendable {
 
 /// The limits of a table's size and of the cost of one command.
 public struct TableLimits: Sendable {
-    /// The maximum number of rows that a table may store, and the maximum number that it may display.
+    /// How many rows a table may store, and how many it may display.
     public var rows = Int.max
     /// The maximum number of sections that a table may have.
     public var sections = Int.max
@@ -88,13 +88,12 @@ public struct TableLimits: Sendable {
     /// The maximum of bytes that one command's templates may build, and 1,000 more for each row of the table. Bytes are
     /// counted as in ``JSONeBudget``.
     public var renderedBytes = Int.max
-    /// Whether new rows and sections may only have ids that a request can name (`IDRule`). Rows and sections of earlier
-    /// versions keep their ids.
+    /// Whether new rows and sections may only have ids that a request can name (`IDRule`); earlier ones keep theirs.
     public var checksIDs = false
-    /// The maximum time of one command, checked between the parts of the command. `nil` for no limit.
+    /// The maximum time of a command, checked between its parts.
     public var commandTime: Duration?
 
-    /// Creates the default limits of a table and its commands: only the templates' steps are limited.
+    /// Only the templates' steps are limited.
     public init() {}
 
     /// After an operator has lowered a limit, a table above it may keep its size or shrink.

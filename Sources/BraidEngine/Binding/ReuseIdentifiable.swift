@@ -19,7 +19,7 @@ public protocol ViewModelBindable: ReuseIdentifiable {
     var viewModel: ViewModel? { get set }
 }
 
-/// A cell that emits events. The handlers that a program binds with `onEvent(from:)` receive the events.
+/// A cell that emits events, which `onEvent(from:)` handlers receive.
 public protocol ViewEventEmitting: ReuseIdentifiable {
     /// The type of the cell's events.
     associatedtype ViewEvent: Sendable

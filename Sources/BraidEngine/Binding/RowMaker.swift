@@ -26,80 +26,107 @@ struct RowMaker {
 
     /// `shownKeys` receives the keys of the displayed rows, if the section has a filter.
     func rows(of stored: StoredSection, shownKeys: inout [Int]) throws -> PersistentList<Row> {
-        var rows: [Row] = [], failures = TemplateFailures(evaluation.meter)
-        switch binding.cells.source {
-        case .stored:
-            try chargeConstants(of: stored.rows.count)
-            rows.reserveCapacity(stored.rows.count)
-            for (index, row) in stored.rows.enumerated() {
-                try evaluation.meter.checkTime(at: index)
-                do {
-                    rows.append(try self.row(for: row, at: index))
-                } catch {
-                    try failures.add(error, in: place(of: row.id, at: index))
-                }
+        var failures = TemplateFailures(evaluation.meter)
+        let rows =
+            switch binding.cells.source {
+            case .stored: try allRows(of: stored, &failures)
+            case .shown(let shown): try rows(of: stored, where: shown, &shownKeys, &failures)
+            case .derived(let template): try derivedRows(from: template, &failures)
+            case .counted(let template): try countedRows(from: template, &failures)
             }
-        case .shown(let shown):
-            for (index, row) in stored.rows.enumerated() {
-                try evaluation.meter.checkTime(at: index)
-                let input = RowInput(section: section, row: index, count: count, model: row.model)
-                do {
-                    if try shown.value(for: input, evaluation)?.boolValue ?? false {
-                        try chargeConstants(of: 1)
-                        rows.append(try self.row(for: row, at: index))
-                        shownKeys.append(row.key)
-                    }
-                } catch {
-                    try failures.add(error, in: place(of: row.id, at: index))
-                }
-            }
-        case .derived(let template):
-            let models = try models(from: template)
-            guard models.count <= room else { throw Refusal.tooManyRows(limits) }
-            try chargeConstants(of: models.count)
-            var seen: Set<RowID> = []
-            for (index, model) in models.enumerated() {
-                try evaluation.meter.checkTime(at: index)
-                let id: RowID?
-                do throws(Refusal) {
-                    id = try binding.modelType.identify(model)
-                } catch {
-                    throw error.ofWhatWasMade(by: "`modelsFrom` of the section \"\(section)\"")
-                }
-                if limits.checksIDs, let id, !IDRule.admits(id.text) { throw Refusal.idInvalid(id, in: section) }
-                if let id, !seen.insert(id).inserted {
-                    throw Refusal(
-                        .duplicateRowID,
-                        "`modelsFrom` gave two models with the id \"\(id)\" for the section \"\(section)\". Ids must be unique within a section."
-                    )
-                }
-                do {
-                    rows.append(try row(id: id, model: model, at: index, of: models.count))
-                } catch {
-                    try failures.add(error, in: place(of: id, at: index))
-                }
-            }
-        case .counted(let template):
-            let value = try template.value(for: input, evaluation)
-            guard let count = value?.intValue, (0...Self.mostCountedRows).contains(count) else {
-                throw Refusal(
-                    templateFailed:
-                        "`numberOfCells` of the section \"\(section)\" gave \(value?.text ?? "nothing"): it must give an integer from 0 to \(Self.mostCountedRows)."
-                )
-            }
-            guard count <= room else { throw Refusal.tooManyRows(limits) }
-            try chargeConstants(of: count)
-            for index in 0..<count {
-                try evaluation.meter.checkTime(at: index)
-                do {
-                    rows.append(try row(id: nil, model: .null, at: index, of: count))
-                } catch {
-                    try failures.add(error, in: place(of: nil, at: index))
-                }
-            }
-        }
         try failures.check()
         return PersistentList(rows)
+    }
+
+    private func allRows(of stored: StoredSection, _ failures: inout TemplateFailures) throws -> [Row] {
+        try chargeConstants(of: stored.rows.count)
+        var rows: [Row] = []
+        rows.reserveCapacity(stored.rows.count)
+        for (index, row) in stored.rows.enumerated() {
+            try evaluation.meter.checkTime(at: index)
+            do {
+                rows.append(try self.row(for: row, at: index))
+            } catch {
+                try failures.add(error, in: place(of: row.id, at: index))
+            }
+        }
+        return rows
+    }
+
+    private func rows(
+        of stored: StoredSection, where shown: Computed<RowInput>, _ shownKeys: inout [Int],
+        _ failures: inout TemplateFailures
+    ) throws -> [Row] {
+        var rows: [Row] = []
+        for (index, row) in stored.rows.enumerated() {
+            try evaluation.meter.checkTime(at: index)
+            let input = RowInput(section: section, row: index, count: count, model: row.model)
+            do {
+                if try shown.value(for: input, evaluation)?.boolValue ?? false {
+                    try chargeConstants(of: 1)
+                    rows.append(try self.row(for: row, at: index))
+                    shownKeys.append(row.key)
+                }
+            } catch {
+                try failures.add(error, in: place(of: row.id, at: index))
+            }
+        }
+        return rows
+    }
+
+    private func derivedRows(
+        from template: Computed<SectionInput>, _ failures: inout TemplateFailures
+    ) throws -> [Row] {
+        let models = try models(from: template)
+        guard models.count <= room else { throw Refusal.tooManyRows(limits) }
+        try chargeConstants(of: models.count)
+        var rows: [Row] = [], seen: Set<RowID> = []
+        for (index, model) in models.enumerated() {
+            try evaluation.meter.checkTime(at: index)
+            let id: RowID?
+            do throws(Refusal) {
+                id = try binding.modelType.identify(model)
+            } catch {
+                throw error.ofWhatWasMade(by: "`modelsFrom` of the section \"\(section)\"")
+            }
+            if limits.checksIDs, let id, !IDRule.admits(id.text) { throw Refusal.idInvalid(id, in: section) }
+            if let id, !seen.insert(id).inserted {
+                throw Refusal(
+                    .duplicateRowID,
+                    "`modelsFrom` gave two models with the id \"\(id)\" for the section \"\(section)\". Ids must be unique within a section."
+                )
+            }
+            do {
+                rows.append(try row(id: id, model: model, at: index, of: models.count))
+            } catch {
+                try failures.add(error, in: place(of: id, at: index))
+            }
+        }
+        return rows
+    }
+
+    private func countedRows(
+        from template: Computed<SectionInput>, _ failures: inout TemplateFailures
+    ) throws -> [Row] {
+        let value = try template.value(for: input, evaluation)
+        guard let count = value?.intValue, (0...Self.mostCountedRows).contains(count) else {
+            throw Refusal(
+                templateFailed:
+                    "`numberOfCells` of the section \"\(section)\" gave \(value?.text ?? "nothing"): it must give an integer from 0 to \(Self.mostCountedRows)."
+            )
+        }
+        guard count <= room else { throw Refusal.tooManyRows(limits) }
+        try chargeConstants(of: count)
+        var rows: [Row] = []
+        for index in 0..<count {
+            try evaluation.meter.checkTime(at: index)
+            do {
+                rows.append(try row(id: nil, model: .null, at: index, of: count))
+            } catch {
+                try failures.add(error, in: place(of: nil, at: index))
+            }
+        }
+        return rows
     }
 
     /// Applies even if the table's row limit is higher.

@@ -14,7 +14,7 @@ enum Scope: Sendable, Hashable {
 
 /// What a client may do to a row by editing, as in `UITableViewCell.EditingStyle`.
 public enum EditingStyle: String, Sendable {
-    /// `none` allows no editing, `delete` allows a delete of the row, and `insert` allows an insert before the row.
+    /// No editing, a delete of the row, an insert before it.
     case none, delete, insert
 }
 
@@ -170,12 +170,11 @@ struct HandlerContext: Sendable {
 enum RowSource: Sendable {
     /// The section has one row for each of its stored models.
     case stored
-    /// The section shows a row for each of its stored models for which the binding's expression `shown` is true.
+    /// The stored models for which `shown` is true.
     case shown(Computed<RowInput>)
-    /// The section has one row for each model that the template `modelsFrom` makes for the section. The template
-    /// renders an array of models, or an object from section ids to such arrays.
+    /// The models that the template `modelsFrom` makes: an array, or an object of arrays by section id.
     case derived(Computed<SectionInput>)
-    /// The section has rows without models. The value `numberOfCells` is the number of rows, as a JSON integer.
+    /// Rows without models, as many as `numberOfCells` says.
     case counted(Computed<SectionInput>)
 
     var reads: Reads {

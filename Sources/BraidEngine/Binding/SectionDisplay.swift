@@ -1,7 +1,6 @@
 /// The rule that decides which sections are displayed, and in which order. Source: Braid's `sectionDisplayBehavior`.
 public struct SectionDisplay: Sendable {
-    /// The rule that decides which sections are displayed, but not their order. The raw value is the rule's name in
-    /// JSON.
+    /// Which sections are displayed. The raw value is the name in JSON.
     public enum Behavior: String, Sendable, CaseIterable {
         /// - `manuallyManaged`: the sections that the program, the description or a command has set, in that order; all
         ///   until then.
@@ -32,8 +31,7 @@ public struct SectionDisplay: Sendable {
         var reads: Reads { if case .by(let reads, _) = self { reads } else { [] } }
     }
 
-    /// The rule that decides which sections are displayed. If the rule is automatic, `order` decides the sections'
-    /// order.
+    /// If it is automatic, `order` decides the order.
     public var behavior: Behavior = .manuallyManaged
     var order: Order = .declared
     /// What `manuallyManaged` displays until a command sets others. `nil` for all.

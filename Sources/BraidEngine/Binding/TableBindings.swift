@@ -1,5 +1,5 @@
-/// The bindings of one table, in the order in which a description or a program's chains give them, and who binds whose
-/// cells. Makes the `Binder`.
+/// The bindings of one table, in the order of the description or of a program's chains, and who binds whose cells.
+/// Makes the `Binder`.
 class TableBindings {
     /// `nil` if sections are dynamic and come with the models.
     let declared: [SectionID]?

@@ -84,16 +84,10 @@ extension DescriptionCompiler {
                 reader.requireSection(SectionID(id), at: on.appending("section"))
                 return .sections([SectionID(id)])
             case (nil, let sections?):
-                guard let ids = reader.strings(sections, at: on.appending("sections"), what: "`sections`") else {
-                    return nil
-                }
-                if ids.isEmpty {
-                    reader.fault(on.appending("sections"), .invalidValue, "a scope must name at least one section")
-                }
-                for (index, id) in ids {
-                    reader.requireSection(SectionID(id), at: on.appending("sections").appending(index))
-                }
-                return .sections(ids.map { SectionID($0.text) })
+                let place = on.appending("sections")
+                guard let ids = reader.sectionIDs(sections, at: place, what: "`sections`") else { return nil }
+                if ids.isEmpty { reader.fault(place, .invalidValue, "a scope must name at least one section") }
+                return .sections(ids)
             default:
                 reader.fault(
                     on, object["section"] == nil ? .missingMember : .conflict,
@@ -201,11 +195,7 @@ extension DescriptionCompiler {
         let isExcluded = binding.scope.exclusion()
         for (name, value) in reader.map(byID, at: pointer.appending(plural), what: "`\(plural)`") {
             let place = pointer.appending(plural).appending(name)
-            if isExcluded(SectionID(name)) {
-                reader.fault(place, .conflict, "the section \"\(name)\" is not in this binding's scope")
-            } else {
-                reader.requireSection(SectionID(name), at: place)
-            }
+            reader.requireSection(SectionID(name), notExcluded: isExcluded, at: place)
             if let title = reader.title(value, at: place) { titles[SectionID(name)] = title }
         }
         return (ofAll, titles)
@@ -284,9 +274,7 @@ extension DescriptionCompiler {
         switch object["to"] {
         case .string("anySection")?: policy = .anySection
         case .array?:
-            let ids = reader.strings(object["to"] ?? .null, at: to, what: "`to`") ?? []
-            for (index, id) in ids { reader.requireSection(SectionID(id), at: to.appending(index)) }
-            policy = .sections(ids.map { SectionID($0.text) })
+            policy = .sections(reader.sectionIDs(object["to"] ?? .null, at: to, what: "`to`") ?? [])
         case .object?:
             guard let passing = reader.object(object["to"] ?? .null, at: to, members: ["passing"], what: "`to`") else {
                 break

@@ -161,12 +161,7 @@ extension DescriptionCompiler {
         }
         let isExcluded = binding.scope.exclusion()
         for (name, _) in object.members {
-            if isExcluded(SectionID(name)) {
-                reader.fault(
-                    pointer.appending(name), .conflict, "the section \"\(name)\" is not in this binding's scope")
-            } else {
-                reader.requireSection(SectionID(name), at: pointer.appending(name))
-            }
+            reader.requireSection(SectionID(name), notExcluded: isExcluded, at: pointer.appending(name))
         }
     }
 
@@ -205,11 +200,8 @@ extension DescriptionCompiler {
             for ((name, models), text) in zip(object.members, reader.slice(pointer).members() ?? [])
             where !DescriptionReader.isRemark(name) {
                 let id = SectionID(name), place = pointer.appending(name)
-                if isExcluded(id) {
-                    reader.fault(place, .conflict, "the section \"\(name)\" is not in this binding's scope")
-                } else if !reader.requireSection(id, at: place) {
-                    continue
-                } else if case .array = models {
+                guard reader.requireSection(id, notExcluded: isExcluded, at: place) else { continue }
+                if case .array = models {
                     self.models.append((id, text.value.elements() ?? [], place))
                 } else {
                     reader.fault(place, .wrongType, "the models of a section must be an array")

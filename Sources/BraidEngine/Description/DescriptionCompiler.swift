@@ -31,31 +31,14 @@ struct DescriptionCompiler {
                 ], what: "a table description")
         else { return nil }
 
-        var name = ""
-        let namePointer = root.appending("table")
-        if object["table"] == nil {
-            reader.fault(root, .missingMember, "the member `table`, the description's name, is missing")
-        } else if let text = reader.string(object["table"], at: namePointer, what: "the name of a table") {
-            if TableDescription.isName(text) {
-                name = text
-            } else {
-                reader.fault(namePointer, .invalidValue, "a table's name has \(TableDescription.nameRule)")
-            }
-        }
+        let name = readName(object["table"], &reader)
         readSections(object["sections"], &reader)
         reader.declared = sections.map { Set($0) }
         readModelTypes(object["modelTypes"], &reader)
         readCells(object["cells"], &reader)
         reader.readTemplates(object["templates"])
         reader.readHandlers(object["handlers"])
-        for (type, cell) in reader.map(
-            object["cellsForModelTypes"], at: root.appending("cellsForModelTypes"), what: "`cellsForModelTypes`")
-        {
-            let pointer = root.appending("cellsForModelTypes").appending(type)
-            guard let cell = reader.string(cell, at: pointer, what: "the cell of a model type") else { continue }
-            requireCell(cell, at: pointer, &reader)
-            cellsForModelTypes[type] = cell
-        }
+        readCellsForModelTypes(object["cellsForModelTypes"], &reader)
         let display = readDisplay(object["sectionDisplay"], &reader)
         if let state = object["state"], case .object = state {
         } else if object["state"] != nil {
@@ -67,28 +50,7 @@ struct DescriptionCompiler {
                 "`empty` cannot be null: in an update null says that it went away")
         }
 
-        let bindings = TableBindings(declared: sections)
-        let bindingsPointer = root.appending("bindings")
-        switch object["bindings"] {
-        case nil: break
-        case .array(let elements)?:
-            for (index, element) in elements.enumerated() {
-                bind(element, at: bindingsPointer.appending(index), to: bindings, &reader)
-            }
-        default: reader.fault(bindingsPointer, .wrongType, "`bindings` must be an array of bindings")
-        }
-        for id in bindings.unbound(among: sections ?? []) where reader.faults.isEmpty {
-            reader.fault(
-                bindingsPointer, .missingMember,
-                "no binding binds the cells of the section \"\(id)\": bind it by name, or bind \"allOtherSections\"")
-        }
-        for (section, _, pointer) in models {
-            if let owner = bindings.owner(of: section)?.pointer, !pointer.tokens.starts(with: owner.tokens) {
-                reader.fault(
-                    pointer, .conflict,
-                    "the models of the section \"\(section)\" belong in the binding of its cells, \(owner)")
-            }
-        }
+        let bindings = readBindings(object["bindings"], &reader)
         let binder = bindings.binder(
             display: display, empty: object["empty"].map { _ in reader.slice(root.appending("empty")) },
             cells: cells)
@@ -101,6 +63,53 @@ struct DescriptionCompiler {
             binder: binder,
             state: object["state"] == nil ? .emptyObject : reader.slice(root.appending("state")),
             models: inDeclaredOrder(models))
+    }
+
+    private func readName(_ value: JSONValue?, _ reader: inout DescriptionReader) -> String {
+        let pointer = JSONPointer.root.appending("table")
+        if value == nil {
+            reader.fault(.root, .missingMember, "the member `table`, the description's name, is missing")
+        } else if let text = reader.string(value, at: pointer, what: "the name of a table") {
+            if TableDescription.isName(text) { return text }
+            reader.fault(pointer, .invalidValue, "a table's name has \(TableDescription.nameRule)")
+        }
+        return ""
+    }
+
+    private mutating func readCellsForModelTypes(_ value: JSONValue?, _ reader: inout DescriptionReader) {
+        let root = JSONPointer.root.appending("cellsForModelTypes")
+        for (type, cell) in reader.map(value, at: root, what: "`cellsForModelTypes`") {
+            let pointer = root.appending(type)
+            guard let cell = reader.string(cell, at: pointer, what: "the cell of a model type") else { continue }
+            requireCell(cell, at: pointer, &reader)
+            cellsForModelTypes[type] = cell
+        }
+    }
+
+    private mutating func readBindings(_ value: JSONValue?, _ reader: inout DescriptionReader) -> TableBindings {
+        let bindings = TableBindings(declared: sections)
+        let pointer = JSONPointer.root.appending("bindings")
+        switch value {
+        case nil: break
+        case .array(let elements)?:
+            for (index, element) in elements.enumerated() {
+                bind(element, at: pointer.appending(index), to: bindings, &reader)
+            }
+        default: reader.fault(pointer, .wrongType, "`bindings` must be an array of bindings")
+        }
+        for id in bindings.unbound(among: sections ?? []) where reader.faults.isEmpty {
+            reader.fault(
+                pointer, .missingMember,
+                "no binding binds the cells of the section \"\(id)\": bind it by name, or bind \"allOtherSections\"")
+        }
+        for (section, _, place) in models {
+            if let owner = bindings.owner(of: section)?.pointer, !place.tokens.starts(with: owner.tokens) {
+                reader.fault(
+                    place, .conflict,
+                    "the models of the section \"\(section)\" belong in the binding of its cells, \(owner)")
+            }
+        }
+        return bindings
     }
 
     func inDeclaredOrder(
@@ -212,9 +221,7 @@ extension DescriptionCompiler {
                     pointer, .conflict,
                     "`displayed` needs the behaviour \"manuallyManaged\"; this one decides by itself")
             }
-            let ids = reader.strings(displayed, at: pointer, what: "`displayed`") ?? []
-            for (index, id) in ids { reader.requireSection(SectionID(id), at: pointer.appending(index)) }
-            display.displayed = ids.map { SectionID($0.text) }
+            display.displayed = reader.sectionIDs(displayed, at: pointer, what: "`displayed`") ?? []
         }
         let pointer = root.appending("order")
         if object["order"] != nil, display.behavior == .manuallyManaged {

@@ -182,11 +182,10 @@ extension DescriptionReader {
             guard let section = field("section", of: object, at: pointer),
                 let model = field("model", of: object, at: pointer)
             else { return nil }
-            return .insert(
-                section: section, row: object["row"] == nil ? nil : field("row", of: object, at: pointer), model: model)
+            return .insert(section: section, row: optionalField("row", of: object, at: pointer), model: model)
         case "emit":
             return field("name", of: object, at: pointer).map {
-                .emit(name: $0, payload: object["payload"] == nil ? nil : field("payload", of: object, at: pointer))
+                .emit(name: $0, payload: optionalField("payload", of: object, at: pointer))
             }
         case "remove": return .remove(target(object, at: pointer))
         case "update":
@@ -203,8 +202,7 @@ extension DescriptionReader {
                 let section = field("section", of: place, at: toPointer)
             else { return nil }
             return .move(
-                target(object, at: pointer), section: section,
-                row: place["row"] == nil ? nil : field("row", of: place, at: toPointer))
+                target(object, at: pointer), section: section, row: optionalField("row", of: place, at: toPointer))
         }
     }
 
@@ -246,6 +244,12 @@ extension DescriptionReader {
             if !seen.insert(SectionID(id)).inserted { fault(place, .duplicate, "\"\(id)\" is in `display` twice") }
         }
         return template
+    }
+
+    private mutating func optionalField(_ name: String, of object: JSONObject, at pointer: JSONPointer)
+        -> JSONeTemplate?
+    {
+        object[name] == nil ? nil : field(name, of: object, at: pointer)
     }
 
     private mutating func field(_ name: String, of object: JSONObject, at pointer: JSONPointer) -> JSONeTemplate? {
@@ -295,7 +299,7 @@ extension DescriptionReader {
         if object["id"] != nil {
             if object["row"] != nil { fault(pointer, .conflict, "a target has either `id` or `row`") }
             guard let id = field("id", of: object, at: pointer) else { return nil }
-            return .id(id, section: object["section"] == nil ? nil : field("section", of: object, at: pointer))
+            return .id(id, section: optionalField("section", of: object, at: pointer))
         }
         guard object["section"] != nil || object["row"] != nil else {
             actionsOnOwnRow.append(pointer)
@@ -320,39 +324,39 @@ extension Computed {
     }
 }
 
-extension Refusal {
-    fileprivate init(_ error: JSONeError, of what: String, at place: JSONPointer?) {
-        let pointer = place.map { error.pointer(from: $0) }
-        self.init(
-            .templateFailed,
-            "The \(what) \(pointer.map { "from \($0) " } ?? "")of the table description failed: \(error.detail).",
-            faults: [.init(pointer: pointer ?? .root, code: .templateFailed, detail: error.detail)])
-    }
-}
-
-// A template or expression that fails while a command runs refuses the command.
 extension JSONeTemplate {
     func rendered(_ context: JSONeContext) throws(Refusal) -> JSONValue? {
-        let whole = context.sharedBudget?.budget ?? JSONeBudget()
-        var budget = whole
-        defer { context.sharedBudget?.charge(budget, of: whole) }
-        do throws(JSONeError) {
-            return try render(context, budget: &budget)
-        } catch {
-            throw Refusal(error, of: "template", at: place)
+        try context.charging("template", from: place) { (budget) throws(JSONeError) in
+            try render(context, budget: &budget)
         }
     }
 }
 
 extension Expression {
     func evaluated(_ context: JSONeContext) throws(Refusal) -> JSONValue {
-        let whole = context.sharedBudget?.budget ?? JSONeBudget()
+        try context.charging("expression", from: place) { (budget) throws(JSONeError) in
+            try evaluate(context, budget: &budget)
+        }
+    }
+}
+
+extension JSONeContext {
+    /// Charges the command's budget for a template or expression of the description. If it fails, the command is
+    /// refused.
+    fileprivate func charging<Result>(
+        _ what: String, from place: JSONPointer?, _ body: (inout JSONeBudget) throws(JSONeError) -> Result
+    ) throws(Refusal) -> Result {
+        let whole = sharedBudget?.budget ?? JSONeBudget()
         var budget = whole
-        defer { context.sharedBudget?.charge(budget, of: whole) }
+        defer { sharedBudget?.charge(budget, of: whole) }
         do throws(JSONeError) {
-            return try evaluate(context, budget: &budget)
+            return try body(&budget)
         } catch {
-            throw Refusal(error, of: "expression", at: place)
+            let pointer = place.map { error.pointer(from: $0) }
+            throw Refusal(
+                .templateFailed,
+                "The \(what) \(pointer.map { "from \($0) " } ?? "")of the table description failed: \(error.detail).",
+                faults: [.init(pointer: pointer ?? .root, code: .templateFailed, detail: error.detail)])
         }
     }
 }

@@ -102,6 +102,13 @@ struct DescriptionReader {
         return strings
     }
 
+    /// An array of ids of sections, each of which must be declared or dynamic.
+    mutating func sectionIDs(_ value: JSONValue, at pointer: JSONPointer, what: String) -> [SectionID]? {
+        guard let ids = strings(value, at: pointer, what: what) else { return nil }
+        for (index, id) in ids { requireSection(SectionID(id), at: pointer.appending(index)) }
+        return ids.map { SectionID($0.text) }
+    }
+
     mutating func choice<Choice: RawRepresentable & CaseIterable>(
         _ value: JSONValue?, at pointer: JSONPointer, what: String
     ) -> Choice? where Choice.RawValue == String {
@@ -203,6 +210,16 @@ struct DescriptionReader {
     mutating func requireSection(_ id: SectionID, at pointer: JSONPointer) -> Bool {
         guard let declared, !declared.contains(id) else { return true }
         fault(pointer, .unknownName, "the section \"\(id)\" is not declared in `sections`")
+        return false
+    }
+
+    /// As above, for a section that a binding names besides its scope.
+    @discardableResult
+    mutating func requireSection(
+        _ id: SectionID, notExcluded isExcluded: (SectionID) -> Bool, at pointer: JSONPointer
+    ) -> Bool {
+        guard isExcluded(id) else { return requireSection(id, at: pointer) }
+        fault(pointer, .conflict, "the section \"\(id)\" is not in this binding's scope")
         return false
     }
 

@@ -124,29 +124,13 @@ struct StepRunner {
         case .move(let row, let section, let index):
             let place = try locate(row, names, editor)
             let target = try sectionID(section, names)
-            let from = try context.binder.requiredBinding(of: place.section),
-                to = try context.binder.requiredBinding(of: target)
-            guard from.modelType.name == to.modelType.name else {
-                throw Refusal(
-                    .modelTypeMismatch,
-                    "The handler's `move` goes from \"\(place.section)\" to \"\(target)\", whose models are of another type."
-                )
-            }
+            try requireSameModelType(place.section, target)
             let isOwn = current(editor).map { $0.section == place.section && $0.row == place.row } ?? false
             let newIndex = try editor.move(
                 at: place.row, in: place.section, to: (target, try index.map { try self.index($0, names) }))
             if isOwn { movedTo = (target, newIndex) }
         case .setModels(let models):
-            for (section, list) in try members(models, names, "setModels") {
-                guard case .array(let elements) = list else {
-                    throw fault("setModels must give an array of models for \"\(section)\"")
-                }
-                let id = SectionID(section)
-                _ = try context.binder.requiredBinding(of: id)
-                if context.binder.declaredSections == nil { try editor.ensureSection(id) }
-                try editor.setModels(
-                    try elements.map { try context.binder.identified(bounded(JSONText($0)), in: id) }, in: id)
-            }
+            try setModels(models, names, on: &editor)
         case .setState(let patch):
             editor.setState(
                 try bounded(JSONText(editor.table.state.value().merging(patch: try object(patch, names, "setState")))))
@@ -159,20 +143,7 @@ struct StepRunner {
                 try editor.setFooter(try self.title(title, of: section, "setFooters"), of: SectionID(section))
             }
         case .display(let sections):
-            guard case .array(let elements) = try value(sections, names, "display") else {
-                throw fault("`display` must give an array of section ids")
-            }
-            if context.binder.display.behavior.whyNotSet != nil { return }
-            var ids: [SectionID] = [], seen: Set<SectionID> = []
-            for element in elements {
-                guard case .string(let id) = element, editor.table.position(of: SectionID(id)) != nil,
-                    seen.insert(SectionID(id)).inserted
-                else {
-                    throw fault("`display` must give ids of sections of this table, each once")
-                }
-                ids.append(SectionID(id))
-            }
-            editor.setDisplayedSections(ids)
+            try display(sections, names, on: &editor)
         case .emit(let name, let payload):
             guard case .string(let name) = try value(name, names, "name"), !name.isEmpty else {
                 throw fault("`name` must give the name of an event, a string that is not empty")
@@ -183,6 +154,46 @@ struct StepRunner {
             let reason = try value(reason, names, "reject")
             throw Refusal(.rejected, reason.stringValue ?? JSONText(reason).text)
         }
+    }
+
+    private func requireSameModelType(_ source: SectionID, _ target: SectionID) throws(Refusal) {
+        let from = try context.binder.requiredBinding(of: source), to = try context.binder.requiredBinding(of: target)
+        guard from.modelType.name == to.modelType.name else {
+            throw Refusal(
+                .modelTypeMismatch,
+                "The handler's `move` goes from \"\(source)\" to \"\(target)\", whose models are of another type."
+            )
+        }
+    }
+
+    private func setModels(_ models: JSONeTemplate, _ names: JSONeContext, on editor: inout TableEditor) throws {
+        for (section, list) in try members(models, names, "setModels") {
+            guard case .array(let elements) = list else {
+                throw fault("setModels must give an array of models for \"\(section)\"")
+            }
+            let id = SectionID(section)
+            _ = try context.binder.requiredBinding(of: id)
+            if context.binder.declaredSections == nil { try editor.ensureSection(id) }
+            try editor.setModels(
+                try elements.map { try context.binder.identified(bounded(JSONText($0)), in: id) }, in: id)
+        }
+    }
+
+    private func display(_ sections: JSONeTemplate, _ names: JSONeContext, on editor: inout TableEditor) throws {
+        guard case .array(let elements) = try value(sections, names, "display") else {
+            throw fault("`display` must give an array of section ids")
+        }
+        if context.binder.display.behavior.whyNotSet != nil { return }
+        var ids: [SectionID] = [], seen: Set<SectionID> = []
+        for element in elements {
+            guard case .string(let id) = element, editor.table.position(of: SectionID(id)) != nil,
+                seen.insert(SectionID(id)).inserted
+            else {
+                throw fault("`display` must give ids of sections of this table, each once")
+            }
+            ids.append(SectionID(id))
+        }
+        editor.setDisplayedSections(ids)
     }
 
     private func replace(_ place: (section: SectionID, row: Int), with model: JSONText, on editor: inout TableEditor)

@@ -1,7 +1,6 @@
-/// The reason why an update cannot be applied to a snapshot, or why updates cannot be composed. A table view would
-/// crash, or the update breaks a rule of the wire format.
+/// Why an update cannot be applied or composed: a table view would crash, or a rule of the wire format is broken.
 public struct InvalidUpdate: Error, Sendable, Equatable, CustomStringConvertible {
-    /// The index of the update's faulty stage, from 0. `nil` if the fault is not in a stage.
+    /// From 0. `nil` if the fault is in no stage.
     public var stage: Int?
     /// What is wrong with the update, as part of a sentence for a developer.
     public var detail: String
@@ -10,15 +9,13 @@ public struct InvalidUpdate: Error, Sendable, Equatable, CustomStringConvertible
 }
 
 extension BatchUpdate {
-    /// A stage of an update, with the sections before and after the stage: what a view needs for one
-    /// `performBatchUpdates`.
+    /// A stage with the sections before and after it: what a view needs for one `performBatchUpdates`.
     public struct Step: Sendable {
         /// The operations of this stage.
         public let stage: Stage
         /// The displayed sections before the stage.
         public let before: [Section]
-        /// The displayed sections after the stage. A table view's data source returns these sections while the view
-        /// performs the stage.
+        /// What a table view's data source returns while the view performs the stage.
         public let after: [Section]
     }
 

@@ -8,12 +8,6 @@ extension BatchUpdate {
         RowFollower(self).following(path)
     }
 
-    /// The inverse of ``following(_:)``. `nil` if the update inserts the row, or inserts or reloads its section. O(n
-    /// log n) for n operations.
-    func preceding(_ path: RowPath) -> RowPath? {
-        stages.reversed().reduce(path) { path, stage in path.flatMap { stage.preceding($0) } }
-    }
-
     /// Where a displayed section is after this update.
     ///
     /// - Returns: `nil` if the update deletes the section, even if it inserts one with the same id.
@@ -35,32 +29,6 @@ extension BatchUpdate {
 }
 
 extension BatchUpdate.Stage {
-    fileprivate func preceding(_ path: RowPath) -> RowPath? {
-        guard let section = preceding(section: path.section), !reloadSections.contains(where: { $0.at == section })
-        else { return nil }
-        if let move = moveRows.first(where: { $0.to == path }) { return move.from }
-        if insertRows.contains(where: { $0.at == path }) { return nil }
-        let arriving = (insertRows.map(\.at) + moveRows.map(\.to)).filter { $0.section == path.section }
-        let leaving = (deleteRows + moveRows.map(\.from)).filter { $0.section == section }
-        return RowPath(
-            section: section, row: Self.following(path.row, leaving: arriving.map(\.row), arriving: leaving.map(\.row)))
-    }
-
-    private func preceding(section: Int) -> Int? {
-        guard !insertSections.contains(where: { $0.at == section }) else { return nil }
-        if let move = moveSections.first(where: { $0.to == section }) { return move.from }
-        return Self.following(
-            section, leaving: insertSections.map(\.at) + moveSections.map(\.to),
-            arriving: deleteSections + moveSections.map(\.from))
-    }
-
-    /// `leaving` before the change, `arriving` after it.
-    private static func following(_ index: Int, leaving: [Int], arriving: [Int]) -> Int {
-        var place = index - Set(leaving).count { $0 >= 0 && $0 < index }
-        for arrival in arriving.sorted() where arrival <= place { place += 1 }
-        return place
-    }
-
     /// Those of inserted and reloaded sections included.
     fileprivate func arrivals(of id: RowID, _ follower: StageFollower) -> [RowPath] {
         var paths = insertRows.filter { $0.row.content.has(id) }.map(\.at)
@@ -82,7 +50,11 @@ public struct RowFollower: Sendable {
     private let stages: [StageFollower]
 
     /// Prepares the computation for one update, in O(n log n) for n operations.
-    public init(_ update: BatchUpdate) { stages = update.stages.map { StageFollower($0) } }
+    public init(_ update: BatchUpdate) { self.init(update, backwards: false) }
+
+    init(_ update: BatchUpdate, backwards: Bool) {
+        stages = (backwards ? update.stages.reversed() : update.stages).map { StageFollower($0, backwards: backwards) }
+    }
 
     /// Where a displayed row is after the update.
     ///
@@ -104,58 +76,65 @@ public struct RowFollower: Sendable {
     }
 }
 
-/// Where rows and sections are after one stage.
+/// Where rows and sections are after one stage or, backwards, before it.
 struct StageFollower {
-    private let sections: ListFollower
+    private let isBackwards: Bool
+    private let sections: SectionFollower
+    /// Before the stage.
     private let reloadedSections: Set<Int>
-    /// Ascending row indexes by section: of rows that leave, by their section before the stage; of those that arrive,
-    /// by that after it.
+    /// Ascending row indexes by section. Backwards, the rows that come with the stage are those that leave.
     private var leaving: [Int: [Int]] = [:]
     private var arriving: [Int: [Int]] = [:]
     private var moves: [RowPath: RowPath] = [:]
 
-    init(_ stage: BatchUpdate.Stage) {
-        sections = ListFollower(
-            leaving: stage.deleteSections + stage.moveSections.map(\.from),
-            arriving: stage.insertSections.map(\.at) + stage.moveSections.map(\.to),
-            moves: Dictionary(stage.moveSections.map { ($0.from, $0.to) }) { first, _ in first })
+    init(_ stage: BatchUpdate.Stage, backwards: Bool = false) {
+        var leaving = stage.deleteRows + stage.moveRows.map(\.from)
+        var arriving = stage.insertRows.map(\.at) + stage.moveRows.map(\.to)
+        if backwards { swap(&leaving, &arriving) }
+        isBackwards = backwards
+        sections = SectionFollower(stage, backwards: backwards)
         reloadedSections = Set(stage.reloadSections.map(\.at))
-        for path in stage.deleteRows { leaving[path.section, default: []].append(path.row) }
-        for insert in stage.insertRows { arriving[insert.at.section, default: []].append(insert.at.row) }
+        for path in leaving { self.leaving[path.section, default: []].append(path.row) }
+        for path in arriving { self.arriving[path.section, default: []].append(path.row) }
+        for section in self.leaving.keys { self.leaving[section]?.sort() }
+        for section in self.arriving.keys { self.arriving[section]?.sort() }
         for move in stage.moveRows {
-            leaving[move.from.section, default: []].append(move.from.row)
-            arriving[move.to.section, default: []].append(move.to.row)
-            moves[move.from] = moves[move.from] ?? move.to
+            let (from, to) = backwards ? (move.to, move.from) : (move.from, move.to)
+            moves[from] = moves[from] ?? to
         }
-        for section in leaving.keys { leaving[section]?.sort() }
-        for section in arriving.keys { arriving[section]?.sort() }
     }
 
-    /// `nil` if the stage deletes the row, or deletes or reloads its section.
+    /// `nil` if the row's other end is not known: it is deleted (backwards, inserted), or its section is, or is
+    /// reloaded.
     func following(_ path: RowPath) -> RowPath? {
-        guard path.row >= 0, path.row < RowPieces.endless, !reloadedSections.contains(path.section),
-            let section = followingSection(path.section)
+        guard path.row >= 0, path.row < RowPieces.endless, let section = followingSection(path.section),
+            !reloadedSections.contains(isBackwards ? section : path.section)
         else { return nil }
         if let target = moves[path] { return target }
         let leaving = leaving[path.section] ?? [], left = leaving.partitionIndex { $0 >= path.row }
         if left < leaving.count, leaving[left] == path.row { return nil }
-        let row = (arriving[section] ?? []).shifted(path.row - left)
-        return RowPath(section: section, row: row)
+        return RowPath(section: section, row: (arriving[section] ?? []).shifted(path.row - left))
     }
 
-    /// `nil` if the stage deletes the section.
+    /// `nil` if the stage deletes the section (backwards, inserts it).
     func followingSection(_ index: Int) -> Int? { sections.following(index) }
 }
 
-private struct ListFollower {
+/// Where sections are after one stage or, backwards, before it.
+struct SectionFollower {
     private let leaving: [Int]
     private let arriving: [Int]
     private let moves: [Int: Int]
 
-    init(leaving: [Int], arriving: [Int], moves: [Int: Int]) {
+    init(_ stage: BatchUpdate.Stage, backwards: Bool) {
+        var leaving = stage.deleteSections + stage.moveSections.map(\.from)
+        var arriving = stage.insertSections.map(\.at) + stage.moveSections.map(\.to)
+        if backwards { swap(&leaving, &arriving) }
         self.leaving = leaving.sorted()
         self.arriving = arriving.sorted()
-        self.moves = moves
+        moves = Dictionary(stage.moveSections.map { backwards ? ($0.to, $0.from) : ($0.from, $0.to) }) { first, _ in
+            first
+        }
     }
 
     func following(_ index: Int) -> Int? {

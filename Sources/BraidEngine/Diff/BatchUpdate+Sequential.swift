@@ -6,9 +6,9 @@ public enum TableOperation: Sendable {
     case deleteSection(Int)
     /// Inserts a section, with its rows, so that it gets the given index.
     case insertSection(at: Int, Section)
-    /// Moves a section, with its rows. `to` is an index in the list without the moved section.
+    /// With its rows. `to` is in the list without the section.
     case moveSection(from: Int, to: Int)
-    /// Replaces a section's whole content, including its rows. The old rows and the new rows are not matched.
+    /// With all its rows; old and new ones are not matched.
     case reloadSection(at: Int, Section)
     /// Changes a section's header, footer or `movesTo`. The section's rows stay as they are.
     case updateSection(BatchUpdate.SectionUpdate)
@@ -63,14 +63,15 @@ extension BatchUpdate.Stage {
     private func arrangeRows(_ operations: inout [TableOperation]) {
         guard !deleteRows.isEmpty || !insertRows.isEmpty || !moveRows.isEmpty else { return }
         // Sections come after rows, so all still have their indexes before the stage.
-        let origins = OriginsOfSections(self)
+        let sections = SectionFollower(self, backwards: true)
+        func origin(of section: Int) -> Int { sections.following(section) ?? section }
         var leaving: [Int: [Int]] = [:], arriving: [Int: [Int]] = [:]
         for path in deleteRows { leaving[path.section, default: []].append(path.row) }
         for move in moveRows {
             leaving[move.from.section, default: []].append(move.from.row)
-            arriving[origins[move.to.section], default: []].append(move.to.row)
+            arriving[origin(of: move.to.section), default: []].append(move.to.row)
         }
-        for insert in insertRows { arriving[origins[insert.at.section], default: []].append(insert.at.row) }
+        for insert in insertRows { arriving[origin(of: insert.at.section), default: []].append(insert.at.row) }
         var places: [Int: MovingPlaces] = [:]
         for section in Set(leaving.keys).union(arriving.keys) {
             places[section] = MovingPlaces(leaving: leaving[section] ?? [], arriving: arriving[section] ?? [])
@@ -79,7 +80,7 @@ extension BatchUpdate.Stage {
             RowPath(section: path.section, row: places[path.section]?.leave(path.row) ?? path.row)
         }
         func arrive(_ path: RowPath) -> RowPath {
-            let section = origins[path.section]
+            let section = origin(of: path.section)
             return RowPath(section: section, row: places[section]?.arrive(path.row) ?? path.row)
         }
         for path in deleteRows.sorted(by: >) { operations.append(.deleteRow(leave(path))) }
@@ -90,23 +91,6 @@ extension BatchUpdate.Stage {
         for insert in insertRows.sorted(by: { $0.at < $1.at }) {
             operations.append(.insertRow(at: arrive(insert.at), insert.row))
         }
-    }
-}
-
-/// From a section's index after a stage to that before. The stage must neither insert nor move it.
-private struct OriginsOfSections {
-    private let leaving: [Int]
-    private let arriving: [Int]
-
-    init(_ stage: BatchUpdate.Stage) {
-        leaving = (stage.deleteSections + stage.moveSections.map(\.from)).sorted()
-        arriving = (stage.insertSections.map(\.at) + stage.moveSections.map(\.to)).sorted()
-    }
-
-    /// O(log sections).
-    subscript(after: Int) -> Int {
-        let rank = after &- arriving.countBelow(after)
-        return rank &+ leaving.countOfThoseBefore(stayer: rank)
     }
 }
 
@@ -132,7 +116,7 @@ private struct MovingPlaces {
 
     /// `index` is before any has left. Returns the index at which the element is now.
     mutating func leave(_ index: Int) -> Int {
-        let rank = leaving.countBelow(index)
+        let rank = leaving.partitionIndex { $0 >= index }
         let slot = slots.leaving[rank]
         change(slot, by: -1)
         return index &- rank &+ present(before: slot)
@@ -140,7 +124,7 @@ private struct MovingPlaces {
 
     /// `index` is after all have arrived. Returns the index at which to insert now.
     mutating func arrive(_ index: Int) -> Int {
-        let rank = arriving.countBelow(index)
+        let rank = arriving.partitionIndex { $0 >= index }
         let slot = slots.arriving[rank]
         let place = index &- rank &+ present(before: slot)
         change(slot, by: 1)

@@ -9,7 +9,7 @@ public struct BatchUpdate: Sendable {
     public var from: Int
     /// The revision of the table after the update.
     public var to: Int
-    /// The update's stages, to be applied one after the other. Empty if no displayed row or section changed.
+    /// In order. Empty if no displayed row or section changed.
     public var stages: [Stage]
     /// The number of displayed rows in all sections after the update.
     public var totalRowCount: Int
@@ -30,18 +30,16 @@ public struct BatchUpdate: Sendable {
         self.empty = empty
     }
 
-    /// Whether the update changes nothing that a client shows: it has no stages, and neither `state` nor `empty`
-    /// changed.
+    /// No stages, and neither `state` nor `empty` changed.
     public var isEmpty: Bool { stages.isEmpty && state == nil && empty == nil }
 
-    /// The operations that a view performs in one `performBatchUpdates`. Indexes count from 0 among the displayed
-    /// sections and rows.
+    /// What a view performs in one `performBatchUpdates`. Indexes count from 0, among what is displayed.
     public struct Stage: Sendable {
-        /// The indexes, before the stage, of the sections to delete. Deleting a section also deletes its rows.
+        /// Before the stage. Their rows go with them.
         public var deleteSections: [Int] = []
         /// The sections to insert, with their rows and their indexes after the stage.
         public var insertSections: [(at: Int, section: Section)] = []
-        /// The sections to move, with their rows: `from` is the index before the stage, `to` the index after it.
+        /// With their rows: `from` before the stage, `to` after it.
         public var moveSections: [(from: Int, to: Int)] = []
         /// The sections whose whole content, including rows, is replaced, with their indexes before the stage.
         public var reloadSections: [(at: Int, section: Section)] = []
@@ -53,11 +51,9 @@ public struct BatchUpdate: Sendable {
         public var insertRows: [PlacedRow] = []
         /// The rows to move, within their section or to another section.
         public var moveRows: [MovedRow] = []
-        /// The rows whose content changed and whose cells are visually reloaded. The rows' index paths are those before
-        /// the stage.
+        /// Changed rows whose cells are reloaded visually, by their paths before the stage.
         public var reloadRows: [PlacedRow] = []
-        /// The rows whose content changed but whose cells are not visually reloaded. The rows' index paths are those
-        /// before the stage.
+        /// Changed rows whose cells are not reloaded, by their paths before the stage.
         public var updateRows: [PlacedRow] = []
 
         /// Creates a stage without operations.
@@ -71,10 +67,9 @@ public struct BatchUpdate: Sendable {
         }
     }
 
-    /// A row and its index path. The list that contains the value defines whether the path is one before or after the
-    /// stage.
+    /// A row and its path, before or after the stage as the list has it.
     public struct PlacedRow: Sendable {
-        /// The row's index path, before the stage for a reload or update, and after it for an insert.
+        /// Before the stage for a reload or update, after it for an insert.
         public var at: RowPath
         /// The row's content after the stage.
         public var row: Row
@@ -103,16 +98,15 @@ public struct BatchUpdate: Sendable {
         }
     }
 
-    /// The changed header, footer and `movesTo` of a section that is not reloaded. `nil` means unchanged, JSON `null`
-    /// means removed.
+    /// What changed of a section that is not reloaded. `nil` is unchanged, JSON `null` removed.
     public struct SectionUpdate: Sendable {
         /// The section's index before the stage.
         public var at: Int
-        /// The section's new header. `nil` if unchanged, JSON `null` if the section has none any more.
+        /// `nil` if unchanged, JSON `null` for none any more.
         public var header: JSONText?
-        /// The section's new footer. `nil` if unchanged, JSON `null` if the section has none any more.
+        /// `nil` if unchanged, JSON `null` for none any more.
         public var footer: JSONText?
-        /// Where the section's rows may now move. `nil` if unchanged, JSON `null` if the rows may no longer move.
+        /// `nil` if unchanged, JSON `null` if rows may no longer move.
         public var movesTo: JSONText?
 
         /// Creates an update of a section's header, footer or `movesTo`.

@@ -44,7 +44,7 @@ struct FoldedTable {
         /// A row from before the first update, with its content after the updates so far.
         case changed(Origin, Row, needsReload: Bool)
         case came(Row)
-        /// Some of the rows that were inserted together with a section, or that a reload gave the section.
+        /// Rows that came with an inserted or reloaded section.
         case brought(PersistentList<Row>, start: Int, count: Int)
 
         var count: Int {

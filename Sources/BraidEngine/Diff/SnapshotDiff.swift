@@ -27,7 +27,7 @@ extension BatchUpdate {
         staying: (SectionID) -> [MatchedStretch]? = { _ in nil }
     ) throws(Refusal) -> [Stage] {
         var difference = try TableDifference.matchingSections(old, new, unique: touched != nil)
-        difference.compareFacts(old, new)
+        difference.compareSections(old, new)
         var found = MatchedRows(oldSections: difference.oldPlaces)
         var matching = RowMatching()
         for position in difference.pairs.indices

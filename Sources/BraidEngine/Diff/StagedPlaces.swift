@@ -34,16 +34,18 @@ struct StagedPlaces {
 
     /// Just before a stage. The element must not have left yet.
     func place(ofOld index: Int, before stage: Int) -> Int {
-        let rank = leaving.countBelow(index)
-        if rank < leaving.count, leaving[rank] == index { return index - rank + present[stage][slots.leaving[rank]] }
-        return index - rank + present[stage][rank + arriving.countOfThoseBefore(stayer: index - rank)]
+        place(of: index, among: leaving, slots.leaving, others: arriving, before: stage)
     }
 
     /// Just before a stage. The element must have arrived.
     func place(ofNew index: Int, before stage: Int) -> Int {
-        let rank = arriving.countBelow(index)
-        if rank < arriving.count, arriving[rank] == index { return index - rank + present[stage][slots.arriving[rank]] }
-        return index - rank + present[stage][rank + leaving.countOfThoseBefore(stayer: index - rank)]
+        place(of: index, among: arriving, slots.arriving, others: leaving, before: stage)
+    }
+
+    private func place(of index: Int, among movers: [Int], _ slots: [Int], others: [Int], before stage: Int) -> Int {
+        let rank = movers.partitionIndex { $0 >= index }, staying = index - rank
+        let isMover = rank < movers.count && movers[rank] == index
+        return staying + present[stage][isMover ? slots[rank] : rank + others.shifted(staying) - staying]
     }
 }
 
@@ -83,28 +85,5 @@ enum StagedList {
             let isOld = old >= 0 && stage.map { state <= $0 } ?? true
             return isOld ? places.place(ofOld: old, before: state) : places.place(ofNew: new, before: state)
         }
-    }
-}
-
-extension Array where Element == Int {
-    /// In an ascending list. O(log count).
-    func countBelow(_ value: Int) -> Int {
-        var low = 0, high = count
-        while low < high {
-            let middle = (low + high) / 2
-            if self[middle] < value { low = middle + 1 } else { high = middle }
-        }
-        return low
-    }
-
-    /// How many movers, whose ascending indexes this is, come before a staying element with `stayer` staying elements
-    /// before it: those with at most so many before them. O(log count).
-    func countOfThoseBefore(stayer: Int) -> Int {
-        var low = 0, high = count
-        while low < high {
-            let middle = (low + high) / 2
-            if self[middle] - middle <= stayer { low = middle + 1 } else { high = middle }
-        }
-        return low
     }
 }

@@ -93,7 +93,7 @@ struct TableDifference: ~Copyable {
 
     /// Pairs up the sections that are in both snapshots. When the method returns, `comparesRows` is final, except for
     /// sections that are not diffable, whose rows may have to be compared first.
-    mutating func compareFacts(_ old: Snapshot, _ new: Snapshot) {
+    mutating func compareSections(_ old: Snapshot, _ new: Snapshot) {
         pairs.reserveCapacity(oldPlaces.count)
         var next = 0
         for (newPlace, oldPlace) in oldPlaces.enumerated() where oldPlace >= 0 {

@@ -1,4 +1,4 @@
-/// The result of executing a command: the new table, what a store has to write, and what clients receive.
+/// What a command did: the new table, what a store has to write, and what clients receive.
 public struct Outcome: Sendable {
     /// Whether a command was applied, had nothing to change, or was ignored.
     public enum Kind: Sendable, Equatable {
@@ -6,8 +6,8 @@ public struct Outcome: Sendable {
         case applied
         /// The command had nothing to change, and makes no new revision.
         case unchanged
-        /// The HTTP contract tells the server to ignore this command instead of refusing it. The command makes no new
-        /// revision. The reason is a sentence for the client.
+        /// The contract has the server ignore the command, not refuse it. No new revision. The reason is a sentence for
+        /// the client.
         case ignored(reason: String)
     }
 
@@ -15,68 +15,55 @@ public struct Outcome: Sendable {
     public var kind: Kind
     /// The stored table after the command.
     public var table: TableModel
-    /// The snapshot that clients see after the command. It shows ``table``, except while a stored change is
-    /// unpublished.
+    /// What clients see after the command: ``table``, unless a change is unpublished.
     public var snapshot: Snapshot
     /// The stored changes that clients do not see yet. `nil` if clients see all changes.
     public var unpublished: Unpublished?
-    /// What a store has to write to get from the table before the command to ``table``.
+    /// What a store has to write to get to ``table``.
     public var change: TableChange
-    /// What a store has to write to get back from ``table`` to the table before the command.
+    /// What a store has to write to get back.
     public var undo: TableChange
-    /// The update from the snapshot that clients saw before the command to ``snapshot``. The update has no stages if
-    /// nothing displayed changed.
+    /// From what clients saw before to ``snapshot``; without stages if nothing displayed changed.
     public var update: BatchUpdate
-    /// The taps, cell events and emitted events of the command, in order, which the session's controllers receive.
+    /// For the session's controllers, in order.
     public var controllerEvents: [ControllerEvent] = []
-    /// The notification for the delegate of a data source. `nil` if the command does not notify the delegate.
+    /// For the delegate of a data source.
     public var notification: DataSourceNotification?
-    /// The row that the call ``DataSourceCommand/insertRow(_:at:in:)`` or ``DataSourceCommand/putRow(_:id:in:)`` has
-    /// inserted. Without an id, the rows of ``DataSourceCommand/insertRows(_:at:in:)``. `nil` if the call replaced a
-    /// row, for other commands, and for transactions.
+    /// What ``DataSourceCommand/insertRow(_:at:in:)`` or ``DataSourceCommand/putRow(_:id:in:)`` inserted, or the rows
+    /// of ``DataSourceCommand/insertRows(_:at:in:)`` without ids. Not in transactions, and not if the call replaced a
+    /// row.
     public var inserted: (section: SectionID, id: RowID?)?
     /// What the call ``DataSourceCommand/insertRows(_:at:in:)`` or ``DataSourceCommand/putRows(_:at:in:moves:)`` did.
     /// `nil` for other commands, and for transactions.
     public var tally: RowTally?
-    /// The table description to which the table is bound after the command. `nil` if the command did not change the
-    /// description.
+    /// The new description, if the command changed it.
     public var rebinding: Rebinding?
 
     /// Whether ``kind`` is `ignored`.
     public var isIgnored: Bool { if case .ignored = kind { true } else { false } }
 
-    /// The approximate number of bytes that a store writes for the command, without the command's text and its events.
-    /// O(changed rows).
-    ///
-    /// - Parameter before: the snapshot that clients saw before the command.
+    /// About how many bytes a store writes, without the command's text and events. O(changed rows).
     package func estimatedSize(after before: Snapshot) -> Int {
         update.estimatedSize + update.hiddenSize(in: before) + change.estimatedSize + undo.estimatedSize
     }
 }
 
 extension Binder {
-    /// Executes a command on a table: checks the policy, runs the handlers, checks the invariants, and computes the new
-    /// snapshot and update.
-    ///
-    /// The method changes neither `table` nor `shown`, so a command that throws an error changes nothing in the
-    /// session.
+    /// Executes a command: checks the policy, runs the handlers, checks the invariants, and computes the new snapshot
+    /// and update. If it throws, nothing has changed.
     ///
     /// - Parameters:
-    ///   - command: the command. Its index paths refer to `shown`. In a data source call, index paths refer to the
-    ///     snapshot of `table`. In a transaction, index paths refer to the table after the transaction's earlier
-    ///     commands.
-    ///   - table: the stored table before the command.
-    ///   - shown: the snapshot that clients see. It is the snapshot of `table` or, while a change is unpublished, the
-    ///     last published one.
-    ///   - unpublished: the stored changes that clients do not see yet, if any.
-    ///   - now: the time in RFC 3339, which templates and handlers read.
-    ///   - ids: the source of the ids that `uuid()` makes. To execute the command again with the same result, use an
-    ///     equal source.
+    ///   - command: its index paths refer to `shown`; in a data source call, to the snapshot of `table`; in a
+    ///     transaction, to the table after the commands before.
+    ///   - table: the stored table.
+    ///   - shown: what clients see: the snapshot of `table` or, while a change is unpublished, the last published one.
+    ///   - unpublished: the stored changes that clients do not see yet.
+    ///   - now: the time in RFC 3339.
+    ///   - ids: the source of `uuid()`; an equal source makes the same ids again.
     ///   - strict: whether a data source call that would be ignored is refused with `rowNotFound` or `sectionNotFound`.
-    /// - Throws: ``Refusal`` with the reason why the command cannot be applied. Also the errors that a Swift program's
-    ///   closures throw.
-    /// - Complexity: O(sections), and the cost of rendering and comparing the touched rows. A command that publishes
-    ///   earlier changes also compares the rows of those changes.
+    /// - Throws: ``Refusal``, and the errors of a Swift program's closures.
+    /// - Complexity: O(sections), and rendering and comparing the touched rows, those of earlier unpublished changes
+    ///   included.
     public func applying(
         _ command: Command, to table: TableModel, shown: Snapshot, unpublished: Unpublished?, now: String,
         ids: IDSource = .random, strict: Bool = false
@@ -86,10 +73,8 @@ extension Binder {
             refreshes: false)
     }
 
-    /// Executes a command of a server's session or of a Swift program.
-    ///
-    /// - Parameter refreshes: whether handlers may have changed what is displayed without changing the table. A Swift
-    ///   program's closures can do this.
+    /// - Parameter refreshes: whether handlers may have changed what is displayed without changing the table, as a
+    ///   Swift program's closures can.
     func applying(
         _ command: Command, to table: TableModel, shown: Snapshot, unpublished: Unpublished?, now: String,
         ids: IDSource = .random, strict: Bool = false, refreshes: Bool
@@ -118,12 +103,11 @@ extension Binder {
     }
 }
 
-// Operations on the table of a Swift program's binder that are not commands.
+// What a Swift program's binder does that is no command.
 extension Binder {
-    /// Returns the stored table of a Swift program's new binder, with the models that the program keeps.
+    /// The table of a new binder, with the models that the program keeps.
     ///
-    /// - Parameter displayed: the sections to display. `nil` displays all sections or, under automatic display, the
-    ///   sections that have something to show.
+    /// - Parameter displayed: `nil` displays all sections or, under automatic display, those with something to show.
     func openingTable(displayed: [SectionID]? = nil) throws -> TableModel {
         var work = CommandInProgress(binder: self, table: TableModel(), shown: Snapshot(), now: "")
         for id in declaredSections ?? [] { try work.editor.ensureSection(id) }
@@ -135,9 +119,9 @@ extension Binder {
         return work.editor.table
     }
 
-    /// Reads the program's models and everything else that its closures return, and renders the table again.
+    /// Reads all that a program's closures return, and renders the table again.
     ///
-    /// - Parameter displayed: the sections to display from now on. `nil` keeps the displayed sections.
+    /// - Parameter displayed: `nil` keeps the displayed sections.
     func refreshing(_ table: TableModel, shown: Snapshot, displayed: [SectionID]?) throws -> Outcome {
         var work = CommandInProgress(binder: self, table: table, shown: shown, now: "")
         work.isRefresh = true
@@ -152,8 +136,7 @@ extension Binder {
 }
 
 extension CommandInProgress {
-    /// Checks that each section that a program wants to display exists, and is named once. If the table has dynamic
-    /// sections, a missing section is created.
+    /// Each section must exist and be named once. A missing dynamic section is created.
     fileprivate mutating func admit(toDisplay ids: [SectionID]) throws(Refusal) {
         guard Set(ids).count == ids.count else {
             throw Refusal(
@@ -167,7 +150,6 @@ extension CommandInProgress {
 }
 
 extension Refusal {
-    /// Returns the refusal with a pointer to the command of the transaction that was refused.
     fileprivate func placed(in command: Command, at index: Int) -> Refusal {
         let place = JSONPointer(tokens: ["commands", String(index)])
         switch (code, command) {
@@ -179,9 +161,8 @@ extension Refusal {
             return refusal
         case (.eventInvalid, .event): return placed(at: place.appending("events"))
         default:
-            // A refusal's pointers may refer to a template's result or to a command's body. In a transaction, the body
-            // may be given with or without its resource's name. Each pointer is therefore replaced by the pointer to
-            // the command.
+            // The pointers may refer to a template's result or to a body, with or without its resource's name, so the
+            // pointer to the command takes their place.
             var refusal = self
             refusal.faults =
                 faults.isEmpty
@@ -202,9 +183,9 @@ extension Refusal {
 }
 
 extension Snapshot {
-    /// Returns the displayed section that a reference names.
+    /// The displayed section that a reference names.
     ///
-    /// - Throws: ``Refusal`` with `sectionNotFound` if the section is not displayed.
+    /// - Throws: ``Refusal`` with `sectionNotFound` if it is not displayed.
     package func section(_ reference: SectionReference) throws(Refusal) -> Section {
         switch reference {
         case .displayed(let index):
@@ -222,19 +203,13 @@ extension Snapshot {
 }
 
 extension Binder {
-    /// Returns the estimated cost of a command, as a number of rows that the engine renders and compares.
+    /// Estimates a command's cost as the number of rows that are rendered and compared, without what handlers do.
     ///
-    /// The estimate does not include what handlers do and how expensive a template is.
-    ///
-    /// - Parameters:
-    ///   - command: the command whose cost is estimated.
-    ///   - rowCount: the number of rows of the table before the command.
     /// - Complexity: O(sections and commands that the command lists).
     public func estimatedCost(of command: Command, rowCount: Int) -> Int {
         switch command {
         case .delete, .insert, .move, .tap, .event:
-            // If expressions read row indexes, row counts, models of the session or the time, any change may render
-            // every row again.
+            // Where expressions read these, any change may render every row again.
             reads.isDisjoint(with: [.row, .count, .models, .now]) ? 1 : rowCount
         case .setModels(let sections, let merging):
             sections.reduce(merging ? 0 : rowCount) { $0 + 1 + $1.models.count }
@@ -253,7 +228,7 @@ extension Binder {
 }
 
 extension DataSourceCommand {
-    /// The number of rows in the list of rows that the data source call contains. 0 for a call without such a list.
+    /// The length of the call's list of rows, if it has one.
     fileprivate var bringsRows: Int {
         switch self {
         case .updateRowsOfSection(let rows, _), .insertRows(let rows, _, _), .putRows(let rows, _, _, _): rows.count
@@ -266,7 +241,7 @@ extension DataSourceCommand {
         }
     }
 
-    /// Whether the data source call replaces, removes or re-renders many of the existing rows.
+    /// Whether many rows are replaced, removed or rendered again.
     fileprivate var concernsAllRows: Bool {
         switch self {
         case .updateRowsOfSection, .updateSection, .updateAllSections, .removeSection, .removeAllSections,

@@ -10,73 +10,63 @@ public enum SectionReference: Sendable, Hashable {
 public enum RowReference: Sendable, Hashable {
     /// The row at an index among its section's displayed rows, from 0.
     case at(SectionReference, row: Int)
-    /// The row with the given row id. The section is required if several displayed sections contain a row with this id.
+    /// The section is required if several displayed ones have a row with the id.
     case id(RowID, in: SectionReference?)
 
-    /// Creates a reference to the row at an index path, which counts displayed sections and rows from 0.
+    /// By index path, from 0 among what is displayed.
     public init(section: Int, row: Int) { self = .at(.displayed(section), row: row) }
 
     init(_ path: RowPath) { self.init(section: path.section, row: path.row) }
 }
 
-/// A command that changes a session or reports something to it. A command is executed completely or not at all. A
-/// command that changes something makes a new revision.
+/// A command that changes a session or reports something to it, completely or not at all. What changes something makes
+/// a new revision.
 public indirect enum Command: Sendable {
     /// Deletes a row. The editing policy must give the row the style `delete`.
     case delete(RowReference)
-    /// Inserts a new row before the named row. With a `nil` model, the template `insert.template` of the section's
-    /// binding creates the model. If a Swift program keeps the models, its insert handler creates the model.
-    ///
-    /// To append a row, the reference may name the section's row count as the row's index. Appending requires an
-    /// editing policy that allows inserts for every row.
+    /// Inserts a row before the named one, whose index may be the section's row count if the policy allows inserts for
+    /// every row. With a `nil` model, `insert.template` makes the model, or a program's insert handler if the program
+    /// keeps the models.
     case insert(RowReference, model: JSONText?)
-    /// Moves a row to a place. A target with an index is an index in the list without the moved row, as in UITableView.
-    /// A target with an id is the place before the row with this id.
+    /// Moves a row. A target's index is in the list without the row, as in UITableView; a target's id is that of the
+    /// row after the place.
     case move(RowReference, to: RowReference)
-    /// Replaces the models of the named sections. The other sections become empty or, if `merging` is true, keep their
-    /// models.
+    /// Replaces the models of sections. The others become empty or, if `merging`, keep theirs.
     case setModels([(section: SectionID, models: [JSONText])], merging: Bool)
-    /// Sets the headers of sections: a title, a view or JSON `null` for none. The other sections show the header that
-    /// the table's description binds or, if `merging` is true, keep their headers.
+    /// Sets headers: a title, a view or JSON `null` for none. The other sections get the description's or, if
+    /// `merging`, keep theirs.
     case setHeaders([(section: SectionID, title: JSONText)], merging: Bool)
     /// Sets the footers of sections, as ``setHeaders(_:merging:)`` sets the headers.
     case setFooters([(section: SectionID, title: JSONText)], merging: Bool)
-    /// Displays exactly the given sections of the table, in the given order. The command is ignored if the display is
-    /// automatic.
+    /// Displays exactly these sections, in this order. Ignored under automatic display.
     case setDisplayedSections([SectionID])
-    /// Replaces the session's state or, if `merging` is true, merges the value into the state as a patch (RFC 7396).
+    /// Replaces the state or, if `merging`, merges a patch into it (RFC 7396).
     case setState(JSONText, merging: Bool)
-    /// Reports a tap on a row, and runs the tap handlers that are bound to the row.
+    /// Reports a tap on a row, whose tap handlers run.
     case tap(RowReference)
-    /// Reports an event that a row's cell emitted, with the event's name and parameters. The event's handler runs, if
-    /// one is bound, and the session's controllers receive the event.
+    /// Reports a cell's event: its handler runs, and the controllers receive it.
     case event(RowReference, name: String, parameters: JSONText)
-    /// Reports which rows a client has on its screen. If a reported row is near its section's end, the section's
-    /// `onPrefetch` handler may run.
+    /// Reports which rows a client has on its screen, for `onPrefetch` near a section's end.
     case displayedRows([RowReference])
-    /// Makes a data source call. If `notify` is false, the change is stored, but clients see the change only when
-    /// another command publishes it. The call `registerCell` publishes its change even if `notify` is false.
+    /// A data source call. If not `notify`, clients see the change only when another command publishes it, except that
+    /// of `registerCell`.
     case dataSource(DataSourceCommand, notify: Bool)
     /// Resets the session to the table that it was opened with.
     case reset(to: TableModel)
-    /// Binds the session to another version of its table description. A transaction must not contain this command.
+    /// Binds the session to another version of its description. Not in a transaction.
     case rebind(Rebinding)
-    /// Executes commands in order, as one revision with one update. A transaction must not contain a transaction.
+    /// Commands in order, as one revision with one update. Not in a transaction.
     case transaction([Command])
 }
 
-// The JSON form of a session's command: an object with one member.
-//
-// The member has the name of the command's kind. For most kinds, the member's value is the body of a request to the
-// kind's resource: `{"edits": {"delete": …}}`, `{"moves": {…}}`, `{"patchModels": {…}}`. Transactions and the journal
-// contain commands in this form.
+// The JSON form in transactions and the journal: an object with one member, the kind's name, mostly with the body of a
+// request to its resource: `{"edits": {"delete": …}}`, `{"moves": {…}}`, `{"patchModels": {…}}`.
 extension Command {
-    /// Creates the command that a request to an HTTP resource asks for.
+    /// The command that a request to a resource asks for.
     ///
     /// - Parameters:
     ///   - kind: the name of the command's kind, such as `edits`.
-    ///   - body: the request's body.
-    ///   - pointer: the pointer to the body in a larger document. The faults' pointers begin with it.
+    ///   - pointer: leads to the body in a larger document; the faults' pointers begin with it.
     /// - Throws: ``Refusal`` with `badRequest` and the pointer to the fault.
     public init(kind: String, body: JSONText, at pointer: JSONPointer = .root) throws(Refusal) {
         guard let decode = CommandKind.decodable(kind)?.decode else {
@@ -87,17 +77,13 @@ extension Command {
         self = try decode(body, pointer)
     }
 
-    /// The names of all kinds of commands that have a decoder from JSON.
     private static let names = CommandKind.all.filter { $0.decode != nil }.map(\.name)
 
-    /// Creates a command from its JSON form, as a transaction contains it.
+    /// The command in its JSON form, as a transaction contains it: an object with one member, the kind's name, with the
+    /// body of a request to its resource. The bodies of `edits` and `moves` may lack the name. A transaction is
+    /// refused.
     ///
-    /// The form is an object with one member: the name of the command's kind, with the body of a request to the kind's
-    /// resource. The bodies of `edits` and `moves` may be given without the name. A transaction is refused.
-    ///
-    /// - Parameters:
-    ///   - json: the command's object.
-    ///   - pointer: the pointer to the command's object in a larger document. The faults' pointers begin with it.
+    /// - Parameter pointer: leads to the command in a larger document; the faults' pointers begin with it.
     /// - Throws: ``Refusal`` with `badRequest` and the pointer to the fault.
     public init(json: JSONText, at pointer: JSONPointer = .root) throws(Refusal) {
         guard let members = json.members() else {
@@ -124,8 +110,7 @@ extension Command {
 }
 
 extension RowReference {
-    /// Decodes a row reference from one of its JSON forms: `{"section", "row"}`, `{"id"}`, `{"id", "section"}` or
-    /// `[section, row]`.
+    /// `{"section", "row"}`, `{"id"}`, `{"id", "section"}` or `[section, row]`.
     init(_ json: JSONText, at pointer: JSONPointer) throws(Refusal) {
         if let elements = json.elements() {
             guard elements.count == 2 else {
@@ -170,7 +155,6 @@ extension SectionReference {
 }
 
 extension BodyReader {
-    /// Reads a member of a JSON object as a row reference.
     func rowReference(_ name: String) throws(Refusal) -> RowReference {
         try RowReference(try required(name), at: place(of: name))
     }

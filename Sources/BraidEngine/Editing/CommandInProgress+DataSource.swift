@@ -1,24 +1,23 @@
-// Data source calls that change rows, as opposed to sections.
+// Data source calls that change rows.
 extension CommandInProgress {
-    /// What a data source call changed, as far as the delegate has to be notified of it.
+    /// What a call changed, as far as the delegate is concerned.
     enum DataSourceEffect {
-        /// The data source call is ignored. If the request is strict, the call is refused with this refusal instead.
+        /// Refused with this, if the request is strict.
         case ignored(Refusal)
         case table
         case section(Int)
         case rows([RowPath])
-        /// The data source call replaced the rows of a section. The notification names all rows that the section
-        /// displays after the call.
+        /// The notification names all rows that the section now displays.
         case rowsOfSection(Int)
         /// The registration of a cell for a model type, which sends no notification.
         case nothingToTell
     }
 
-    /// A data source call that was carried out on the stored table but is not in the snapshot yet.
+    /// Carried out on the stored table, but not in the snapshot yet.
     struct DataSourceCall {
         var effect: DataSourceEffect
         var notify: Bool
-        /// The stored table's snapshot before the data source call.
+        /// Before the call.
         var shown: Snapshot
     }
 
@@ -26,8 +25,8 @@ extension CommandInProgress {
         DataSourceCall(effect: try carryOut(command), notify: notify, shown: shown)
     }
 
-    /// Decides, after the snapshot was updated, whether a data source call publishes its change and which notification
-    /// it sends. Returns the reason why the call was ignored, or `nil`.
+    /// After the snapshot was updated: whether the change is published, and whom it notifies. Returns why the call was
+    /// ignored, if so.
     ///
     /// - Throws: ``Refusal`` if the request is strict and the call was ignored.
     mutating func conclude(_ call: DataSourceCall, changesTable: Bool) throws(Refusal) -> String? {
@@ -39,11 +38,9 @@ extension CommandInProgress {
         default:
             guard call.notify else { break }
             publishes = true
-            // Earlier changes may be unpublished. A call with `notify` true that is not ignored also publishes these
-            // changes, even if the call itself changed nothing.
+            // Also publishes earlier changes, even if it changed nothing itself.
             if unpublished != nil { isRevision = true }
-            // With automatic display, the call may have shown or hidden sections and so changed section indexes. The
-            // notification then covers the whole data source.
+            // Under automatic display, section indexes may have changed, so the notification is about everything.
             notification =
                 shown.sections.map(\.id) == call.shown.sections.map(\.id)
                 ? told(call.effect, since: call.shown) : .dataSource
@@ -57,8 +54,8 @@ extension CommandInProgress {
         case .table: .dataSource
         case .section(let section): .section(section)
         case .rows(let paths):
-            // The new model may hide a row of the call. The hidden row's old index path would refer to another row or
-            // to no row, so the notification then covers the whole data source.
+            // The new model may hide a row, whose old path would mean another row, so the notification is about
+            // everything.
             paths.allSatisfy { shown.sections[$0.section].rows.count == before.sections[$0.section].rows.count }
                 ? .rows(paths) : .dataSource
         case .rowsOfSection(let section):
@@ -139,16 +136,14 @@ extension CommandInProgress {
         for (reference, _) in rows {
             switch reference {
             case .at(.displayed(let section), _), .id(_, .displayed(let section)?):
-                // A Swift program may pass a negative section index. The call skips a reference with such an index, as
-                // it skips a reference to a missing row.
+                // A program may pass a negative section index, which counts as a missing row.
                 if section >= shown.sections.count { return noSection(.displayed(section)) }
             case .at(.id(let section), _), .id(_, .id(let section)?):
                 if displayedPlace(of: section) == nil { return noRow(reference) }
             case .id(_, nil): break
             }
         }
-        // All rows of the call are located before the first row changes, because a changed model may hide its row and
-        // shift later rows.
+        // All are located before the first changes: a changed model may hide its row and shift later ones.
         var places: [(path: RowPath, section: SectionID, index: Int, row: (id: RowID?, model: JSONText))] = []
         var named: Set<RowPath> = []
         for (number, (reference, model)) in rows.enumerated() {
@@ -164,8 +159,7 @@ extension CommandInProgress {
             }
             places.append((path, section, index, try identified(model, in: section, at: pointer.appending("model"))))
         }
-        // Rows may exchange their ids in one call. All rows whose ids change therefore give up their old ids before the
-        // first row gets a new id.
+        // Rows may exchange ids, so all give up their old ones first.
         for (number, (_, section, index, row)) in places.enumerated()
         where editor.table[section]?.rows[index].id != row.id {
             try meter.checkTime(at: number)
@@ -188,9 +182,8 @@ extension CommandInProgress {
     }
 }
 
-// Helper functions that several data source calls use.
 extension CommandInProgress {
-    /// Returns the effect of a call that is ignored because its reference names no section.
+    /// The reference names no section, so the call is ignored.
     func noSection(_ section: SectionReference) -> DataSourceEffect { .ignored(missing(section)) }
 
     private func missing(_ section: SectionReference) -> Refusal {
@@ -206,7 +199,7 @@ extension CommandInProgress {
         }
     }
 
-    /// Returns the effect of a call that is ignored because its reference names no displayed row.
+    /// The reference names no displayed row, so the call is ignored.
     private func noRow(_ reference: RowReference) -> DataSourceEffect { .ignored(missing(reference)) }
 
     private func missing(_ reference: RowReference, at pointer: JSONPointer) -> Refusal {
@@ -230,7 +223,6 @@ extension CommandInProgress {
         }
     }
 
-    /// Returns the id of the stored section that a call names, or `nil` if there is none.
     func existing(_ section: SectionReference) -> SectionID? {
         switch section {
         case .displayed(let index): shown.sections.indices.contains(index) ? shown.sections[index].id : nil
@@ -238,7 +230,7 @@ extension CommandInProgress {
         }
     }
 
-    /// Returns the id of the section that a call for rows by ids names, whether or not there is such a section.
+    /// Whether or not there is such a section.
     ///
     /// - Throws: ``Refusal`` with `sectionNotFound` if no displayed section has the index.
     func id(of section: SectionReference) throws(Refusal) -> SectionID {
@@ -257,9 +249,8 @@ extension CommandInProgress {
         }
     }
 
-    /// Returns the index path, in the stored table's snapshot, of the row that a reference names. Returns `nil` if the
-    /// section is not displayed, or if no row has the reference's id. For a reference with a row number, the section
-    /// may have no row at the returned index path.
+    /// In the stored table's snapshot. `nil` if the section is not displayed, or no row has the id; a row number may be
+    /// out of bounds.
     ///
     /// - Throws: ``Refusal`` with `ambiguousRow` if several displayed sections have a row with the id.
     private func path(of reference: RowReference) throws(Refusal) -> RowPath? {
@@ -279,18 +270,16 @@ extension CommandInProgress {
         }
     }
 
-    /// Creates a section with the given id at the end of the table, if the table has dynamic sections and does not
-    /// contain this section.
+    /// Creates a missing dynamic section, at the end.
     ///
-    /// - Throws: ``Refusal`` with `sectionNotFound` if the description allows no section with this id, or with
-    ///   `editingNotAllowed` if the section's rows are derived.
+    /// - Throws: ``Refusal`` with `sectionNotFound` if the description allows no such section, or `editingNotAllowed`
+    ///   if its rows are derived.
     mutating func ensureSection(_ id: SectionID) throws(Refusal) {
         if binder.declaredSections == nil, editor.table.position(of: id) == nil { _ = try makeSection(id, before: nil) }
         _ = try editor.position(of: id)
         _ = try requireStored(id)
     }
 
-    /// Returns the section and index at which a displayed row is stored, or `nil` if no such row is displayed.
     private func storedPlace(of path: RowPath) throws -> (section: SectionID, index: Int)? {
         guard shown.sections.indices.contains(path.section) else { return nil }
         let section = shown.sections[path.section]
@@ -299,7 +288,7 @@ extension CommandInProgress {
     }
 }
 
-// Data source calls that change sections, as opposed to single rows.
+// Data source calls that change sections.
 extension CommandInProgress {
     mutating func addSection(_ content: SectionContent, at index: Int?) throws(Refusal) -> DataSourceEffect {
         let next = index.flatMap { shown.sections.indices.contains($0) ? shown.sections[$0].id : nil }
@@ -376,10 +365,9 @@ extension CommandInProgress {
 }
 
 extension CommandInProgress {
-    /// Creates an empty section before the section `next`, or at the end if `next` is `nil`. If there is a list of
-    /// displayed sections, adds the section to the list.
+    /// An empty section, which the list of displayed sections gets, too, if there is one.
     ///
-    /// - Parameter id: the new section's id. `nil` generates an id.
+    /// - Parameter id: `nil` makes one.
     mutating func makeSection(_ id: SectionID?, before next: SectionID?) throws(Refusal) -> SectionID {
         let id = try insertSection(id, before: next)
         if var list = displayedList {
@@ -390,7 +378,7 @@ extension CommandInProgress {
         return id
     }
 
-    /// Creates an empty section as `makeSection` does, but does not change the list of displayed sections.
+    /// Without the list of displayed sections.
     private mutating func insertSection(
         _ id: SectionID?, before next: SectionID?, avoiding taken: Set<SectionID> = []
     ) throws(Refusal) -> SectionID {
@@ -411,15 +399,14 @@ extension CommandInProgress {
         if let list = displayedList { editor.setDisplayedSections(list.filter { !ids.contains($0) }) }
     }
 
-    /// The ids of the sections that a program, the description or a command chose to display. New sections must be
-    /// added to this list. `nil` if no list was chosen or the display is automatic.
+    /// The chosen list of displayed sections, which new sections must join. `nil` if there is none, or the display is
+    /// automatic.
     private var displayedList: [SectionID]? {
         guard binder.display.behavior == .manuallyManaged else { return nil }
         return editor.table.displayedSections ?? binder.display.displayed
     }
 
-    /// Replaces a section's header, footer and rows. `pointer` is the JSON pointer to the new content in the data
-    /// source call.
+    /// `pointer` leads to the content in the call.
     mutating func fill(_ id: SectionID, with content: SectionContent, at pointer: JSONPointer) throws(Refusal) {
         _ = try requireStored(id)
         try setHeader(content.header, of: id)

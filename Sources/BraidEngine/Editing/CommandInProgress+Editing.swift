@@ -14,7 +14,7 @@ extension CommandInProgress {
         let place = try resolve(reference, orEnd: true)
         let (binding, stored, index) = try requireEditing(.insert, place)
         if binding.cells.isProvided {
-            // For models that a program keeps, the program creates the model itself, so the handler receives no model.
+            // The program makes the model itself.
             try call(binding.onInsert, HandlerCall(section: stored.id, row: index, model: .null, reason: .editing))
             try readProvided(isEdit: true)
             return try checkCount(of: stored.id, is: stored.rows.count + 1, after: "onInsert")
@@ -60,8 +60,8 @@ extension CommandInProgress {
         }
         if isWithin, place.row == targetRow { return }
 
-        // `targetIndex` is an index among the stored rows, some of which may be hidden. The moved row goes before the
-        // stored row of the displayed row that is to follow it, or to the section's end.
+        // The target counts stored rows, some of them hidden: before the stored row of the displayed one that is to
+        // follow, or the section's end.
         guard let moved = editor.table[source.id]?.rows[index], let before = editor.table[destination.id] else {
             throw Refusal.noSection(destination.id, among: editor.table.sections.lazy.map(\.id))
         }
@@ -97,8 +97,7 @@ extension CommandInProgress {
         }
     }
 
-    /// Returns the section to which a move leads, and the moved row's index in that section. The index refers to the
-    /// list without the moved row, and can be out of bounds.
+    /// In the list without the moved row; may be out of bounds.
     func moveTarget(_ target: RowReference, of moved: Place) throws(Refusal) -> (section: Section, row: Int) {
         switch target {
         case .at(let section, let row): return (try displayed(section), row)
@@ -114,14 +113,12 @@ extension CommandInProgress {
         try meter.checkTime()
         var context = HandlerContext(binder: binder, now: now, meter: meter, ids: ids)
         try handler.run(call, &editor, &context)
-        // Controllers must not miss an event that a handler emitted, so the command makes a new revision even if no row
-        // changes.
+        // A new revision even if no row changed, so that no controller misses the event.
         if !context.emitted.isEmpty { isRevision = true }
         controllerEvents += context.emitted.map { .emitted($0) }
     }
 
-    /// Checks that a section has the expected number of models after a handler ran, for example one model fewer after a
-    /// delete. Source: Braid's rule for `onDelete` and `onInsert`.
+    /// After a delete, for example, one fewer. Source: Braid's rule for `onDelete` and `onInsert`.
     func checkCount(of section: SectionID, is expected: Int, after handler: String) throws(Refusal) {
         let count = editor.table[section]?.rows.count ?? 0
         guard count == expected else {
@@ -132,8 +129,7 @@ extension CommandInProgress {
         }
     }
 
-    /// Returns the stored section of a row to be edited, and the index among the stored rows at which the edit applies.
-    /// Throws if the editing policy does not allow the edit.
+    /// The stored section, and the index among its stored rows. Throws if the policy does not allow the edit.
     func requireEditing(_ style: EditingStyle, _ place: Place) throws -> (
         binding: SectionBinding, stored: StoredSection, index: Int
     ) {
@@ -147,7 +143,7 @@ extension CommandInProgress {
                 section: stored.id, row: index, count: stored.rows.count, model: stored.rows[index].model)
             allowed = try binding.editingStyle(for: input, evaluation)
         } else {
-            // No row is at the section's end, so only a constant editing policy can allow an insert there.
+            // No row is at the section's end, so only a constant policy can allow an insert there.
             allowed = binding.editing?.constant?.stringValue.flatMap(EditingStyle.init) ?? .none
         }
         guard allowed == style else {
@@ -159,7 +155,7 @@ extension CommandInProgress {
         return (binding, stored, index)
     }
 
-    /// Throws if a policy does not allow a command, whose references are about this table.
+    /// The command's references are about this table.
     func requireAllowed(_ command: Command) throws {
         switch command {
         case .delete(let row): _ = try requireEditing(.delete, try resolve(row))
@@ -173,8 +169,7 @@ extension CommandInProgress {
         }
     }
 
-    /// Returns a section's binding if the section's rows are stored. Throws `editingNotAllowed` if the rows are
-    /// derived.
+    /// Throws `editingNotAllowed` if the rows are derived.
     func requireStored(_ section: SectionID) throws(Refusal) -> SectionBinding {
         let binding = try binder.requiredBinding(of: section)
         guard binding.cells.source.isStored else {
@@ -186,8 +181,7 @@ extension CommandInProgress {
         return binding
     }
 
-    /// Checks a model against the section's model type, and returns it with its row id, if any. `pointer` is the
-    /// model's position in the request, for the faults.
+    /// `pointer` leads to the model in the request.
     func identified(_ model: JSONText, in section: SectionID, at pointer: JSONPointer) throws(Refusal) -> (
         id: RowID?, model: JSONText
     ) {
@@ -198,8 +192,7 @@ extension CommandInProgress {
         }
     }
 
-    /// Checks that the policies allow a move, and returns the moved row's index among its section's stored rows. Throws
-    /// if a policy does not allow the move.
+    /// The moved row's index among its stored rows. Throws if a policy does not allow the move.
     func requireMove(_ binding: SectionBinding, _ place: Place, to destination: Section, bound target: SectionBinding)
         throws -> Int
     {

@@ -1,4 +1,4 @@
-// Commands that report what happens on a client's screen: taps, cell events and displayed rows.
+// Reports of what happens on a client's screen: taps, cell events and displayed rows.
 extension CommandInProgress {
     mutating func tap(_ reference: RowReference) throws {
         let place = try resolve(reference)
@@ -24,8 +24,7 @@ extension CommandInProgress {
         try self.call(handler, call)
     }
 
-    /// Records a tap or cell event, which the session's controllers receive. The command makes a new revision even if
-    /// no row changes, so that no controller misses the event.
+    /// Makes a new revision even if no row changes, so that no controller misses the event.
     private mutating func note(_ kind: RowEvent.Kind, at place: Place) {
         isRevision = true
         let section = displayedPlace(of: place.section.id) ?? 0
@@ -35,12 +34,10 @@ extension CommandInProgress {
         )
     }
 
-    /// For each section in which a reported row is near the section's end, runs the section's `onPrefetch` handler. The
-    /// handler runs again only if the section has more rows than at the last run or another last row (`hasNewEnd`), if
-    /// the section was filled with fewer rows, or if the session was reset.
+    /// Runs `onPrefetch` of each section near whose end a reported row is. It runs again only if the section has more
+    /// rows or another last row (`hasNewEnd`), was filled with fewer, or was reset.
     mutating func noteDisplayed(_ references: [RowReference]) throws {
-        // All handlers are chosen before the first one runs, because a handler may change rows for which other handlers
-        // run.
+        // All are chosen before the first runs, because it may change the rows of others.
         var nearest: [(section: Section, row: Int, handler: Handler, call: HandlerCall)] = []
         var indexes: [SectionID: Int] = [:]
         for reference in references {

@@ -1,14 +1,12 @@
-// The lookup of the displayed rows and sections that a command's references name.
+// Finds the displayed rows and sections that references name.
 extension CommandInProgress {
-    /// A displayed row or the place after a section's last row. `row` is the index among the section's displayed rows.
+    /// A displayed row, or the place after the last.
     struct Place {
         var section: Section
         var row: Int
     }
 
-    /// Returns the place of the displayed row that a reference names.
-    ///
-    /// - Parameter orEnd: whether the place after the section's last row is accepted.
+    /// - Parameter orEnd: whether the place after the last row is accepted.
     func resolve(_ reference: RowReference, orEnd: Bool = false) throws(Refusal) -> Place {
         try meter.checkTime()
         switch reference {
@@ -40,11 +38,8 @@ extension CommandInProgress {
         }
     }
 
-    /// Returns a section's index among the displayed sections, or `nil` if the section is not displayed.
     func displayedPlace(of id: SectionID) -> Int? { binder.displayedPlace(of: id, in: shown, of: editor.table) }
 
-    /// Returns the displayed section that a reference names.
-    ///
     /// - Throws: ``Refusal`` with `sectionNotFound` if the section is not displayed.
     func displayed(_ reference: SectionReference) throws(Refusal) -> Section {
         if case .id(let id) = reference, let place = displayedPlace(of: id) { return shown.sections[place] }
@@ -55,8 +50,7 @@ extension CommandInProgress {
         if case .stored? = binder.binding(of: section.id)?.cells.source { true } else { false }
     }
 
-    /// Converts the index of a displayed row among its section's displayed rows to its index among the stored rows.
-    /// `nil` for an index after the last row, and for derived rows.
+    /// From displayed to stored rows. `nil` after the last row, and for derived rows.
     func storedIndex(of row: Int, in section: Section, _ binding: SectionBinding) throws -> Int? {
         guard row < section.rows.count, let stored = editor.table[section.id] else { return nil }
         switch binding.cells.source {
@@ -64,14 +58,13 @@ extension CommandInProgress {
         case .derived, .counted: return nil
         case .shown(let shown):
             if let id = section.rows[row].id { return stored.index(of: id) }
-            // A displayed row without an id is found by counting the displayed rows before it.
+            // A row without an id is found by counting the displayed rows before it.
             let places = try storedPlaces(of: section.id, shown)
             return row < places.count ? places[row] : nil
         }
     }
 
-    /// Converts the index of a stored row among its section's stored rows to its index among the displayed rows. `nil`
-    /// if the row is hidden or the section's rows are derived.
+    /// From stored to displayed rows. `nil` for hidden and derived rows.
     func displayedIndex(ofStored index: Int, in section: SectionID) throws -> Int? {
         switch binder.binding(of: section)?.cells.source {
         case .stored: index
@@ -80,10 +73,7 @@ extension CommandInProgress {
         }
     }
 
-    /// Returns the stored indexes of the rows that a section displays.
-    ///
-    /// The binding's expression `shown` is evaluated with the time of the current snapshot. With the time of this
-    /// command, the expression could hide other rows than the snapshot does.
+    /// By the time of the snapshot: at that of this command, `shown` could hide other rows.
     private func storedPlaces(of section: SectionID, _ shown: Computed<RowInput>) throws -> [Int] {
         try search.storedPlaces(of: section) {
             guard let stored = editor.table[section] else { return [] }
@@ -96,17 +86,14 @@ extension CommandInProgress {
     }
 }
 
-/// Finds displayed rows by their ids, in the sections that may display them, for one command.
-///
-/// Some sections must be searched row by row. After many such searches, `RowSearch` builds an index of all displayed
-/// rows, so that a command with *n* references to *n* rows takes less than O(*n*²).
+/// Finds displayed rows by id, for one command. Some sections must be searched row by row, so after many searches it
+/// indexes all displayed rows: *n* references to *n* rows take less than O(*n*²).
 final class RowSearch {
     private var looks = 0
     private var index: [RowID: (first: RowPath, others: [RowPath])]?
     private var stored: [SectionID: [Int]] = [:]
 
-    /// Returns the stored indexes of the rows that a section displays. `find` computes the indexes, and runs once for
-    /// each section until `reset()` is called.
+    /// `find` runs once for each section until `reset()`.
     func storedPlaces(of section: SectionID, _ find: () throws -> [Int]) rethrows -> [Int] {
         if let known = stored[section] { return known }
         let found = try find()
@@ -114,13 +101,11 @@ final class RowSearch {
         return found
     }
 
-    /// Returns the index paths, ascending, of the displayed rows with the given id: in one section, or in all sections
-    /// if `section` is `nil`.
+    /// Ascending, in one section or in all.
     func places(of id: RowID, in section: Section?, _ command: CommandInProgress) throws(Refusal) -> [RowPath] {
         let shown = command.shown
         let sectionPlace = section.flatMap { command.displayedPlace(of: $0.id) }
-        // Building the index of all displayed rows costs about as much as examining each row sixteen times. Single
-        // searches are cheaper until they have examined as many rows.
+        // The index costs about as much as looking at each row sixteen times.
         if index == nil, looks <= 1_000 + 16 * shown.totalRowCount {
             if let section, let sectionPlace {
                 let binder = command.binder, table = command.shownTable
@@ -151,7 +136,7 @@ final class RowSearch {
             for (row, shown) in section.rows.enumerated() {
                 guard let id = shown.id else { continue }
                 let path = RowPath(section: place, row: row)
-                // If a section contains an id twice, the index keeps the first row, as a search does.
+                // Of two rows with an id in a section, the first, as in a search.
                 if let known = index[id] {
                     if (known.others.last ?? known.first).section != place { index[id]?.others.append(path) }
                 } else {
@@ -163,6 +148,6 @@ final class RowSearch {
         return index
     }
 
-    /// Discards all results of earlier searches, because the command may have changed which rows are displayed.
+    /// What is displayed may have changed.
     func reset() { (looks, index, stored) = (0, nil, [:]) }
 }

@@ -1,5 +1,4 @@
-// The data source calls that name existing rows by their ids. These calls find a row in the section's index of ids, in
-// O(log rows).
+// Calls that name rows by id, found in the section's index in O(log rows).
 extension CommandInProgress {
     mutating func insertRow(_ model: JSONText, at placement: RowPlacement, in section: SectionReference) throws
         -> DataSourceEffect
@@ -43,7 +42,7 @@ extension CommandInProgress {
         let rows = try binder.identified(models, in: section, at: Self.models)
         try requireDistinct(rows, in: section)
         var tally = RowTally(section: section), arriving: [TableEditor.Model] = []
-        /// The rows that change, by section. A row without a new model moves away.
+        /// By section. A row without a new model moves away.
         var changes: [SectionID: [(index: Int, row: TableEditor.Model?)]] = [:]
         for (number, row) in rows.enumerated() {
             try meter.checkTime(at: number)
@@ -83,7 +82,7 @@ extension CommandInProgress {
         return changes.count > 1 ? .table : effect(onSection: changes.keys.first ?? section)
     }
 
-    /// Replaces single rows of a section, or removes those without a new row, and inserts arriving rows at an index.
+    /// Replaces or removes rows, and inserts arriving ones at an index.
     private mutating func change(
         _ changes: [(index: Int, row: TableEditor.Model?)], arriving: (index: Int, rows: [TableEditor.Model])?,
         in section: SectionID
@@ -145,12 +144,12 @@ extension CommandInProgress {
     {
         try editor.replace(at: index, in: section, id: row.id, model: row.model)
         guard let place = displayedPlace(of: section) else { return .table }
-        // If the section can hide some of its rows, finding the row's displayed index would require a look at every
-        // row. The notification then names only the section.
+        // In a section that can hide rows, the displayed index would need a look at every row, so only the section is
+        // named.
         return isWhollyShown(shown.sections[place]) ? .rows([RowPath(section: place, row: index)]) : .section(place)
     }
 
-    /// Returns the index among the section's stored rows at which new rows are inserted.
+    /// Among the stored rows.
     private func index(of placement: RowPlacement, in section: SectionID) throws(Refusal) -> Int {
         let count = editor.table[section]?.rows.count ?? 0
         switch placement {
@@ -164,10 +163,9 @@ extension CommandInProgress {
         }
     }
 
-    /// Finds a row by its id, and returns the row's index among the section's stored rows.
+    /// Among the stored rows.
     ///
-    /// - Throws: ``Refusal`` with `sectionNotFound` or `rowNotFound`, or with `editingNotAllowed` if the section's rows
-    ///   are derived.
+    /// - Throws: ``Refusal`` with `sectionNotFound` or `rowNotFound`, or `editingNotAllowed` if the rows are derived.
     private func storedIndex(of id: RowID, in section: SectionID) throws(Refusal) -> Int {
         let stored = editor.table.sections[try editor.position(of: section)]
         _ = try requireStored(section)
@@ -175,10 +173,9 @@ extension CommandInProgress {
         return index
     }
 
-    /// Finds a stored row by its id: in the given section or, if it is not there, in the only other section that has
-    /// it. Returns `nil` if no section has it.
+    /// In the given section or, if not there, in the only other one that has it.
     ///
-    /// - Throws: ``Refusal`` with `ambiguousRow` if several other sections have a row with the id.
+    /// - Throws: ``Refusal`` with `ambiguousRow` if several others have it.
     private func place(of id: RowID, preferring section: SectionID) throws(Refusal) -> (SectionID, index: Int)? {
         if let index = editor.table[section]?.index(of: id) { return (section, index) }
         let holders = editor.table.positions(ofSectionsWith: id)
@@ -190,7 +187,7 @@ extension CommandInProgress {
         return holder.index(of: id).map { (holder.id, $0) }
     }
 
-    /// Refuses new rows if two of them have the same id, or if the section has a row with the id of one of them.
+    /// Refuses an id that two rows have, or that the section has already.
     private func requireNew(_ rows: [TableEditor.Model], in section: SectionID) throws(Refusal) {
         try requireDistinct(rows, in: section)
         guard let stored = editor.table[section] else { return }
@@ -222,8 +219,7 @@ extension CommandInProgress {
         return refusal
     }
 
-    /// Checks a model as `identified(_:in:at:)` does. Also checks that the model contains the same id as the data
-    /// source call.
+    /// As `identified(_:in:at:)`; the model must contain the call's id, too.
     private func identified(_ model: JSONText, id: RowID, in section: SectionID, at pointer: JSONPointer)
         throws(Refusal) -> (id: RowID?, model: JSONText)
     {
@@ -240,7 +236,6 @@ extension CommandInProgress {
             ])
     }
 
-    /// Returns the refusal of a model without an id in a call that names rows by ids.
     private func withoutID(_ section: SectionID, at pointer: JSONPointer) throws(Refusal) -> Refusal {
         guard let place = try binder.requiredBinding(of: section).modelType.id else {
             return Refusal(

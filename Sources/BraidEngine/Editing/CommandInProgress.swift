@@ -1,4 +1,4 @@
-/// The state of executing one command or one transaction.
+/// One command, or one transaction, being executed.
 struct CommandInProgress {
     let binder: Binder
     let now: String
@@ -7,46 +7,40 @@ struct CommandInProgress {
     let beforeTable: TableModel
     let before: Snapshot
     var editor: TableEditor
-    /// The table and its snapshot as the commands executed so far have left them. A transaction's next command refers
-    /// to this snapshot.
+    /// As the commands so far have left them; a transaction's next command refers to the snapshot.
     var shownTable: TableModel
     var shown: Snapshot
-    /// The search for rows in the snapshot `shown`.
+    /// In `shown`.
     let search = RowSearch()
-    /// Whether the command makes a new revision even if it changed nothing in the table. A tap, for example, does so.
+    /// Whether there is a new revision even if nothing changed, as after a tap.
     var isRevision = false
-    /// Whether the command makes a new revision if what is displayed changed, even if no model changed.
+    /// Whether there is a new revision if what is displayed changed, though no model did.
     var isRefresh = false
-    /// Whether the models that a Swift program keeps were read again after the last handler ran.
+    /// Since the last handler ran.
     private var hasReadProvided = false
     var controllerEvents: [ControllerEvent] = []
-    /// The changes that were stored but not published before this command. `nil` if all changes were published.
+    /// What was stored but not published before.
     let unpublished: Unpublished?
-    /// The published table, which clients see. `nil` if clients see the stored table.
+    /// The published table. `nil` if clients see the stored one.
     let seen: SeenTable?
-    /// Whether the command publishes the stored table to clients. Data source calls with `notify` false, except
-    /// `registerCell`, and commands that are ignored or change nothing do not publish the table.
+    /// Whether clients get to see the stored table. Not after ignored commands, those without effect, and calls with
+    /// `notify` false, except `registerCell`.
     var publishes = false
-    /// Whether the policies have allowed the current command for the published table, which its requester sees.
+    /// Whether policies have allowed the command on the published table, which its requester sees.
     var isAllowed = false
-    /// Whether a command has changed the table.
     private var hasChanged = false
     var isTransaction = false
-    /// Whether a data source call that would be ignored is refused instead.
+    /// Whether a call that would be ignored is refused.
     var isStrict = false
-    /// Whether the command binds the table to another description. Then every row must be rendered again by the new
-    /// description's bindings.
+    /// Then the new bindings render every row again.
     var isRebinding = false
-    /// The notification that the command sends to a data source's delegate.
     var notification: DataSourceNotification?
-    /// The row that a call of `insertRow` or `putRow` has inserted, or, without an id, the rows of `insertRows`, if the
-    /// call is not part of a transaction.
+    /// By `insertRow` or `putRow`, or `insertRows` without ids; not in a transaction.
     var inserted: (section: SectionID, id: RowID?)?
-    /// What a call of `insertRows` or `putRows` did, if the call is not part of a transaction.
+    /// By `insertRows` or `putRows`; not in a transaction.
     var tally: RowTally?
 
-    /// Starts the execution of a command. `shown` is the published snapshot, which shows `table` unless a change is
-    /// unpublished.
+    /// `shown` is the published snapshot, that of `table` unless a change is unpublished.
     init(
         binder: Binder, table: TableModel, shown: Snapshot, unpublished: Unpublished? = nil, now: String,
         ids: IDSource = .random
@@ -68,15 +62,14 @@ struct CommandInProgress {
 
     var evaluation: Evaluation { Evaluation(table: editor.table, now: now, meter: meter, ids: ids) }
 
-    /// Executes one command and renders the changed parts of the snapshot again. Returns the reason why the command was
-    /// ignored, or `nil`.
+    /// Executes a command and renders what it changed. Returns why it was ignored, if so.
     mutating func perform(_ command: Command) throws -> String? {
         try meter.checkTime()
         var ignored: String?
         var call: DataSourceCall?
         hasReadProvided = false
         let given = command, command = try rebased(given)
-        // A transaction's later commands mean the table as the earlier ones have left it, which is the stored one.
+        // A transaction's later commands mean the table as the earlier ones left it, which is the stored one.
         isAllowed = false
         if let seen = seen?.command, !hasChanged {
             try seen.requireAllowed(given)
@@ -94,8 +87,7 @@ struct CommandInProgress {
             if !merging { for section in sections(notIn: titles.map(\.section)) { try setFooter(nil, of: section) } }
             for (section, title) in titles { try setFooter(title, of: section) }
         case .setDisplayedSections(let ids): ignored = try setDisplayedSections(ids)
-        // Copy the state out of the request's body. The session keeps the state, which would otherwise keep the whole
-        // body in memory.
+        // Copied, because the session keeps the state, and a slice would keep the whole body in memory.
         case .setState(let state, merging: false): editor.setState(state.detached)
         case .setState(let patch, merging: true):
             editor.setState(JSONText(editor.table.state.value().merging(patch: patch.value())))
@@ -110,8 +102,7 @@ struct CommandInProgress {
         if !hasReadProvided { try readProvided() }
         let changesTable = try show()
         if changesTable { hasChanged = true }
-        // A command that changes nothing publishes nothing. If `isRevision` is of an earlier command, that command has
-        // published.
+        // What changes nothing publishes nothing; if `isRevision` is of an earlier command, that one has published.
         if let call {
             ignored = try conclude(call, changesTable: changesTable)
         } else if ignored == nil, changesTable || isRevision {
@@ -120,9 +111,9 @@ struct CommandInProgress {
         return ignored
     }
 
-    /// Reads what a Swift program keeps, such as its models. The program may have changed it since the last reading.
+    /// Reads what a Swift program keeps, and may have changed.
     ///
-    /// - Parameter isEdit: whether the command only inserted, deleted or moved one row.
+    /// - Parameter isEdit: whether only one row was inserted, deleted or moved.
     mutating func readProvided(isEdit: Bool = false) throws {
         hasReadProvided = true
         let providers = binder.providers
@@ -138,11 +129,8 @@ struct CommandInProgress {
         }
     }
 
-    /// Gives the table exactly the sections that the Swift program names now, so that the displayed sections do not
-    /// depend on earlier commands.
-    ///
-    /// Sections that chains bind by name come first, in the order of binding. All other sections follow in the order of
-    /// their ids.
+    /// Exactly the sections that the program names now, so that earlier commands do not matter: first those that chains
+    /// name, in that order, then the others by id.
     private mutating func arrangeProvidedSections() throws(Refusal) {
         var others = binder.providers.reduce(into: binder.titledSections) { $0.formUnion($1.sections) }
         if binder.display.behavior == .manuallyManaged { others.formUnion(editor.table.displayedSections ?? []) }
@@ -154,17 +142,14 @@ struct CommandInProgress {
         editor.arrangeSections(sections)
     }
 
-    /// Renders the changed parts of the snapshot again, if the table has changed or if what is displayed can depend on
-    /// the time. Returns whether the table has changed.
+    /// Renders again what changed, or can depend on the time. Returns whether the table has changed.
     @discardableResult
     mutating func show() throws -> Bool {
         let step = editor.takeStep()
-        // Rows and titles that read the time are rendered again for every revision. A server that loads the session
-        // from the store renders them again, too, and must get the same rows.
+        // A server that loads the session renders what reads the time again, and must get the same rows.
         guard step.changedAnything || binder.readsNow else { return step.prefetchChanged }
         search.reset()
-        // Added rows raise the template budget, and have new keys. The number of rows is counted only if rows were
-        // added, because counting visits every section.
+        // Added rows have new keys. They are counted only then, because counting visits every section.
         if editor.table.nextKey > editor.firstNewKey { meter.allow(rows: editor.table.rowCount) }
         var remade: [Binder.Remade] = []
         let old = shown
@@ -174,19 +159,19 @@ struct CommandInProgress {
         for id in step.sections where hasNewEnd(id) { try editor.setPrefetched(nil, of: id) }
         for (id, rowCount) in remade {
             editor.noteWhole(id)
-            // The section's derived rows were made again, because a value that they read may have changed.
+            // A value that derived rows read may have changed.
             guard binder.binding(of: id)?.cells.source.isStored == false else { continue }
             try editor.noteFilled(id, rows: rowCount)
             if hasNewEnd(id, since: old) { try editor.setPrefetched(nil, of: id) }
         }
         shownTable = editor.table
-        // What the rendering has changed is not the next command's change.
+        // What rendering changed is not the next command's change.
         _ = editor.takeStep()
         return step.changedAnything || step.prefetchChanged
     }
 
-    /// Returns whether `onPrefetch` has run for a section whose last stored row is one that the section did not have at
-    /// the last snapshot. Rows without ids are the same unless a list of models has replaced them.
+    /// Whether `onPrefetch` has run, and the last stored row is one that the section did not have at the last snapshot.
+    /// Rows without ids are the same unless a list of models replaced them.
     private func hasNewEnd(_ id: SectionID) -> Bool {
         guard let section = editor.table[id], section.summary.prefetched != nil, let last = section.rows.last,
             let old = shownTable[id]
@@ -196,8 +181,7 @@ struct CommandInProgress {
         return editor.refilledSections.contains(id) && oldLast.model != last.model
     }
 
-    /// Returns whether `onPrefetch` has run for a section whose last derived row is now one that the section did not
-    /// display in the snapshot `old`.
+    /// The same for derived rows.
     private func hasNewEnd(_ id: SectionID, since old: Snapshot) -> Bool {
         guard editor.table[id]?.summary.prefetched != nil, let place = displayedPlace(of: id),
             let last = shown.sections[place].rows.last?.id, let before = old.sections.first(where: { $0.id == id })
@@ -230,7 +214,7 @@ struct CommandInProgress {
     }
 }
 
-// Commands that replace models, titles or displayed sections, and the reset.
+// Models, titles, displayed sections, and the reset.
 extension CommandInProgress {
     mutating func setModels(_ sections: [(section: SectionID, models: [JSONText])], merging: Bool) throws {
         for (section, models) in sections {
@@ -255,8 +239,7 @@ extension CommandInProgress {
         return editor.table.sections.map(\.id).filter { !named.contains($0) }
     }
 
-    /// Sets a section's header. `nil` restores the header that the description binds. JSON null shows no header,
-    /// whatever the description binds.
+    /// `nil` restores the description's; JSON null shows none.
     mutating func setHeader(_ title: JSONText?, of section: SectionID) throws(Refusal) {
         try editor.setHeader(stored(title, isBound: binder.binding(of: section)?.header != nil), of: section)
     }
@@ -269,8 +252,7 @@ extension CommandInProgress {
         title.flatMap { $0.isNull && !isBound ? nil : $0 }
     }
 
-    /// Restores the table that the session was opened with: sections, titles, models, displayed sections, state and
-    /// registered cells. A row keeps its key if the opening table has the row's id in the same section.
+    /// Back to the opening table. A row keeps its key if its id is in the same section there.
     mutating func reset(to opening: TableModel) throws(Refusal) {
         let ids = opening.sections.map(\.id)
         try editor.removeSections(Set(editor.table.sections.map(\.id)).subtracting(ids))
@@ -286,32 +268,28 @@ extension CommandInProgress {
         editor.setDisplayedSections(opening.displayedSections)
         editor.setState(opening.state)
         editor.setCells(opening.cells)
-        // Even if the stored table equals the opening table already, clients may still see another, published table.
-        // The reset then makes a new revision, which publishes the stored table.
+        // Clients may still see another, published table, so the reset publishes.
         if unpublished != nil { isRevision = true }
     }
 
     mutating func setDisplayedSections(_ ids: [SectionID]) throws -> String? {
         for id in ids { _ = try editor.position(of: id) }
         if let reason = binder.display.behavior.whyNotSet { return reason }
-        // For declared sections, nothing changes if the given list is displayed already. For dynamic sections, the
-        // stored list may contain more sections than are displayed, so the stored list is always replaced.
+        // The stored list of dynamic sections may name more than are displayed, so it is always replaced.
         if binder.declaredSections == nil || shown.sections.map(\.id) != ids { editor.setDisplayedSections(ids) }
         return nil
     }
 }
 
-// Finds, in a section that is not diffable, the rows that represent the same stored row before and after a command.
 extension CommandInProgress {
-    /// For a section that is not diffable, returns the rows that represent the same stored row before and after the
-    /// command, and keep their order. The result is a list of ranges of displayed rows.
+    /// In a section that is not diffable, the ranges of displayed rows that stand for the same stored rows before and
+    /// after the command, in the same order.
     ///
-    /// Earlier unpublished changes count as changes of single rows, even if an earlier command replaced all rows. The
-    /// section's update therefore depends only on the two tables and the command, and is the same after a restart and
-    /// on every server.
+    /// Unpublished changes count as changes of single rows, even if a command replaced all. So the update depends only
+    /// on the two tables and the command, and is the same after a restart and on every server.
     ///
-    /// - Returns: the ranges, or `nil` if it is not known what happened to single rows. This is so, for example, if the
-    ///   command replaced all models or the bindings, or if another change rendered the rows again.
+    /// - Returns: `nil` if unknown, for example if the command replaced all models or the bindings, or if another
+    ///   change rendered the rows again.
     func stayingRows(in section: SectionID) -> [MatchedStretch]? {
         guard !isRebinding, !editor.refilledSections.contains(section),
             unpublished != nil || editor.editedSections.contains(section)

@@ -1,18 +1,16 @@
-/// The properties that all commands of one kind have in common. All data source calls share one kind.
+/// What all commands of one kind have in common; data source calls are one kind. The routes, roles, JSON forms and
+/// metrics follow from the declarations in this file.
 ///
-/// Each kind of command is declared once, in this file. The routes of the HTTP API, the roles, the JSON forms in
-/// transactions and in the journal, and the metrics follow from the declaration. To add a command, add its case to
-/// ``Command``, its kind with a decoder to this file and to `all`, and its effect to `CommandInProgress.perform`. The
-/// compiler finds the other switches.
+/// To add a command, add its case to ``Command``, its kind with a decoder here and to `all`, and its effect to
+/// `CommandInProgress.perform`. The compiler finds the other switches.
 public struct CommandKind: Sendable {
-    /// How a command changes what its HTTP resource names. The raw value is the method of the HTTP request (RFC 9110,
-    /// 9.3, and RFC 5789).
+    /// The HTTP method (RFC 9110, 9.3, and RFC 5789), which says how the resource changes.
     public enum Method: String, Sendable {
         /// A POST request carries out an action, such as a move.
         case post = "POST"
         /// A PUT request replaces what its resource names, such as the session's models.
         case put = "PUT"
-        /// A PATCH request merges a patch into what its resource names, such as the session's state.
+        /// Merges a patch into what the resource names, such as the state.
         case patch = "PATCH"
         /// A DELETE request removes what its resource names, such as a row.
         case delete = "DELETE"
@@ -20,22 +18,18 @@ public struct CommandKind: Sendable {
 
     /// The command's name in transactions, in the journal and in the metrics.
     public let name: String
-    /// The last segment of the path of the command's HTTP resource. Not used for data source calls.
+    /// The last segment of the resource's path. Not used for data source calls.
     public let path: String
-    /// The HTTP method of the command's resource. `nil` for data source calls, where each call has its own resource
-    /// (``DataSourceCommand/Call``).
+    /// `nil` for data source calls, which have their own (``DataSourceCommand/Call``).
     public let method: Method?
-    /// The lowest role that may send the command. A transaction also needs the roles of its commands.
+    /// The lowest role that may send it. A transaction also needs those of its commands.
     public let role: Role
-    /// Whether a client may send the command for an earlier revision. Such a command is rebased onto the current
-    /// revision.
+    /// Whether it may be sent for an earlier revision, and is then rebased.
     public let acceptsBase: Bool
-    /// Whether a request for a command of this kind may have the parameter `strict`. With `strict`, data source calls
-    /// that would be ignored are refused.
+    /// Whether a request may have the parameter `strict`, which refuses calls that would be ignored.
     public var acceptsStrict: Bool { self == .transactions || self == .dataSource }
 
-    /// Creates the command from the body of a request to its resource. `nil` if the body alone does not define the
-    /// command.
+    /// `nil` if the body alone does not define the command.
     let decode: Decoder?
 
     typealias Decoder = @Sendable (_ body: JSONText, _ pointer: JSONPointer) throws(Refusal) -> Command
@@ -60,8 +54,7 @@ public struct CommandKind: Sendable {
 
     private static let byName = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
 
-    /// Returns the kind of command with the given name. `nil` if no kind has the name, or if the kind has no decoder
-    /// from JSON.
+    /// `nil` also if the kind has no decoder.
     static func decodable(_ name: String) -> CommandKind? { byName[name].flatMap { $0.decode == nil ? nil : $0 } }
 
     static let edits = CommandKind(.post, "edits", for: .participant, acceptsBase: true) {
@@ -191,14 +184,13 @@ public struct CommandKind: Sendable {
         return .transaction(commands)
     }
 
-    /// A reset has no decoder, because the command needs the table that the session was opened with.
+    /// No decoder: the command needs the table that the session was opened with.
     public static let reset = CommandKind(.post, "reset", for: .controller, nil)
 
-    /// The change of a session to another version of its table description. This kind has no decoder, because the body
-    /// may name a registered version, which only the store knows.
+    /// Another version of the description. No decoder: only the store knows registered versions.
     public static let table = CommandKind(.put, "table", for: .controller, nil)
 
-    /// Decodes models by section id. In a merge patch, `null` in place of a section's models means an empty list.
+    /// In a merge patch, `null` means an empty list.
     private static func models(_ body: JSONText, at pointer: JSONPointer, merging: Bool) throws(Refusal) -> [(
         section: SectionID, models: [JSONText]
     )] {
@@ -224,7 +216,7 @@ public struct CommandKind: Sendable {
 }
 
 extension CommandKind: Equatable {
-    /// Whether two kinds are the same. Each kind has a name that no other kind has.
+    /// By name, which no two kinds share.
     public static func == (one: CommandKind, other: CommandKind) -> Bool { one.name == other.name }
 }
 
@@ -249,8 +241,7 @@ extension Command {
         }
     }
 
-    /// The lowest role that may send this command: the role of the command's kind. For a transaction with commands, the
-    /// highest role that one of these commands needs.
+    /// The lowest role that may send this command; for a transaction, the highest that one of its commands needs.
     public var role: Role {
         guard case .transaction(let commands) = self else { return kind.role }
         return commands.map(\.role).max() ?? kind.role

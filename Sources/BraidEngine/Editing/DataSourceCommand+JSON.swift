@@ -1,8 +1,5 @@
-// The JSON form of a data source call: `{"dataSource": {call: arguments}}`. Transactions and the journal contain calls
-// in this form.
-//
-// The arguments come from the path, the query and the body of a request to the call's HTTP resource: see
-// `Call.resource` and `Call.wholeBody`. Every call except `registerCell` accepts `notify`.
+// The JSON form of a call: `{"dataSource": {call: arguments}}`. The arguments come from a request's path, query and
+// body: see `Call.resource` and `Call.wholeBody`. Every call except `registerCell` accepts `notify`.
 extension DataSourceCommand {
     /// The name of a data source call. The raw value is the name in JSON.
     public enum Call: String, CaseIterable, Sendable {
@@ -15,9 +12,8 @@ extension DataSourceCommand {
         /// The registration of a cell for a model type.
         case registerCell
 
-        /// The HTTP resource of the call: its method, and its path below the session's path. The variable segments of
-        /// the path are arguments of the call: both indexes of `{section}/{row}` are `at` as an index path, and a single
-        /// `{section}` is `section` or, if the call has no such argument, `at`.
+        /// The method, and the path below the session's. Its variables are arguments: `{section}/{row}` is `at` as an
+        /// index path; a single `{section}` is `section` or, if the call has no such argument, `at`.
         public var resource: (method: CommandKind.Method, path: String) {
             switch self {
             case .addRow: (.post, "rows")
@@ -46,8 +42,7 @@ extension DataSourceCommand {
         /// Whether the body may be lines, each of which is an element of `models`.
         public var acceptsLines: Bool { self == .insertRow }
 
-        /// The argument whose value is the whole body of a request to the call's resource. `nil` if the body is an
-        /// object with the arguments.
+        /// The argument whose value is the whole body. `nil` if the body is an object of arguments.
         public var wholeBody: String? {
             switch self {
             case .putRow: "model"
@@ -59,7 +54,6 @@ extension DataSourceCommand {
         /// Whether the call accepts `notify`. With `notify` false, the call leaves its change unpublished.
         public var acceptsNotify: Bool { members.contains("notify") }
 
-        /// The names of the arguments that the data source call accepts.
         fileprivate var members: [String] {
             switch self {
             case .addRow, .updateRow: ["at", "model", "notify"]
@@ -83,14 +77,13 @@ extension DataSourceCommand {
 }
 
 extension Command {
-    /// Creates the command for a data source call from the call's arguments.
+    /// The command for a data source call.
     ///
     /// - Parameters:
-    ///   - call: the name of the data source call.
-    ///   - arguments: the call's arguments, from the path, the query and the body of a request to its HTTP resource
-    ///     (``DataSourceCommand/Call/resource``). Every call except `registerCell` accepts `notify`, which is true by
-    ///     default.
-    ///   - pointer: the pointer to the arguments in a larger document. The faults' pointers begin with it.
+    ///   - call: the call's name.
+    ///   - arguments: from the path, the query and the body of a request to ``DataSourceCommand/Call/resource``. Every
+    ///     call except `registerCell` accepts `notify`, by default true.
+    ///   - pointer: leads to the arguments in a larger document; the faults' pointers begin with it.
     /// - Throws: ``Refusal`` with `badRequest` and the pointer to the fault.
     public init(
         dataSource call: DataSourceCommand.Call, arguments: JSONText, at pointer: JSONPointer = .root
@@ -99,7 +92,7 @@ extension Command {
         self = .dataSource(try DataSourceCommand(call, object, at: pointer), notify: try object.flag("notify") ?? true)
     }
 
-    /// Creates the command for a data source call from the form `{call: arguments}`.
+    /// From `{call: arguments}`.
     init(dataSource json: JSONText, at pointer: JSONPointer) throws(Refusal) {
         let names = DataSourceCommand.Call.allCases.map { "`\($0.rawValue)`" }.joined(separator: ", ")
         guard let members = json.members(), members.count == 1 else {
@@ -215,7 +208,7 @@ extension DataSourceCommand {
 }
 
 extension SectionContent {
-    /// Decodes a section from its JSON form: `{"id"?, "header"?, "footer"?, "rows"}`.
+    /// Decodes a section: `{"id"?, "header"?, "footer"?, "rows"}`.
     ///
     /// - Throws: ``Refusal`` with `badRequest` and the pointer to the fault.
     public init(_ json: JSONText, at pointer: JSONPointer) throws(Refusal) {

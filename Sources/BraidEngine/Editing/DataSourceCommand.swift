@@ -1,9 +1,8 @@
 /// A section as a data source call receives it: its id, titles and models.
 public struct SectionContent: Sendable {
-    /// The section's id. If the id is `nil`, a replaced section keeps its id, and a new section gets `s1`, `s2`, …
+    /// Without one, a replaced section keeps its id, and a new one gets `s1`, `s2`, …
     public var id: SectionID?
-    /// The section's header, as ``Command/setHeaders(_:merging:)`` accepts it. If the header is `nil`, the section
-    /// shows the header that the table's description binds, if any.
+    /// As in ``Command/setHeaders(_:merging:)``; `nil` shows what the description binds.
     public var header: JSONText?
     /// The section's footer, of the same form as ``header``.
     public var footer: JSONText?
@@ -19,8 +18,7 @@ public struct SectionContent: Sendable {
     }
 }
 
-/// The place at which calls such as ``DataSourceCommand/insertRow(_:at:in:)`` insert rows into a section. All stored
-/// rows count, displayed or not.
+/// Where ``DataSourceCommand/insertRow(_:at:in:)`` and others insert rows, among all stored rows.
 public enum RowPlacement: Sendable, Equatable {
     /// Inserts the row before the section's first row.
     case start
@@ -30,84 +28,69 @@ public enum RowPlacement: Sendable, Equatable {
     case before(RowID)
     /// Inserts the row after the row with the given id.
     case after(RowID)
-    /// Inserts the row at an index among the section's stored rows, from 0. The number of stored rows means the
-    /// section's end.
+    /// From 0; the number of stored rows is the end.
     case index(Int)
 }
 
-/// A change of single rows or sections by the controller that owns a table's data.
+/// A change of rows or sections by the controller that owns the table's data: the methods of DataSourceController's
+/// RowManager and SectionManager, calls that name rows by id, and the registration of a cell.
 ///
-/// The cases are the methods of DataSourceController's RowManager and SectionManager, with their arguments, the calls
-/// that name rows by ids, and the registration of a cell. A section that is named by its id need not be displayed.
+/// References name rows of the *stored* table, even while clients see an older, published one. Indexes count displayed
+/// sections and rows that are not hidden; a section named by id need not be displayed. Unless the request is strict, an
+/// index out of bounds refuses no call but `addRow`, and an unknown id in a row reference none; the cases say what
+/// happens instead. Policies of `editing` do not apply, and no handlers run.
 ///
-/// Row references name rows of the *stored* table, even while clients see an older, published table. Indexes count only
-/// sections that are displayed and rows that are not hidden. Unless the request is strict, no call except `addRow` is
-/// refused because such an index is out of bounds. Unless the request is strict, no call is refused because a row
-/// reference has an id that no displayed row has. The comment of each case says what the call does instead. The table's
-/// `editing` policies do not apply, and no handlers run.
-///
-/// The following data source calls are refused, among others:
-/// - a model that does not match the table's description (`modelInvalid`, `duplicateRowID`),
+/// Refused are, among others:
+/// - a model that does not match the description (`modelInvalid`, `duplicateRowID`),
 /// - a change of derived rows (`editingNotAllowed`),
-/// - an added or removed section if the table declares its sections (`sectionsAreDeclared`),
-/// - of the calls that name a row by its id, those with a section or row that the table does not contain
-///   (`sectionNotFound`, `rowNotFound`).
+/// - an added or removed section if sections are declared (`sectionsAreDeclared`),
+/// - in calls by id, a section or row that the table does not contain (`sectionNotFound`, `rowNotFound`).
 ///
 /// Source: DataSourceController, `RowManager` and `SectionManager`.
 public enum DataSourceCommand: Sendable {
-    /// Inserts a row before another row. If the reference's row index is out of bounds, the new row is appended to the
-    /// section. If a reference with a row index names no displayed section, the row is appended to the hidden section
-    /// with the given id. If there is no such section, the row is appended to a new section at the end. If the
-    /// reference has a row id that no displayed row has, the call is ignored, or refused if the request is strict.
+    /// Inserts a row before another, or at the section's end if the row index is out of bounds. In a section that is
+    /// not displayed, at the end of the hidden one with the id, or of a new one. An unknown row id is ignored, or
+    /// refused if strict.
     case addRow(JSONText, at: RowReference)
-    /// Replaces the model of a row. If the row does not exist or is hidden, the call is ignored, or refused if the
-    /// request is strict.
+    /// Replaces a row's model. A missing or hidden row is ignored, or refused if strict.
     case updateRow(JSONText, at: RowReference)
-    /// Replaces all rows of a section. If there is no such section, the call is ignored, or refused if the request is
-    /// strict.
+    /// Replaces all rows of a section. A missing section is ignored, or refused if strict.
     case updateRowsOfSection([JSONText], at: SectionReference)
-    /// Replaces the models of several rows. If a reference names a section that is not displayed, the whole call is
-    /// ignored. A reference to a missing row is skipped. If the request is strict, both are refused.
+    /// Replaces the models of several rows. A section that is not displayed makes the whole call ignored, a missing row
+    /// is skipped; both are refused if strict.
     case updateRows([(at: RowReference, model: JSONText)])
-    /// Removes a row. If the row does not exist or is hidden, the call is ignored, or refused if the request is strict.
-    /// If the section then has no stored rows, the section is removed, unless it is declared.
+    /// Removes a row, and its section if that is not declared and has no other. A missing or hidden row is ignored, or
+    /// refused if strict.
     case removeRow(at: RowReference)
-    /// Inserts a section before the displayed section at an index. If the index is `nil` or out of bounds, appends the
-    /// section.
+    /// Inserts a section before the displayed one at an index, or at the end.
     case addSection(SectionContent, at: Int?)
-    /// Sets a section's header and footer, but not its rows. If there is no such section, the call is ignored, or
-    /// refused if the request is strict.
+    /// Sets a section's header and footer. A missing section is ignored, or refused if strict.
     case updateSectionData(header: JSONText?, footer: JSONText?, at: SectionReference)
-    /// Replaces a section's header, footer and rows, but not the section's id. If there is no such section, the call is
-    /// ignored, or refused if the request is strict.
+    /// Replaces a section's header, footer and rows, not its id. A missing section is ignored, or refused if strict.
     case updateSection(SectionContent, at: SectionReference)
-    /// Replaces all sections of the table, displayed or not. A given section without an id replaces the displayed
-    /// section with the same index. If another given section has that displayed section's id, the section without an id
-    /// is new. Declared sections that are not displayed stay as they are.
+    /// Replaces all sections, displayed or not. One without an id replaces the displayed section at its index or, if
+    /// another given section has that id, is new. Declared sections that are not displayed stay.
     case updateAllSections([SectionContent])
-    /// Removes a section with its rows. If there is no such section, the call is ignored, or refused if the request is
-    /// strict.
+    /// Removes a section with its rows. A missing section is ignored, or refused if strict.
     case removeSection(at: SectionReference)
     /// Removes all sections of the table, displayed or not.
     case removeAllSections
-    /// Inserts a row at a place of a section. If the table has dynamic sections, a section is created whose id does not
-    /// exist.
+    /// Inserts a row at a place of a section. A missing dynamic section is created.
     case insertRow(JSONText, at: RowPlacement, in: SectionReference)
     /// Inserts several rows, in order, at a place of a section, as ``insertRow(_:at:in:)`` does.
     case insertRows([JSONText], at: RowPlacement, in: SectionReference)
-    /// Replaces the row with the given id. If the section has no row with this id, the new row is appended to the
-    /// section. The model must contain the id. A missing section is created as by ``insertRow(_:at:in:)``.
+    /// Replaces the row with the id, or appends it. The model must contain the id. A missing section is created as by
+    /// ``insertRow(_:at:in:)``.
     case putRow(JSONText, id: RowID, in: SectionReference)
-    /// Replaces the rows that have the models' ids, in whichever section each of them is, and inserts the other models
-    /// at a place of the section, as ``insertRows(_:at:in:)`` does. If `moves` is true, rows of other sections move to
-    /// that place.
+    /// Replaces the rows that have the models' ids, in whichever section, and inserts the others at a place of the
+    /// section, as ``insertRows(_:at:in:)`` does. If `moves`, rows of other sections move there.
     case putRows([JSONText], at: RowPlacement, in: SectionReference, moves: Bool)
-    /// Merges a patch (RFC 7396) into the model of the row with the given id. The model's id must not change.
+    /// Merges a patch (RFC 7396) into the model of the row with the id, which must not change.
     case patchRow(JSONText, id: RowID, in: SectionReference)
-    /// Deletes the row with the given id. The section remains, even if it has no rows left.
+    /// Deletes the row with the id. The section stays, even without rows.
     case deleteRow(id: RowID, in: SectionReference)
-    /// Registers which cell shows the models of a type, and renders the rows of that type again. Clients always see the
-    /// change at once, and the delegate is not notified.
+    /// Registers the cell of a model type, and renders its rows again. Clients see it at once, and the delegate is not
+    /// notified.
     case registerCell(String, modelType: String)
 }
 
@@ -134,8 +117,7 @@ public struct RowTally: Sendable, Equatable {
     }
 }
 
-/// The notification that a data source's delegate receives. The index paths in a notification refer to the table after
-/// the change.
+/// What a data source's delegate is told. Paths refer to the table after the change.
 public enum DataSourceNotification: Sendable, Equatable {
     /// Any section or row may have changed.
     case dataSource

@@ -2,11 +2,11 @@
 public struct Rebinding: Sendable {
     /// The table description that the session uses after the change.
     public let description: TableDescription
-    /// The version of the new description. `nil` if the new description is not a registered version.
+    /// `nil` if the description is no registered version.
     public let version: Int?
-    /// The ids of the sections that may lose models and titles which do not fit the new description.
+    /// The sections that may lose models and titles which do not fit.
     public let discard: Set<SectionID>
-    /// Whether the session is bound to the description of this `Rebinding` already, so that there is nothing to change.
+    /// Whether the session is bound to it already.
     public var isCurrent = false
 
     /// Creates the change to a compiled description.
@@ -16,8 +16,8 @@ public struct Rebinding: Sendable {
         self.discard = discard
     }
 
-    /// The JSON form of the change, as the journal contains it: `{"version"?, "description", "discard"?}`. The form
-    /// contains the whole description, so that a reader of the journal needs no registered versions.
+    /// As in the journal: `{"version"?, "description", "discard"?}`, with the whole description, so that a reader needs
+    /// no registered versions.
     public var json: JSONText {
         var writer = JSONWriter(capacity: description.text.count + 64)
         writer.beginObject()
@@ -37,10 +37,8 @@ public struct Rebinding: Sendable {
 
     /// Decodes the change from its ``json``.
     ///
-    /// - Parameters:
-    ///   - json: the change, as ``json`` returns it.
-    ///   - compiled: returns the compiled description for its text.
-    /// - Throws: ``Refusal`` with `badRequest` if the JSON has no `description`, and what `compiled` throws.
+    /// - Parameter compiled: returns the compiled description for its text.
+    /// - Throws: ``Refusal`` with `badRequest` if there is no `description`, and what `compiled` throws.
     public init(json: JSONText, compiled: (JSONText) throws -> TableDescription) throws {
         guard let description = json["description"] else {
             throw Refusal.bad(.root, .missingMember, "the journal's record has no `description`")
@@ -51,7 +49,7 @@ public struct Rebinding: Sendable {
     }
 }
 
-/// A request to bind a session to another version of its table description: the body of `PUT /v1/sessions/{id}/table`.
+/// The body of `PUT /v1/sessions/{id}/table`: bind the session to another version of its description.
 public struct RebindingRequest: Sendable {
     /// Where the description comes from: a registered version, or the request itself.
     public enum Source: Sendable {
@@ -63,7 +61,7 @@ public struct RebindingRequest: Sendable {
 
     /// Where the description comes from.
     public let source: Source
-    /// The ids of the sections that may lose models and titles which do not fit the new description.
+    /// The sections that may lose models and titles which do not fit.
     public let discard: Set<SectionID>
 
     /// Creates a request for a registered version, with which the session must lose nothing.
@@ -111,17 +109,14 @@ public struct RebindingRequest: Sendable {
 }
 
 extension Binder {
-    /// Returns the outcome of binding a table to another description. `self` is the binder of the old description.
-    ///
-    /// The outcome also publishes all changes that were unpublished, unless the table is bound to the description
-    /// already.
+    /// `self` is the binder of the old description. Publishes all unpublished changes, unless the table is bound to the
+    /// description already.
     func rebinding(
         _ rebinding: Rebinding, _ table: TableModel, shown: Snapshot, unpublished: Unpublished?, now: String
     ) throws -> Outcome {
         var binder = rebinding.description.binder
         binder.limits = limits
-        // An operator may have lowered a limit of the table's size. As after every command, a table above the limit may
-        // keep its size.
+        // After an operator has lowered a limit, a table above it may keep its size.
         binder.limits.rows = max(limits.rows, table.rowCount, shown.totalRowCount)
         binder.limits.sections = max(limits.sections, table.sections.count)
         var work = CommandInProgress(binder: binder, table: table, shown: shown, unpublished: unpublished, now: now)
@@ -134,16 +129,14 @@ extension Binder {
 }
 
 extension CommandInProgress {
-    /// Changes the table so that it fits the new description, to which `binder` belongs, and renders the whole snapshot
-    /// again.
+    /// `binder` is that of the new description.
     fileprivate mutating func rebind(_ rebinding: Rebinding) throws {
         isRebinding = true
         isRevision = true
         publishes = true
         try keepModels(discarding: rebinding.discard)
         try addSections(of: rebinding.description)
-        // The session's state keeps its members. The state gets the members of the new description's state that it
-        // lacks.
+        // The state keeps its members, and gets those of the description that it lacks.
         if let state = editor.table.state.members(), let defaults = rebinding.description.state.members() {
             let names = Set(state.map(\.name)), new = defaults.filter { !names.contains($0.name) }
             if !new.isEmpty { editor.setState(JSONText(object: state + new)) }
@@ -154,10 +147,9 @@ extension CommandInProgress {
         try showWhole()
     }
 
-    /// Removes the sections that the new description does not have, and the models that do not fit their section.
+    /// Removes sections that are no more, and models that do not fit.
     ///
-    /// - Throws: ``Refusal`` with `modelsDoNotFit` if models or titles would be lost in a section that is not in
-    ///   `discard`.
+    /// - Throws: ``Refusal`` with `modelsDoNotFit` if a section that is not in `discard` would lose something.
     private mutating func keepModels(discarding discard: Set<SectionID>) throws {
         let declared = binder.declaredSections.map { Set($0) }
         var faults: [Refusal.Fault] = [], budget = FaultBudget(), count = 0, gone: Set<SectionID> = []
@@ -195,8 +187,7 @@ extension CommandInProgress {
         try editor.removeSections(gone)
     }
 
-    /// Adds the declared sections that the session does not have, with the description's models. Brings all sections
-    /// into declared order.
+    /// Adds missing declared sections with the description's models, and brings all into declared order.
     private mutating func addSections(of description: TableDescription) throws {
         guard let declared = binder.declaredSections else { return }
         let new = Set(declared.filter { editor.table.position(of: $0) == nil })
@@ -207,7 +198,7 @@ extension CommandInProgress {
         editor.arrangeSections(declared)
     }
 
-    /// Renders the whole snapshot again, because the new description can change every displayed row and title.
+    /// The new description can change every displayed row and title.
     private mutating func showWhole() throws {
         let old = shown.sections.map(\.id) + before.sections.map(\.id)
         _ = editor.takeStep()
@@ -225,8 +216,7 @@ extension CommandInProgress {
 }
 
 extension StoredSection {
-    /// What the session would lose with this section, for a message. `nil` if the section has neither models nor
-    /// titles.
+    /// What would be lost with this section, for a message.
     fileprivate var contents: String? {
         switch rows.count {
         case 0: summary.header ?? summary.footer == nil ? nil : "a title"

@@ -1,10 +1,8 @@
-/// What the sender of a request may do in a session. Each role may also do everything that the roles listed before it
-/// may do.
+/// What the sender of a request may do: all that the roles before it may, too.
 public enum Role: String, Comparable, CaseIterable, Sendable {
     /// A viewer may only read the session and receive its updates.
     case viewer
-    /// A participant may do what a viewer may do. In addition, a participant may edit, move and tap rows, as far as the
-    /// table's policies allow.
+    /// Edits, moves and taps rows as far as the policies allow.
     case participant
     /// A controller owns the session's data, and may send every command.
     case controller

@@ -1,38 +1,31 @@
-/// The updates of a session's table from an earlier revision to now. A `RowHistory` rebases commands of clients that
-/// have seen only the earlier revision.
+/// The updates of a table from an earlier revision to now, to rebase commands of clients that have seen only that
+/// revision.
 ///
-/// An index path from the earlier revision is followed through the updates one after the other: through deletes,
-/// inserts and moves of rows and of sections. The journal keeps the ids of rows that an update hides. If a hidden row
-/// is displayed again, the history finds the row by its id in its own section. In another section, the history finds
-/// the row only if the id can mean no other row. A row without an id is followed while it stays displayed with the same
-/// model.
+/// An index path is followed through the updates one after the other. The journal keeps the ids of rows that an update
+/// hides: if such a row is displayed again, it is found by id in its own section, or in another if the id can mean no
+/// other row. A row without an id is followed while it stays displayed with the same model.
 public struct RowHistory: Sendable {
     private struct Step: Sendable {
         var update: BatchUpdate
         var hidden: HiddenRows
-        /// The ids of the sections that were displayed before the update. `nil` for ids that the journal does not
-        /// contain.
+        /// Before the update; `nil` for ids that the journal does not contain.
         var sections: [SectionID?] = []
     }
 
     private var steps: [Step] = []
     private let now: Snapshot
     private let meter: CommandMeter
-    /// The ids of the sections that were displayed at the earlier revision.
+    /// At the earlier revision.
     private let sectionsThen: [SectionID?]
-    /// The number of rows that each section of `sectionsThen` displayed at the earlier revision.
+    /// Of the sections in `sectionsThen`.
     private let countsThen: [Int]
 
     /// Creates a history from the journal.
     ///
-    /// The initializer and ``rebased(_:)`` throw `commandTimeout` if the command takes longer than `limits` allow. The
-    /// time counts from the start of the initializer.
-    ///
     /// - Parameters:
-    ///   - updates: the updates since the earlier revision, in order. Each update comes with the rows that it hid
-    ///     (``BatchUpdate/hidden(in:)``).
-    ///   - now: the current snapshot, to which the last update led.
-    ///   - limits: the limits of the command that is rebased.
+    ///   - updates: in order, each with the rows that it hid (``BatchUpdate/hidden(in:)``).
+    ///   - now: the snapshot to which the last update led.
+    ///   - limits: the command's, whose time starts here: this and ``rebased(_:)`` throw `commandTimeout`.
     /// - Throws: ``Refusal`` if an update cannot be decoded, or with `rowGone` if the updates do not lead to `now`.
     /// - Complexity: O(operations), and O(sections) for each update that changes the list of sections.
     public init(
@@ -64,15 +57,12 @@ public struct RowHistory: Sendable {
         countsThen = counts
     }
 
-    /// Rebases a command: returns the command with its references changed to where the rows and sections are displayed
-    /// now.
+    /// The command with its references changed to where the rows and sections are now, and the path of the one row or
+    /// place that it names.
     ///
-    /// - Parameter command: a command whose index paths refer to the earlier revision.
-    /// - Returns: the rebased command and, if the command names one row or place, the current index path of that row or
-    ///   place.
-    /// - Throws: ``Refusal`` with `rowNotFound` or `sectionNotFound` if the table had no such row, place or section at
-    ///   the earlier revision. ``Refusal`` with `rowGone` if the row, the section or the target of a move cannot be
-    ///   found any more. ``Refusal`` with `ambiguousRow` if several displayed sections have a row with the id.
+    /// - Throws: ``Refusal`` with `rowNotFound` or `sectionNotFound` if there was no such row, place or section;
+    ///   `rowGone` if it, or a move's target, cannot be found any more; `ambiguousRow` if several displayed sections
+    ///   have a row with the id.
     public func rebased(_ command: Command) throws(Refusal) -> (command: Command, at: RowPath?) {
         switch command {
         case .move(let row, let target):
@@ -92,9 +82,7 @@ public struct RowHistory: Sendable {
         }
     }
 
-    /// Returns the index path at which the row that a reference names is displayed now.
-    ///
-    /// - Parameter orEnd: whether the place after the section's last row is accepted.
+    /// - Parameter orEnd: whether the place after the last row is accepted.
     private func rebased(_ reference: RowReference, orEnd: Bool = false) throws(Refusal) -> RowPath {
         switch reference {
         case .at(let section, let row):
@@ -104,7 +92,7 @@ public struct RowHistory: Sendable {
             guard let place = try trace(path).place else { throw .gone(reference) }
             return place
         case .id(let id, let section):
-            // A row's id identifies the row without the history.
+            // An id needs no history.
             var found: [RowPath] = []
             let only = try section.map { section throws(Refusal) in try rebased(section: try index(of: section)) }
             for (index, section) in now.sections.enumerated() where only == nil || only == index {
@@ -128,7 +116,7 @@ public struct RowHistory: Sendable {
         )
     }
 
-    /// Returns the index that a section had among the displayed sections at the earlier revision.
+    /// At the earlier revision.
     private func index(of section: SectionReference) throws(Refusal) -> Int {
         switch section {
         case .displayed(let index):
@@ -157,35 +145,31 @@ public struct RowHistory: Sendable {
         return index
     }
 
-    /// Returns the current place after the last row of a section, given the section's index at the earlier revision.
+    /// The place after its last row now; `section` is from the earlier revision.
     private func end(of section: Int) throws(Refusal) -> RowPath {
         let index = try rebased(section: section)
         return RowPath(section: index, row: now.sections[index].rows.count)
     }
 }
 
-// Follows one row from the earlier revision to now, through all updates of the history.
+// Follows one row through all updates.
 extension RowHistory {
-    /// The result of following a row through the updates of the history.
+    /// What became of a row.
     private enum Fate {
         case displayed(at: RowPath)
         case gone
-        /// The row may still be displayed, but cannot be distinguished from other rows, because its id is unknown or
-        /// several rows have it.
+        /// The row may be displayed, but its id is unknown, or several rows have it.
         case unknown
 
         var place: RowPath? { if case .displayed(let place) = self { place } else { nil } }
     }
 
-    /// Follows the row that was displayed at `path` at the earlier revision, and returns what became of it.
-    ///
     /// - Throws: ``Refusal`` with `commandTimeout`.
     private func trace(_ path: RowPath) throws(Refusal) -> Fate {
         var place: RowPath? = path, isUnknown = false
-        // The id and the section that the followed row had when an update hid the row. `nil` again when the row is
-        // displayed in that section.
+        // What the row was when an update hid it; `nil` again once it is displayed in that section.
         var lost: (id: RowID, section: SectionID?)?
-        // The updates that hid the followed row, each with the row's index path before the update.
+        // The updates that hid it, with its path before each.
         var losses: [(step: Int, at: RowPath)] = []
         for (number, step) in steps.enumerated() {
             try meter.checkTime()
@@ -207,8 +191,7 @@ extension RowHistory {
             }) {
                 (place, lost) = (own, nil)
             } else if place == nil {
-                // In a section other than its own, the followed row is recognized only if no other row can have had its
-                // id.
+                // In another section than its own, it is recognized only if no other row can have had its id.
                 let hasRival = steps[...number].enumerated().contains { number, step in
                     step.hidden.places(of: id).contains { place in !losses.contains { $0 == (number, place) } }
                 }
@@ -219,38 +202,35 @@ extension RowHistory {
         return place.map { .displayed(at: $0) } ?? (isUnknown ? .unknown : .gone)
     }
 
-    /// Returns the index paths, at the earlier revision, of the row that is displayed at `path` now and has the given
-    /// id. Several earlier rows with the id are possible.
+    /// Where the row that is now at `path` was at the earlier revision. Several rows with the id are possible.
     ///
     /// - Throws: ``Refusal`` with `commandTimeout`.
     private func origins(of path: RowPath, _ id: RowID) throws(Refusal) -> [RowPath] {
         var places = [path]
         for step in steps.reversed() {
             try meter.checkTime()
-            places = places.compactMap { step.update.preceding($0) }
+            let follower = RowFollower(step.update, backwards: true)
+            places = places.compactMap { follower.following($0) }
             for place in step.hidden.places(of: id) where !places.contains(place) { places.append(place) }
         }
         return places
     }
 }
 
-// Rebasing of a move's target.
+// A move's target.
 extension RowHistory {
-    /// Returns the current place to which a rebased move moves its row. The client meant the place between two rows
-    /// that it saw. The first rule that applies decides:
-    /// 1. If the client meant the section's end, the row moves to the section's end.
-    /// 2. If the row that was to follow the moved row is still in the section, the moved row goes before it.
-    /// 3. The row moves after the nearest row above the place that is still in the section.
-    /// 4. If the client meant the section's beginning, the row moves to the section's beginning.
-    /// 5. The row moves before the nearest row below the place that is still in the section.
+    /// The client meant the place between two rows that it saw. The first rule that applies:
+    /// 1. It meant the section's end: the end.
+    /// 2. The row that was to follow is still in the section: before it.
+    /// 3. After the nearest row above that is still in the section.
+    /// 4. It meant the section's beginning: the beginning.
+    /// 5. Before the nearest row below that is still in the section.
     ///
-    /// - Throws: ``Refusal`` with `rowGone` if no rule applies, because none of the 16 nearest rows on either side
-    ///   remains in the section. The method also throws `rowGone` if it is unknown whether a row remains, for example
-    ///   because rows without ids have changed.
+    /// - Throws: ``Refusal`` with `rowGone` if none of the 16 nearest rows on either side remains, or this is unknown,
+    ///   for example because rows without ids have changed.
     private func target(_ target: RowReference, of moved: RowReference, at: RowPath) throws(Refusal) -> RowPath {
         guard case .at(let section, let row) = target else {
-            // If an id names the target, the id identifies the row before which the moved row goes, so no history is
-            // needed.
+            // An id says before which row, and needs no history.
             var place = try rebased(target)
             if place.section == at.section, place.row > at.row { place.row -= 1 }
             return place
@@ -261,8 +241,7 @@ extension RowHistory {
         let end = try end(of: then)
         var place = end.row
         if row < last {
-            // `row` is the target's index in the list without the moved row. `follower`, the row that is to follow the
-            // moved row, has an index in the list that contains the moved row.
+            // `row` is in the list without the moved row, `follower` in that with it.
             let follower = source.map { row >= $0 ? row + 1 : row } ?? row
             let unknown = Refusal(
                 .rowGone,
@@ -292,8 +271,7 @@ extension RowHistory {
         return RowPath(section: end.section, row: at.section == end.section ? min(place, end.row - 1) : place)
     }
 
-    /// Returns the current index of the first row in `rows` that is still in the section. `nil` if the first 16 rows in
-    /// `rows` have all left the section.
+    /// Now. `nil` if the first 16 have all left the section.
     private func nearest(_ rows: some Sequence<Int>, of then: Int, in section: Int, orThrow unknown: Refusal)
         throws(Refusal) -> Int?
     {
@@ -307,8 +285,7 @@ extension RowHistory {
         return nil
     }
 
-    /// Returns the index that the moved row had at the earlier revision, if the row was then displayed in the section
-    /// of the target. Otherwise returns `nil`.
+    /// At the earlier revision, if the row was then in the target's section.
     private func source(of moved: RowReference, at: RowPath, in section: Int) throws(Refusal) -> Int? {
         switch moved {
         case .at(let reference, let row): return try index(of: reference) == section ? row : nil
@@ -327,7 +304,7 @@ extension RowHistory {
         }
     }
 
-    /// The maximum number of rows that are examined on each side of a move's target.
+    /// On each side of a move's target.
     private static let mostNeighbours = 16
 }
 
@@ -343,10 +320,9 @@ extension Refusal {
     }
 }
 
-// Rebasing of data source calls. An index that was out of bounds at the earlier revision stays out of bounds.
+// Data source calls. What was out of bounds stays out of bounds.
 extension RowHistory {
-    /// Returns a data source call with its indexes rebased, and the current index path of the row or insertion place of
-    /// `addRow`, `updateRow` or `removeRow`. The path is `nil` for other calls, or if no row is displayed there.
+    /// The path is that of `addRow`, `updateRow` or `removeRow`, if a row is displayed there.
     private func rebased(_ call: DataSourceCommand) throws(Refusal) -> (call: DataSourceCommand, at: RowPath?) {
         switch call {
         case .addRow(let model, let row):
@@ -388,8 +364,7 @@ extension RowHistory {
         }
     }
 
-    /// Returns the reference of a data source call with its indexes rebased. A row's id needs no history, so it stays
-    /// as it is.
+    /// An id needs no history.
     private func rebased(storedRow reference: RowReference) throws(Refusal) -> RowReference {
         switch reference {
         case .id(let id, let section?):
@@ -400,14 +375,13 @@ extension RowHistory {
             if let then = indexThen(of: section), (0..<countsThen[then]).contains(row) {
                 return RowReference(try rebased(reference))
             }
-            // The row was out of bounds at the revision of `base`, and stays so.
+            // Was out of bounds, and stays so.
             let present = try presentSection(section)
             return .at(present, row: max(row, displayed(present)?.rows.count ?? 0))
         }
     }
 
-    /// Returns the index that a section had among the displayed sections at the earlier revision. `nil` if it was not
-    /// displayed.
+    /// At the earlier revision.
     private func indexThen(of section: SectionReference) -> Int? {
         switch section {
         case .displayed(let index): sectionsThen.indices.contains(index) ? index : nil
@@ -415,7 +389,6 @@ extension RowHistory {
         }
     }
 
-    /// Returns the section that is displayed now and that a rebased reference names.
     private func displayed(_ section: SectionReference) -> Section? {
         switch section {
         case .displayed(let index): now.sections.indices.contains(index) ? now.sections[index] : nil
@@ -428,16 +401,12 @@ extension RowHistory {
         return .displayed(try presentSection(index))
     }
 
-    /// Returns the current index of a section, given the section's index at the earlier revision.
-    ///
-    /// An index that was out of bounds at the earlier revision is raised if necessary, so that it stays out of bounds.
+    /// An index that was out of bounds is raised so that it stays so.
     private func presentSection(_ index: Int) throws(Refusal) -> Int {
         sectionsThen.indices.contains(index) ? try rebased(section: index) : max(index, now.sections.count)
     }
 
-    /// Returns the index path of the row that a rebased reference names, or `nil` if no such row is displayed.
-    ///
-    /// - Parameter orEnd: whether an index that is too high means the place after the section's last row.
+    /// - Parameter orEnd: whether an index that is too high means the place after the last row.
     private func displayed(_ reference: RowReference, orEnd: Bool = false) -> RowPath? {
         guard case .at(let reference, let row) = reference else { return try? rebased(reference) }
         let place =

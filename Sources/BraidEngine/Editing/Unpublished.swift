@@ -1,15 +1,12 @@
-/// The changes of a session's table that were stored with `notify: false` and that clients do not see yet.
+/// The changes that were stored with `notify: false`, which clients do not see until a later command publishes them.
 ///
-/// Clients see the last published table until a later command publishes the changes.
-///
-/// The type is a class, so that a session without unpublished changes stores only a `nil` reference.
+/// A class, so that a session without any stores only a `nil` reference.
 public final class Unpublished: Sendable {
     /// The last published table, which clients see.
     public let published: TableModel
     /// The snapshot of the stored table, which a later command publishes.
     public let snapshot: Snapshot
-    /// The rows that the unpublished commands may have touched. Only these rows can differ between the published table
-    /// and the stored table.
+    /// Only these can differ between the published and the stored table.
     let touched: TouchedRows
 
     init(published: TableModel, snapshot: Snapshot, touched: TouchedRows) {
@@ -18,15 +15,14 @@ public final class Unpublished: Sendable {
         self.touched = touched
     }
 
-    /// Restores unpublished changes from the published and the stored table, for example after a restart. Any row may
-    /// differ between the two tables.
+    /// Restores unpublished changes, for example after a restart. Any row may differ between the two tables.
     ///
     /// - Parameters:
-    ///   - published: the table that clients see.
-    ///   - stored: the stored table, with the unpublished changes.
-    ///   - binder: the binder of both tables.
-    ///   - revision: the revision of the stored table.
-    ///   - now: the time in RFC 3339, which templates read.
+    ///   - published: what clients see.
+    ///   - stored: with the unpublished changes.
+    ///   - binder: of both tables.
+    ///   - revision: of the stored table.
+    ///   - now: the time in RFC 3339.
     /// - Throws: ``Refusal`` if the stored table cannot be rendered.
     /// - Complexity: O(rows).
     public init(published: TableModel, stored: TableModel, binder: Binder, revision: Int, now: String) throws {
@@ -39,8 +35,7 @@ public final class Unpublished: Sendable {
 }
 
 extension CommandInProgress {
-    /// Returns the outcome of a command whose change is stored but not published. The command makes a new revision, at
-    /// which clients still see the published table.
+    /// A new revision, at which clients still see the published table.
     func unpublishedOutcome(_ change: TableChange) -> Outcome {
         var snapshot = before, stored = shown, touched = unpublished?.touched ?? TouchedRows()
         snapshot.revision = before.revision + 1
@@ -56,36 +51,28 @@ extension CommandInProgress {
     }
 }
 
-/// The published table during a command. The command looks in this table for the rows that clients see.
+/// The published table during a command, in which rows that clients see are looked up.
 final class SeenTable {
     let command: CommandInProgress
 
     init(_ command: CommandInProgress) { self.command = command }
 }
 
-// The rebasing of row references while a change is unpublished.
-//
-// An index path from a client refers to the row that the client sees at the path. The stored table may contain the row
-// at another place.
+// Rebases references while a change is unpublished: a path refers to what the client sees, which the stored table may
+// have elsewhere.
 extension CommandInProgress {
-    /// Returns the command with its references changed to the same rows in the stored table, while a change is
-    /// unpublished.
+    /// With an id, a row is the same if it has that id in the same section; without, if it is the same stored row with
+    /// the same model, or a derived row with the same content at the same place.
     ///
-    /// A row with an id is the same if it has the same id in the same section. A row without an id is the same if it
-    /// represents the same stored row with the same model. A derived row without an id is the same if it shows the same
-    /// content at the same place.
-    ///
-    /// - Throws: ``Refusal`` with `rowNotFound` if the stored table does not contain the same row.
+    /// - Throws: ``Refusal`` with `rowNotFound` if the stored table has no such row.
     func rebased(_ command: Command) throws -> Command {
         guard let seen = seen?.command else { return command }
         if case .move(let row, let target) = command { return try rebasedMove(row, target, seen) }
         return try command.replacingRows { try rebased($0, seen, orEnd: $1) }
     }
 
-    /// Returns whether a client's command may name the row by its id: clients see the row, or this command has created
-    /// it.
-    ///
-    /// Rows that an earlier unpublished change created are unknown to clients, also within a transaction.
+    /// Clients see the row, or this command created it. They do not know what an earlier unpublished change created,
+    /// also within a transaction.
     func isKnown(_ id: RowID, in section: Section) throws(Refusal) -> Bool {
         guard let seen = seen?.command else { return true }
         if let place = seen.displayedPlace(of: section.id),
@@ -100,8 +87,7 @@ extension CommandInProgress {
     private func rebased(_ reference: RowReference, _ seen: CommandInProgress, orEnd: Bool = false) throws
         -> RowReference
     {
-        // Index paths of a transaction's command refer to the table after the commands before it. No client has seen
-        // that table.
+        // No client has seen the table between a transaction's commands.
         if isTransaction {
             if case .id(_, let section) = reference, section.map({ if case .id = $0 { true } else { false } }) ?? true {
                 return reference
@@ -126,8 +112,7 @@ extension CommandInProgress {
         return .at(section, row: row)
     }
 
-    /// Returns the index, in the stored table's snapshot, of the row without an id that clients see at a place. `nil`
-    /// if the row has changed or is gone.
+    /// In the stored table's snapshot. `nil` if the row has changed or is gone.
     private func rowWithoutID(_ place: Place, _ seen: CommandInProgress) throws -> Int? {
         let id = place.section.id
         guard let binding = binder.binding(of: id), binding.cells.source.isStored else {
@@ -141,8 +126,7 @@ extension CommandInProgress {
             let section = editor.table[id]
         else { return nil }
         let row = old[oldIndex]
-        // A row's rank, the number that orders it in its section, rarely changes. The search therefore first looks at
-        // the row that now has the old rank.
+        // Ranks rarely change, so look there first.
         var index = section.index(ofRank: row.rank)
         if !section.rows.indices.contains(index) || section.rows[index].key != row.key {
             guard let found = section.rows.firstIndex(where: { $0.key == row.key }) else { return nil }
@@ -151,8 +135,7 @@ extension CommandInProgress {
         return section.rows[index].model == row.model ? try displayedIndex(ofStored: index, in: id) : nil
     }
 
-    /// Rebases a move while a change is unpublished. The target is the place before the row that the client sees at the
-    /// target's index, or the section's end.
+    /// The target is the place before the row that the client sees there, or the section's end.
     private func rebasedMove(_ reference: RowReference, _ target: RowReference, _ seen: CommandInProgress) throws
         -> Command
     {

@@ -37,9 +37,8 @@ extension JSONError: CustomStringConvertible {
     }
 }
 
-/// The error that the JSON scanner throws. A `JSONFault` is small so that the hot loops stay fast; `scan` converts it
-/// to a ``JSONError``.
-struct JSONFault: Error {
+/// What the scanner throws: small, so that the hot loops stay fast. `scan` converts it to a ``JSONError``.
+struct JSONScanError: Error {
     enum Reason {
         /// The text has something else at the offset than the grammar expects. The string names what the grammar
         /// expects.

@@ -44,7 +44,7 @@ struct JSONScanner {
 
     static func scan(_ input: UnsafeRawBufferPointer, depthLimit: Int) -> Finding {
         var scanner = JSONScanner(input, depthLimit: depthLimit)
-        do throws(JSONFault) {
+        do throws(JSONScanError) {
             return try scanner.text()
         } catch {
             let (line, column) = lineAndColumn(of: error.offset, in: input)
@@ -59,22 +59,22 @@ struct JSONScanner {
     // MARK: Grammar
 
     /// Reads the whole text: `JSON-text = ws value ws` (RFC 8259, section 2).
-    private mutating func text() throws(JSONFault) -> Finding {
+    private mutating func text() throws(JSONScanError) -> Finding {
         if input.count >= 3, input[0] == 0xEF, input[1] == 0xBB, input[2] == 0xBF {
-            throw JSONFault(0, .wrong("the text must not start with a byte order mark"))
+            throw JSONScanError(0, .wrong("the text must not start with a byte order mark"))
         }
         while peek.isJSONSpace { at += 1 }
         runStart = at
         try value()
         let end = at
         while peek.isJSONSpace { at += 1 }
-        guard at == input.count else { throw JSONFault(at, .expected("the end of the text")) }
+        guard at == input.count else { throw JSONScanError(at, .expected("the end of the text")) }
         if kept.isEmpty { return .part(runStart..<end) }
         keep(runStart..<end)
         return .compacted(kept)
     }
 
-    private mutating func value() throws(JSONFault) {
+    private mutating func value() throws(JSONScanError) {
         while true {
             // At this point of the loop, a JSON value must start at the current byte.
             switch peek {
@@ -95,8 +95,9 @@ struct JSONScanner {
             case 0x66: try literal("false")
             case 0x6E: try literal("null")
             case .closeBracket where frame.commas > 0 && !frame.isObject:
-                throw JSONFault(at, .wrong("remove the comma before this `]`: JSON allows none after the last element"))
-            default: throw JSONFault(at, .expected("a value"))
+                throw JSONScanError(
+                    at, .wrong("remove the comma before this `]`: JSON allows none after the last element"))
+            default: throw JSONScanError(at, .expected("a value"))
             }
             // At this point of the loop, a JSON value has just ended. A comma or a closing bracket must follow, or the
             // end of the text.
@@ -110,7 +111,7 @@ struct JSONScanner {
                     skipSpace()
                     if frame.isObject {
                         guard peek != .closeBrace else {
-                            throw JSONFault(
+                            throw JSONScanError(
                                 at, .wrong("remove the comma before this `}`: JSON allows none after the last member"))
                         }
                         try name("a member name in double quotes")
@@ -118,9 +119,9 @@ struct JSONScanner {
                     break
                 }
                 if frame.isObject {
-                    guard byte == .closeBrace else { throw JSONFault(at, .expected("`,` or `}`")) }
+                    guard byte == .closeBrace else { throw JSONScanError(at, .expected("`,` or `}`")) }
                 } else {
-                    guard byte == .closeBracket else { throw JSONFault(at, .expected("`,` or `]`")) }
+                    guard byte == .closeBracket else { throw JSONScanError(at, .expected("`,` or `]`")) }
                 }
                 close()
             }
@@ -129,8 +130,8 @@ struct JSONScanner {
 
     /// Reads an opening `[` or `{` and the white space after it.
     @inline(__always)
-    private mutating func open(base: Int32) throws(JSONFault) {
-        guard outer.count < depthLimit else { throw JSONFault(at, .tooDeep(depthLimit)) }
+    private mutating func open(base: Int32) throws(JSONScanError) {
+        guard outer.count < depthLimit else { throw JSONScanError(at, .tooDeep(depthLimit)) }
         outer.append(frame)
         frame = Frame(base: base)
         at += 1
@@ -146,24 +147,24 @@ struct JSONScanner {
 
     /// Reads the name of an object member and the colon after the name.
     @inline(__always)
-    private mutating func name(_ what: StaticString) throws(JSONFault) {
-        guard peek == .quote else { throw JSONFault(at, .expected(what)) }
+    private mutating func name(_ what: StaticString) throws(JSONScanError) {
+        guard peek == .quote else { throw JSONScanError(at, .expected(what)) }
         let start = at
         let escaped = try string()
         guard names.insert(start + 1..<at - 1, escaped: escaped, base: Int(frame.base)) else {
-            throw JSONFault(start, .duplicateName)
+            throw JSONScanError(start, .duplicateName)
         }
         skipSpace()
-        guard peek == .colon else { throw JSONFault(at, .expected("`:`")) }
+        guard peek == .colon else { throw JSONScanError(at, .expected("`:`")) }
         at += 1
         skipSpace()
     }
 
     @inline(never)
-    private mutating func literal(_ text: StaticString) throws(JSONFault) {
+    private mutating func literal(_ text: StaticString) throws(JSONScanError) {
         for offset in 0..<text.utf8CodeUnitCount {
             guard peek == text.utf8Start[offset] else {
-                throw JSONFault(
+                throw JSONScanError(
                     at,
                     .expected(text.utf8CodeUnitCount == 5 ? "`false`" : text.utf8Start[0] == 0x74 ? "`true`" : "`null`")
                 )
@@ -174,11 +175,11 @@ struct JSONScanner {
 
     /// Reads a number (RFC 8259, section 6).
     @inline(__always)
-    private mutating func number() throws(JSONFault) {
+    private mutating func number() throws(JSONScanError) {
         if peek == 0x2D { at += 1 }
         if peek == 0x30 {
             at += 1
-            if peek.isDigit { throw JSONFault(at, .wrong("a number must not start with a needless zero")) }
+            if peek.isDigit { throw JSONScanError(at, .wrong("a number must not start with a needless zero")) }
         } else {
             try digits()
         }
@@ -194,8 +195,8 @@ struct JSONScanner {
     }
 
     @inline(__always)
-    private mutating func digits() throws(JSONFault) {
-        guard peek.isDigit else { throw JSONFault(at, .expected("a digit")) }
+    private mutating func digits() throws(JSONScanError) {
+        guard peek.isDigit else { throw JSONScanError(at, .expected("a digit")) }
         repeat { at += 1 } while peek.isDigit
     }
 
@@ -204,7 +205,7 @@ struct JSONScanner {
     /// Reads a string, from its opening quote to the byte after its closing quote (RFC 8259, section 7). Returns
     /// whether the string contains escapes.
     @inline(__always)
-    private mutating func string() throws(JSONFault) -> Bool {
+    private mutating func string() throws(JSONScanError) -> Bool {
         at += 1
         while at + 8 <= input.count {
             let marks = input.word(at: at).notPlain
@@ -225,7 +226,7 @@ struct JSONScanner {
     /// Reads the rest of a string if `string()`, which is faster, cannot read the whole string. The rest contains an
     /// escape, a control character or a character outside ASCII, or is near the end of the input.
     @inline(never)
-    private mutating func restOfString() throws(JSONFault) -> Bool {
+    private mutating func restOfString() throws(JSONScanError) -> Bool {
         var escaped = false
         while at < input.count {
             if at + 8 <= input.count {
@@ -243,46 +244,46 @@ struct JSONScanner {
             case .backslash:
                 escaped = true
                 try escape()
-            case 0..<0x20: throw JSONFault(at, .controlCharacter)
+            case 0..<0x20: throw JSONScanError(at, .controlCharacter)
             case 0x20..<0x80: at += 1
             default:
                 repeat {
                     guard let length = Self.lengthOfSequence(in: input, at: at) else {
-                        throw JSONFault(at, .wrong("these bytes are no UTF-8"))
+                        throw JSONScanError(at, .wrong("these bytes are no UTF-8"))
                     }
                     at += length
                 } while peek >= 0x80
             }
         }
-        throw JSONFault(at, .endsInString)
+        throw JSONScanError(at, .endsInString)
     }
 
-    private mutating func escape() throws(JSONFault) {
+    private mutating func escape() throws(JSONScanError) {
         let start = at
         at += 1
         switch peek {
         case .quote, .backslash, 0x2F, 0x62, 0x66, 0x6E, 0x72, 0x74: at += 1
         case 0x75:
             let unit = try hexadecimal()
-            if unit & 0xFC00 == 0xDC00 { throw JSONFault(start, .wrong("a low surrogate must follow a high one")) }
+            if unit & 0xFC00 == 0xDC00 { throw JSONScanError(start, .wrong("a low surrogate must follow a high one")) }
             guard unit & 0xFC00 == 0xD800 else { return }
-            let alone = JSONFault(start, .wrong("a high surrogate must be followed by a low one"))
+            let alone = JSONScanError(start, .wrong("a high surrogate must be followed by a low one"))
             guard peek == .backslash else { throw alone }
             at += 1
             guard peek == 0x75, try hexadecimal() & 0xFC00 == 0xDC00 else { throw alone }
         default:
-            if at == input.count { throw JSONFault(at, .endsInString) }
-            throw JSONFault(at, .expected("one of `\"\\/bfnrtu`"))
+            if at == input.count { throw JSONScanError(at, .endsInString) }
+            throw JSONScanError(at, .expected("one of `\"\\/bfnrtu`"))
         }
     }
 
     /// Reads the `u` and the four digits of an escape such as `\u00e9`, and returns the UTF-16 code unit.
-    private mutating func hexadecimal() throws(JSONFault) -> UInt32 {
+    private mutating func hexadecimal() throws(JSONScanError) -> UInt32 {
         at += 1
         var unit: UInt32 = 0
         for _ in 0..<4 {
             guard let digit = peek.hexadecimalValue else {
-                throw JSONFault(at, at == input.count ? .endsInString : .expected("a hexadecimal digit"))
+                throw JSONScanError(at, at == input.count ? .endsInString : .expected("a hexadecimal digit"))
             }
             unit = unit << 4 | digit
             at += 1
@@ -338,7 +339,7 @@ struct JSONScanner {
 
     /// Returns the JSON pointer to the value that was being read or had just been read. While a member's name is read,
     /// returns the pointer to the object. For a duplicate name, returns the pointer to the member.
-    private func pointer(_ fault: JSONFault) -> JSONPointer {
+    private func pointer(_ fault: JSONScanError) -> JSONPointer {
         var pointer = JSONPointer.root
         let open = (outer + [frame]).dropFirst()
         for (index, frame) in zip(open.indices, open) {

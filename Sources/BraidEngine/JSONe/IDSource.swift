@@ -9,7 +9,7 @@ public final class IDSource: Sendable {
     /// Creates a source from a function of the id's number, from 0.
     public init(_ make: @escaping @Sendable (Int) -> String) { self.make = make }
 
-    /// The source of random ids, for commands that are never executed again: UUIDs of version 4 (RFC 9562).
+    /// UUIDs of version 4 (RFC 9562), for commands that are never executed again.
     public static let random = IDSource { _ in
         var bytes = (0..<16).map { _ in UInt8.random(in: .min ... .max) }
         return uuid(&bytes, version: 4)

@@ -19,11 +19,7 @@ public struct JSONeBudget: Sendable {
     /// In addition to the bytes of its text.
     static let bytesPerValue = 16
 
-    /// Creates a budget.
-    ///
-    /// - Parameters:
-    ///   - steps: the number of steps.
-    ///   - output: the number of bytes of output.
+    /// Creates a budget of steps and bytes of output.
     public init(steps: Int = 100_000, output: Int = 8_000_000) {
         remainingSteps = steps
         remainingOutput = output

@@ -13,7 +13,7 @@ public struct JSONeContext: Sendable {
     /// Empty up to `linearLimit` names, which are searched one by one.
     private var places: [UTF8Key: Int] = [:]
     private static let linearLimit = 16
-    /// The current time for templates, in RFC 3339: the value of the name `now`, unless the context defines this name.
+    /// In RFC 3339: the value of `now`, unless the context defines the name.
     public let now: String
     /// For all renderings with this context together.
     var sharedBudget: SharedJSONeBudget?
@@ -61,7 +61,7 @@ public struct JSONeContext: Sendable {
         }
     }
 
-    /// Sets a name to a value that is computed when it is first read, at most once for this context and all its copies.
+    /// Computed when it is first read, once for this context and its copies.
     public mutating func lazy(_ name: String, _ make: @escaping @Sendable () -> JSONValue) {
         set(name, .lazy(LazyValue(make)))
     }

@@ -1,17 +1,15 @@
-/// The reason why a template could not be compiled or rendered, with its position in the template.
+/// Why a template could not be compiled or rendered, and where.
 public struct JSONeError: Error, Sendable, Equatable {
     /// The kind of a fault in a template.
     public enum Kind: String, Sendable {
         /// The template can never be rendered: a malformed expression, an unknown operator, an undefined property.
         case syntax
-        /// An expression could not be evaluated, for example because of a value of the wrong type: "division by zero",
-        /// "unknown context value x".
+        /// An expression failed, such as "division by zero" or "unknown context value x".
         case interpreter
         /// Another failure, such as an operator's value of the wrong type: "$map value must evaluate to an array or
         /// object".
         case template
-        /// The rendering took more steps, or built more bytes, than its ``JSONeBudget`` allows, or built a value that
-        /// is nested too deeply.
+        /// More steps or bytes than the ``JSONeBudget`` allows, or a value that is nested too deeply.
         case budget
     }
 
@@ -19,7 +17,7 @@ public struct JSONeError: Error, Sendable, Equatable {
     public var kind: Kind
     /// A clause for a developer that says what is wrong.
     public var message: String
-    /// The tokens of a JSON Pointer from the template's root to the faulty member or element.
+    /// From the template's root to the faulty member or element.
     public var pointer: [String]
     /// The source of the expression that failed, if the expression is in a text.
     public var expression: String?
@@ -57,7 +55,7 @@ public struct JSONeError: Error, Sendable, Equatable {
         pointer.reduce(namedTemplate ?? place) { $0.appending($1) }
     }
 
-    /// The message with the expression that failed, if the pointer does not lead to the expression itself.
+    /// With the expression that failed, if the pointer does not lead to it.
     package var detail: String {
         guard let expression else { return message }
         let scalars = expression.unicodeScalars, limit = 100

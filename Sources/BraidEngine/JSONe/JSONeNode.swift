@@ -1,6 +1,6 @@
 /// A compiled template: constant parts are values, strings are split at interpolations, operators are checked.
 indirect enum JSONeNode: Sendable {
-    /// A part of the template without expressions. The part's value is rendered as it is, and shared instead of copied.
+    /// Without expressions: rendered as it is, and shared.
     case literal(JSONValue)
     case text(InterpolatedText)
     case array([JSONeNode])

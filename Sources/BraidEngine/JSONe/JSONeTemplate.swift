@@ -39,8 +39,7 @@ public struct JSONeTemplate: Sendable {
         names = node.names
     }
 
-    /// The template's rendered value if it is the same for every context. `nil` if the template contains expressions or
-    /// operators.
+    /// The value, if it is the same for every context.
     public var constant: JSONValue? { node.literal }
 
     /// `nil` if not known before rendering. Only an operator, such as `$eval`, can give another kind than its JSON has.

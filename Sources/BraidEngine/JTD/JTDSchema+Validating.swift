@@ -108,8 +108,7 @@ private struct JTDValidation {
         case (.properties(let properties), _):
             reject(value, position, properties.hasRequired ? "properties" : "optionalProperties")
         case (.discriminator, _): reject(value, position, "discriminator")
-        // `followReferences` has resolved all chains of references, so only a reference whose chain never ends reaches
-        // this case.
+        // Only a reference whose chain never ends gets here.
         case (.circle, _), (.reference, _):
             mismatch(
                 position, ["ref"], .invalidValue,

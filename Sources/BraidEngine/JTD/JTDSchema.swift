@@ -28,8 +28,7 @@ public struct JTDSchema: Sendable {
         }
     }
 
-    /// One place where a value does not match a schema: an error indicator of RFC 8927, section 3.2, with a sentence
-    /// for people.
+    /// An error indicator (RFC 8927, section 3.2), with a sentence for people.
     public struct ErrorIndicator: Sendable, Equatable {
         /// The JSON pointer to the part of the value that was rejected.
         public var instancePath: JSONPointer
@@ -67,7 +66,7 @@ struct JTDNode: Sendable {
         case discriminator(Discriminator)
         /// The definition's position. After `followReferences` it is never another reference.
         case reference(Int)
-        /// A reference whose chain of references never ends, so that no schema says which values the reference accepts.
+        /// A reference whose chain never ends, so that nothing says what it accepts.
         case circle
     }
 

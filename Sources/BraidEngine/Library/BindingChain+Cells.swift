@@ -1,13 +1,12 @@
-// The five ways to bind cells to a chain's sections. The closures that return models or numbers of cells are called at
-// every refresh and in commands. Source: Braid, "Data binding methods".
+// The five ways to bind cells. The closures that give models or numbers are called at every refresh and in commands.
+// Source: Braid, "Data binding methods".
 
 extension BindingChain where Model == Never {
-    /// Shows each model in a cell of the type `cellType`. The cell is created empty, and `onDequeue` handlers fill it.
+    /// Shows each model in a cell of the type `cellType`, which is created empty, for `onDequeue` to fill.
     ///
     /// - Parameters:
-    ///   - cellType: the cells' type. The type's reuse identifier is the `cell` of the rows.
-    ///   - models: returns the models by section, and is called at every refresh and in commands. A section that the
-    ///     closure leaves out has no rows.
+    ///   - cellType: its reuse identifier is the `cell` of the rows.
+    ///   - models: by section; one that is left out has no rows.
     @discardableResult
     public func bind<NewCell: ReuseIdentifiable, NewModel>(
         cellType: NewCell.Type, models: @escaping () throws -> [Section: [NewModel]]
@@ -15,13 +14,9 @@ extension BindingChain where Model == Never {
         provide(NewCell.self, models, name: .string(NewCell.reuseIdentifier)) { _, _, _ in NewCell() }
     }
 
-    /// Shows each view model in a cell of the type `cellType`, which is created with the view model. The rows have no
-    /// models.
+    /// Shows each view model in a cell of the type `cellType`, which is created with it. The rows have no models.
     ///
-    /// - Parameters:
-    ///   - cellType: the cells' type.
-    ///   - viewModels: returns the view models by section, and is called at every refresh and in commands. A section
-    ///     that the closure leaves out has no rows.
+    /// - Parameter viewModels: by section; one that is left out has no rows.
     @discardableResult
     public func bind<NewCell: ViewModelBindable>(
         cellType: NewCell.Type, viewModels: @escaping () throws -> [Section: [NewCell.ViewModel]]
@@ -31,14 +26,10 @@ extension BindingChain where Model == Never {
         }
     }
 
-    /// Shows each model in a cell of the type `cellType`. The cell is created with the view model that
-    /// `mapToViewModels` makes from the model.
+    /// Shows each model in a cell of the type `cellType`, which is created with the view model that `mapToViewModels`
+    /// makes.
     ///
-    /// - Parameters:
-    ///   - cellType: the cells' type.
-    ///   - models: returns the models by section, and is called at every refresh and in commands. A section that the
-    ///     closure leaves out has no rows.
-    ///   - mapToViewModels: makes a cell's view model from a model.
+    /// - Parameter models: by section; one that is left out has no rows.
     @discardableResult
     public func bind<NewCell: ViewModelBindable, NewModel>(
         cellType: NewCell.Type, models: @escaping () throws -> [Section: [NewModel]],
@@ -49,14 +40,12 @@ extension BindingChain where Model == Never {
         }
     }
 
-    /// Shows each model in the cell that a closure makes for it. The cell's type may differ from row to row.
+    /// Shows each model in a cell that a closure makes, whose type may differ from row to row.
     ///
     /// - Parameters:
-    ///   - cellProvider: makes the cell from the section, the row's index in it and the model. The closure is called
-    ///     when a row is inserted, changes or gets another index. The closure is also called when a view asks for the
-    ///     row's cell after a later command.
-    ///   - models: returns the models by section, and is called at every refresh and in commands. A section that the
-    ///     closure leaves out has no rows.
+    ///   - cellProvider: makes the cell from the section, the row's index in it and the model: when a row is inserted,
+    ///     changes or gets another index, and when a view asks for its cell after a later command.
+    ///   - models: by section; one that is left out has no rows.
     @discardableResult
     public func bind<NewModel>(
         cellProvider: @escaping (Section, Int, NewModel) throws -> any ReuseIdentifiable,
@@ -65,12 +54,12 @@ extension BindingChain where Model == Never {
         provide((any ReuseIdentifiable).self, models, name: nil, cellProvider)
     }
 
-    /// Shows a number of cells, which a closure makes, in sections that have no models.
+    /// Shows a number of cells, which a closure makes, in sections without models.
     ///
     /// - Parameters:
-    ///   - cellProvider: makes the cell from the section and the row's index in it. The closure is called for each row
-    ///     at every refresh and in commands, because no model says whether the row has changed.
-    ///   - numberOfCells: returns the number of rows by section, and is called at every refresh and in commands.
+    ///   - cellProvider: makes the cell from the section and the row's index in it, for each row at every refresh and
+    ///     in commands, because no model says whether the row has changed.
+    ///   - numberOfCells: by section.
     @discardableResult
     public func bind(
         cellProvider: @escaping (Section, Int) throws -> any ReuseIdentifiable,
@@ -88,41 +77,24 @@ extension BindingChain where Model == Never {
         return claiming(cells, of: ModelType(id: nil)).carrying((any ReuseIdentifiable).self, Never.self)
     }
 
-    // The `bind` methods for chains of one section. These methods accept an array of models, or one number of cells,
-    // instead of a dictionary by section.
+    // The same for chains of one section, with an array or one number in place of a dictionary.
 
-    /// For a chain that binds exactly one of the table's sections: shows each model in a cell of the type `cellType`,
-    /// which `onDequeue` handlers fill.
+    /// For a chain of exactly one section: shows each model in a cell of the type `cellType`, for `onDequeue` to fill.
     ///
-    /// `finish()` throws `descriptionInvalid` if the chain is not about exactly one section. The same rule applies to
-    /// every form of `bind` whose models are an array or whose number of cells is a single number.
-    ///
-    /// - Parameters:
-    ///   - cellType: the cells' type. The type's reuse identifier is the `cell` of the rows.
-    ///   - models: returns the section's models in order, and is called at every refresh and in commands.
+    /// With another chain, `finish()` throws `descriptionInvalid`, as for every `bind` with an array or a single
+    /// number.
     @discardableResult
     public func bind<NewCell: ReuseIdentifiable, NewModel>(
         cellType: NewCell.Type, models: @escaping () throws -> [NewModel]
     ) -> BindingChain<Section, NewCell, NewModel> { bind(cellType: cellType, models: alone(models)) }
 
-    /// For a chain that binds exactly one of the table's sections: shows each view model in a cell of the type
-    /// `cellType`.
-    ///
-    /// - Parameters:
-    ///   - cellType: the cells' type.
-    ///   - viewModels: returns the section's view models in order, and is called at every refresh and in commands.
+    /// For a chain of exactly one section: shows each view model in a cell of the type `cellType`.
     @discardableResult
     public func bind<NewCell: ViewModelBindable>(
         cellType: NewCell.Type, viewModels: @escaping () throws -> [NewCell.ViewModel]
     ) -> BindingChain<Section, NewCell, NewCell.ViewModel> { bind(cellType: cellType, viewModels: alone(viewModels)) }
 
-    /// For a chain that binds exactly one of the table's sections: shows each model in a cell of the type `cellType`.
-    /// The cell gets the view model that `mapToViewModels` makes from the model.
-    ///
-    /// - Parameters:
-    ///   - cellType: the cells' type.
-    ///   - models: returns the section's models in order, and is called at every refresh and in commands.
-    ///   - mapToViewModels: makes a cell's view model from a model.
+    /// For a chain of exactly one section: shows each model in a cell with the view model that `mapToViewModels` makes.
     @discardableResult
     public func bind<NewCell: ViewModelBindable, NewModel>(
         cellType: NewCell.Type, models: @escaping () throws -> [NewModel],
@@ -131,12 +103,7 @@ extension BindingChain where Model == Never {
         bind(cellType: cellType, models: alone(models), mapToViewModels: mapToViewModels)
     }
 
-    /// For a chain that binds exactly one of the table's sections: shows each model in the cell that a closure makes
-    /// for the model.
-    ///
-    /// - Parameters:
-    ///   - cellProvider: makes the cell from the section, the row's index in it and the model.
-    ///   - models: returns the section's models in order, and is called at every refresh and in commands.
+    /// For a chain of exactly one section: shows each model in a cell that a closure makes.
     @discardableResult
     public func bind<NewModel>(
         cellProvider: @escaping (Section, Int, NewModel) throws -> any ReuseIdentifiable,
@@ -145,13 +112,8 @@ extension BindingChain where Model == Never {
         bind(cellProvider: cellProvider, models: alone(models))
     }
 
-    /// For a chain that binds exactly one of the table's sections: shows a number of cells, which a closure makes. The
-    /// section has no models.
-    ///
-    /// - Parameters:
-    ///   - cellProvider: makes the cell from the section and the row's index in it. The closure is called at every
-    ///     refresh and in commands.
-    ///   - numberOfCells: returns the section's number of rows, and is called at every refresh and in commands.
+    /// For a chain of exactly one section: shows a number of cells, which a closure makes at every refresh and in
+    /// commands.
     @discardableResult
     public func bind(
         cellProvider: @escaping (Section, Int) throws -> any ReuseIdentifiable,
@@ -160,8 +122,7 @@ extension BindingChain where Model == Never {
         bind(cellProvider: cellProvider, numberOfCells: alone(numberOfCells))
     }
 
-    /// Returns a closure that returns a dictionary with the value for the one section that the chain binds. If the
-    /// chain does not bind exactly one section, notes a mistake for `finish()`.
+    /// Of the chain's only section. Another chain is a mistake, which `finish()` throws.
     private func alone<Value>(_ value: @escaping () throws -> Value) -> () throws -> [Section: Value] {
         let named = binding.scope.named(in: bindings.declared)
         guard named.count == 1, let section = try? bindings.sections.section(named[0]) else {
@@ -171,9 +132,7 @@ extension BindingChain where Model == Never {
         return { [section: try value()] }
     }
 
-    /// Binds models, and the closure that makes the cell for each model.
-    ///
-    /// - Parameter name: the cells' name. If `nil`, each cell's own reuse identifier is its name.
+    /// - Parameter name: `nil` for each cell's own reuse identifier.
     private func provide<NewCell, NewModel>(
         _: NewCell.Type, _ models: @escaping () throws -> [Section: [NewModel]], name: JSONText?,
         showsModel: Bool = true,
@@ -193,7 +152,7 @@ extension BindingChain where Model == Never {
         let models = ProvidedModels(bindings: bindings, chain: index, models)
         if name == nil { models.cells = made }
         bindings.providers.append(models)
-        // The root pointer only says that models have an id. The id itself comes from the Swift model.
+        // The root pointer only says that models have an id; the Swift model gives it.
         let modelType = ModelType(
             name: String(reflecting: NewModel.self), id: models.traits.identity == nil ? nil : .root)
         return claiming(cells, of: modelType).carrying(NewCell.self, NewModel.self)
@@ -210,29 +169,26 @@ extension BindingChain where Model == Never {
 }
 
 extension BindingChain {
-    /// Declares the model type of sections whose cells and models another chain binds. The handlers of this chain get
-    /// the models as this type.
+    /// Declares the model type of sections whose cells another chain binds; this chain's handlers get the models as
+    /// this type.
     ///
-    /// `finish()` throws `descriptionInvalid` if the other chain binds models of another type. If the section type is
-    /// not `CaseIterable`, `finish()` checks only the sections that this chain names. For any other section, a handler
-    /// of this chain that gets a model of another type makes the command throw `modelTypeMismatch`.
+    /// `finish()` throws `descriptionInvalid` if the other chain binds another type. Unless the section type is
+    /// `CaseIterable`, it checks only the sections that this chain names; elsewhere, a handler that gets another type
+    /// throws `modelTypeMismatch`.
     public func assuming<NewModel>(modelType: NewModel.Type) -> BindingChain<Section, Cell, NewModel> {
         edit { $0.assumedType = UTF8Key(String(reflecting: NewModel.self)) }.carrying(Cell.self, NewModel.self)
     }
 
-    /// Binds a closure that fills a cell from its row's model when a view asks for the cell.
-    ///
-    /// The closure gets the section, the row's index in it, the cell and the model. A chain that begins with
-    /// `onAnySection()` fills the cell in addition to the section's own chain.
+    /// Fills a cell from its row's model when a view asks for it. The closure gets the section, the row's index in it,
+    /// the cell and the model. A chain of `onAnySection()` fills in addition to the section's own.
     @discardableResult
     public func onDequeue(_ fill: @escaping (Section, Int, inout Cell, Model) throws -> Void) -> Self {
         let values = bindings.values
         return filling { section, input, cell in try fill(section, input.row, &cell, values.model(input.model)) }
     }
 
-    /// Binds a closure that fills a cell, without its row's model, when a view asks for the cell.
-    ///
-    /// The closure gets the section, the row's index in it and the cell.
+    /// Fills a cell, without the model, when a view asks for it. The closure gets the section, the row's index in it
+    /// and the cell.
     @discardableResult
     public func onDequeue(_ fill: @escaping (Section, Int, inout Cell) throws -> Void) -> Self {
         filling { section, input, cell in try fill(section, input.row, &cell) }
@@ -262,9 +218,9 @@ extension ViewModelBindable {
 }
 
 extension Values {
-    /// Returns the program's Swift model that a number in the table represents.
+    /// The model that a number represents.
     ///
-    /// - Throws: ``Refusal`` with `modelTypeMismatch` if there is no such model or it has another type.
+    /// - Throws: ``Refusal`` with `modelTypeMismatch` if there is none, or of another type.
     func model<Model>(_ number: JSONText) throws(Refusal) -> Model {
         guard let value = self[number] else {
             throw Refusal(.modelTypeMismatch, "No model was found where the binding chain expects a \(Model.self).")

@@ -1,7 +1,5 @@
-// Binds a program's handlers. A handler that throws refuses the command, so the table does not change.
-//
-// A row's index counts from 0 within its section. `onDelete` gets the index that the row had before it was removed, and
-// `onInsert` gets the index of the inserted row.
+// A handler that throws refuses the command, so the table does not change. Rows count from 0 within their section: for
+// `onDelete` as before the delete, for `onInsert` as after the insert.
 
 extension BindingChain {
     private func handler(takesModel: Bool = true, _ run: @escaping (Section, HandlerCall) throws -> Void) -> Handler {
@@ -11,30 +9,23 @@ extension BindingChain {
         }
     }
 
-    /// Binds the closure that runs when a row is tapped. The closure gets the section and the row's index in it.
-    ///
-    /// The tap handler of a chain that begins with `onAnySection()` runs in addition to the section's own tap handler.
+    /// Runs when a row is tapped, with the section and the row's index in it. The handler of a chain of
+    /// `onAnySection()` runs in addition to the section's own.
     @discardableResult
     public func onTapped(_ run: @escaping (Section, Int) throws -> Void) -> Self {
         edit { $0.onTap = handler { try run($0, $1.row) } }
     }
 
-    /// Binds the closure that runs when a row is tapped. The closure gets the section, the row's index in the section,
-    /// and the row's model.
-    ///
-    /// The tap handler of a chain that begins with `onAnySection()` runs in addition to the section's own tap handler.
+    /// Runs when a row is tapped, with the section, the row's index in it and the model. The handler of a chain of
+    /// `onAnySection()` runs in addition to the section's own.
     @discardableResult
     public func onTapped(_ run: @escaping (Section, Int, Model) throws -> Void) -> Self {
         let values = bindings.values
         return edit { $0.onTap = handler { try run($0, $1.row, values.model($1.model)) } }
     }
 
-    /// Binds the closure that runs when a cell of the type `cellType` emits an event: see
-    /// ``SectionedTableBinder/emit(_:at:)``.
-    ///
-    /// - Parameters:
-    ///   - cellType: the type of cells whose events are handled.
-    ///   - run: gets the section, the row's index in it and the event.
+    /// Runs when a cell of the type `cellType` emits an event (``SectionedTableBinder/emit(_:at:)``), with the section,
+    /// the row's index in it and the event.
     @discardableResult
     public func onEvent<Emitter: ViewEventEmitting>(
         from cellType: Emitter.Type, _ run: @escaping (Section, Int, Emitter.ViewEvent) throws -> Void
@@ -43,12 +34,8 @@ extension BindingChain {
         return on(Emitter.self) { try run($0, $1.row, values.model($1.event ?? .null)) }
     }
 
-    /// Binds the closure that runs, with the row's model, when a cell of the type `cellType` emits an event: see
-    /// ``SectionedTableBinder/emit(_:at:)``.
-    ///
-    /// - Parameters:
-    ///   - cellType: the type of cells whose events are handled.
-    ///   - run: gets the section, the row's index in it, the event and the model.
+    /// Runs when a cell of the type `cellType` emits an event (``SectionedTableBinder/emit(_:at:)``), with the section,
+    /// the row's index in it, the event and the model.
     @discardableResult
     public func onEvent<Emitter: ViewEventEmitting>(
         from cellType: Emitter.Type, _ run: @escaping (Section, Int, Emitter.ViewEvent, Model) throws -> Void
@@ -65,11 +52,11 @@ extension BindingChain {
         }
     }
 
-    /// Binds the closure that removes a deleted or moved row's model from the program's data. The command fails unless
-    /// the closure makes the section lose exactly one model. For a move inside the section, the number of models must
-    /// be unchanged after `onInsert`.
+    /// Removes a deleted or moved row's model from the program's data. The closure gets the section, the row's index in
+    /// it, the reason and the model.
     ///
-    /// The closure gets the section, the row's index in it, the reason and the model.
+    /// The command fails unless the section loses exactly one model or, for a move inside it, has as many again after
+    /// `onInsert`.
     @discardableResult
     public func onDelete(_ run: @escaping (Section, Int, DeletionReason<Section>, Model) throws -> Void) -> Self {
         let bindings = bindings
@@ -80,11 +67,7 @@ extension BindingChain {
         }
     }
 
-    /// Binds the closure that removes a deleted or moved row's model from the program's data. Unlike the other
-    /// `onDelete`, the closure does not get the model. The command fails unless the section loses exactly one model.
-    /// For a move inside the section, the number of models must be unchanged after `onInsert`.
-    ///
-    /// The closure gets the section, the row's index in it and the reason.
+    /// As the other `onDelete`, without the model.
     @discardableResult
     public func onDelete(_ run: @escaping (Section, Int, DeletionReason<Section>) throws -> Void) -> Self {
         let bindings = bindings
@@ -93,12 +76,11 @@ extension BindingChain {
         }
     }
 
-    /// Binds the closure that inserts a new or moved model into the program's data. The command fails unless the
-    /// closure makes the section gain exactly one model. For a move inside the section, the number of models must be
-    /// the same as before `onDelete`.
+    /// Inserts a new or moved model into the program's data. The closure gets the section, the new row's index in it,
+    /// the reason and the moved model: `nil` for an insert by editing, for which the program makes the model.
     ///
-    /// The closure gets the section, the new row's index in it, the reason and the moved model. The model is `nil` for
-    /// an insert by editing, for which the program makes the model.
+    /// The command fails unless the section gains exactly one model or, for a move inside it, has as many again as
+    /// before `onDelete`.
     @discardableResult
     public func onInsert(_ run: @escaping (Section, Int, InsertionReason<Section>, Model?) throws -> Void) -> Self {
         let bindings = bindings
@@ -110,12 +92,8 @@ extension BindingChain {
         }
     }
 
-    /// Binds the closure that inserts a model into the program's data. Unlike the other `onInsert`, the closure does
-    /// not get a moved model: the program makes the model. The command fails unless the section gains exactly one
-    /// model. For a move inside the section, the number of models must be the same as before `onDelete`.
-    ///
-    /// Rows whose models have another type can therefore be moved to the chain's sections, too. The closure gets the
-    /// section, the new row's index in it and the reason.
+    /// As the other `onInsert`, without the moved model: the program makes it, so rows of other model types can be
+    /// moved here, too.
     @discardableResult
     public func onInsert(_ run: @escaping (Section, Int, InsertionReason<Section>) throws -> Void) -> Self {
         let bindings = bindings
@@ -124,13 +102,11 @@ extension BindingChain {
         }
     }
 
-    /// Binds the closure that runs when a row near its section's end is displayed, as
-    /// ``SectionedTableBinder/willDisplay(_:)`` reports. The closure runs again for the section only if the section has
-    /// more rows than at the last run, or since then has got another last row or was filled again with fewer rows.
+    /// Runs when a row near its section's end is displayed (``SectionedTableBinder/willDisplay(_:)``), with the section
+    /// and that row's index in it. It runs again only if the section has more rows or another last row, or was filled
+    /// again with fewer.
     ///
-    /// - Parameters:
-    ///   - cellsFromEnd: the largest distance from the section's last row, at least 0. 0 means the last row.
-    ///   - run: gets the section and the displayed row's index in it.
+    /// - Parameter cellsFromEnd: the largest distance from the last row; 0 is the last row itself.
     @discardableResult
     public func prefetch(cellsFromEnd: Int, _ run: @escaping (Section, Int) throws -> Void) -> Self {
         if cellsFromEnd < 0 { bindings.mistakes.append("`cellsFromEnd` must be 0 at least.") }
@@ -154,11 +130,8 @@ extension ProgramBindings {
 }
 
 extension ViewEventEmitting {
-    /// The single event name that the table uses for all events of this cell type. An event's parameters represent the
-    /// program's event value.
-    ///
-    /// The name comes from the Swift type of the cell, so that two types whose cells share a reuse identifier have
-    /// different names.
+    /// One for all events of the cell type; the parameters represent the program's value. By type, because two types
+    /// can share a reuse identifier.
     static var eventName: String { "\(ObjectIdentifier(Self.self))" }
 }
 
@@ -166,8 +139,7 @@ extension ViewEventEmitting {
 public enum DeletionReason<Section: TableSection>: Sendable {
     /// The person deleted the row.
     case editing
-    /// The row moved to another place. `row` is the row's new index in the target section, counted after the model has
-    /// been removed from its old place.
+    /// `row` is the new index in the target section, without the old place.
     case moved(toSection: Section, row: Int)
 }
 
@@ -175,6 +147,6 @@ public enum DeletionReason<Section: TableSection>: Sendable {
 public enum InsertionReason<Section: TableSection>: Sendable {
     /// The person inserted a row.
     case editing
-    /// The row moved from another place. `row` is the index that the row had in the source section before the move.
+    /// `row` is the index in the source section before the move.
     case moved(fromSection: Section, row: Int)
 }

@@ -1,7 +1,5 @@
-// Binds closures that compute titles, views, dimensions, editing and moving for each row or section.
-//
-// A rule's closure may read anything, so the binder calls the closure again at every refresh and in commands. Rows
-// count from 0 within their section.
+// A rule's closure may read anything, so it is called again at every refresh and in commands. Rows count from 0 within
+// their section.
 
 extension BindingChain {
     func rule(_ rule: @escaping (Section, Int) throws -> JSONText?) -> Computed<RowInput> {
@@ -29,18 +27,16 @@ extension BindingChain {
 
 // Titles and views.
 extension BindingChain {
-    /// Binds header titles by section. The closure is called at every refresh and in commands.
-    ///
-    /// A section that the closure leaves out keeps the title that this chain bound before. `nil` means no header.
+    /// Header titles by section, read at every refresh and in commands; `nil` for none. A section that is left out
+    /// keeps what this chain bound before.
     @discardableResult
     public func bind(headerTitles: @escaping () throws -> [Section: String?]) -> Self {
         let header = titles(headerTitles, else: binding.header)
         return edit { $0.header = header }
     }
 
-    /// Binds footer titles by section. The closure is called at every refresh and in commands.
-    ///
-    /// A section that the closure leaves out keeps the title that this chain bound before. `nil` means no footer.
+    /// Footer titles by section, read at every refresh and in commands; `nil` for none. A section that is left out
+    /// keeps what this chain bound before.
     @discardableResult
     public func bind(footerTitles: @escaping () throws -> [Section: String?]) -> Self {
         let footer = titles(footerTitles, else: binding.footer)
@@ -58,24 +54,24 @@ extension BindingChain {
         }
     }
 
-    /// Binds a closure that returns the header title of each of the chain's sections. `nil` means no header.
+    /// The header title of each section of the chain; `nil` for none.
     @discardableResult
     public func bind(headerTitle: @escaping (Section) throws -> String?) -> Self {
         edit { $0.header = rule { try headerTitle($0).map { .string($0) } } }
     }
 
-    /// Binds a closure that returns the footer title of each of the chain's sections. `nil` means no footer.
+    /// The footer title of each section of the chain; `nil` for none.
     @discardableResult
     public func bind(footerTitle: @escaping (Section) throws -> String?) -> Self {
         edit { $0.footer = rule { try footerTitle($0).map { .string($0) } } }
     }
 
-    /// Binds a view as the header of the chain's sections. The view wins over the header titles of this chain and of
-    /// equally specific chains, even if they are bound later.
+    /// Binds a view as the header. It wins over the titles of this chain and of equally specific ones, even if they are
+    /// bound later.
     ///
     /// - Parameters:
-    ///   - headerType: the view's type. The type's reuse identifier is the header's `view`.
-    ///   - viewModel: returns the view model of a section, or `nil` for no header.
+    ///   - headerType: its reuse identifier is the header's `view`.
+    ///   - viewModel: `nil` for no header.
     @discardableResult
     public func bind<View: ViewModelBindable>(
         headerType: View.Type, viewModel: @escaping (Section) throws -> View.ViewModel?
@@ -83,12 +79,12 @@ extension BindingChain {
         edit { $0.headerView = view(View.self, viewModel) }
     }
 
-    /// Binds a view as the footer of the chain's sections. The view wins over the footer titles of this chain and of
-    /// equally specific chains, even if they are bound later.
+    /// Binds a view as the footer. It wins over the titles of this chain and of equally specific ones, even if they are
+    /// bound later.
     ///
     /// - Parameters:
-    ///   - footerType: the view's type. The type's reuse identifier is the footer's `view`.
-    ///   - viewModel: returns the view model of a section, or `nil` for no footer.
+    ///   - footerType: its reuse identifier is the footer's `view`.
+    ///   - viewModel: `nil` for no footer.
     @discardableResult
     public func bind<View: ViewModelBindable>(
         footerType: View.Type, viewModel: @escaping (Section) throws -> View.ViewModel?
@@ -102,10 +98,8 @@ extension BindingChain {
         let values = bindings.values, areEqual = ModelTraits<View.ViewModel>().areEqual, memory = ViewMemory()
         return rule { section in
             guard let model = try viewModel(section) else { return nil }
-            // In the table, a number represents each view model. A view model that is `Equatable` and unchanged keeps
-            // its number, so that the section's header or footer does not change either. After a failed command, the
-            // number that the command added represents no view model. Therefore the last number that still represents a
-            // view model is used.
+            // An `Equatable` view model that did not change keeps its number, so that the header or footer does not
+            // change either. The number of a failed command represents nothing any more, so the last that does is used.
             let numbers = memory.numbers[section.sectionID, default: []].filter { values[$0] != nil }
             let number: JSONText
             if let known = numbers.last, let old = values[known] as? TitleView<View>,
@@ -123,8 +117,7 @@ extension BindingChain {
     }
 }
 
-/// A view that a program binds as a header or footer. A number represents the view in the table, so that two views with
-/// the same name and different content differ.
+/// A header or footer view, represented by a number, so that two of one name and different content differ.
 protocol ShownView {
     var view: any ReuseIdentifiable { get }
 }
@@ -134,8 +127,7 @@ private struct TitleView<View: ViewModelBindable>: ShownView {
     var view: any ReuseIdentifiable { View(viewModel: viewModel) }
 }
 
-/// For each section, the numbers that represent the view models of a chain's header or footer, in the order in which
-/// commands added the numbers.
+/// By section, the numbers of a chain's view models, in order.
 private final class ViewMemory {
     var numbers: [SectionID: [JSONText]] = [:]
 }
@@ -259,11 +251,9 @@ public struct MovementPolicy<Section: TableSection> {
 
     let targets: Targets
 
-    /// The policy that allows every section whose models have the same type as the moved row's model. The policy also
-    /// allows every other section with models whose `onInsert` has no parameter for the model.
+    /// Every section of the moved row's model type, and those whose `onInsert` takes no model.
     public static var toAnySection: Self { Self(targets: .anySection) }
-    /// Returns the policy that allows the listed sections. Rows can move within their own section only if it is listed,
-    /// too.
+    /// The listed sections; rows can move within their own only if it is listed.
     public static func toSectionsIn(_ sections: [Section]) -> Self { Self(targets: .sections(sections)) }
     /// Returns the policy that allows the displayed sections for which the closure returns true.
     public static func toSectionsPassing(_ passes: @escaping (Section) throws -> Bool) -> Self {

@@ -1,5 +1,4 @@
-// Binds models, numbers and titles as plain values. A bound value is constant, unless the program asks for a closure
-// that replaces the value.
+// A bound value is constant, unless the program asks for a closure that replaces it.
 
 /// A closure that receives the update closure of a bound value. The update closure replaces the value and refreshes the
 /// table.
@@ -17,7 +16,7 @@
 public typealias UpdateHandler<Value> = (_ update: @escaping (Value) -> Void) -> Void
 
 extension BindingChain {
-    /// Returns a closure that returns the current value of a binding: `value`, or the value that has replaced it.
+    /// Gives `value`, or what has replaced it.
     private func replaceable<Value>(_ value: Value, _ updatedWith: UpdateHandler<Value>?) -> () -> Value {
         guard let updatedWith else { return { value } }
         let replaceable = Replaceable(value)
@@ -37,25 +36,21 @@ private final class Replaceable<Value> {
 extension BindingChain where Model == Never {
     // Values by section.
 
-    /// Shows each model in a cell of the type `cellType`. The models are a plain value instead of a closure.
+    /// Shows each model in a cell of the type `cellType`. The models are a plain value.
     ///
     /// - Parameters:
-    ///   - cellType: the cells' type.
-    ///   - models: the models by section. A section that is left out has no rows.
-    ///   - updatedWith: receives the closure with which the program replaces the models. Pass `nil` if the models never
-    ///     change.
+    ///   - models: by section; one that is left out has no rows.
+    ///   - updatedWith: receives the closure that replaces the models, if they ever change.
     @discardableResult
     public func bind<NewCell: ReuseIdentifiable, NewModel>(
         cellType: NewCell.Type, models: [Section: [NewModel]], updatedWith: UpdateHandler<[Section: [NewModel]]>? = nil
     ) -> BindingChain<Section, NewCell, NewModel> { bind(cellType: cellType, models: replaceable(models, updatedWith)) }
 
-    /// Shows each view model in a cell of the type `cellType`. The view models are a plain value instead of a closure.
+    /// Shows each view model in a cell of the type `cellType`. The view models are a plain value.
     ///
     /// - Parameters:
-    ///   - cellType: the cells' type.
-    ///   - viewModels: the view models by section. A section that is left out has no rows.
-    ///   - updatedWith: receives the closure with which the program replaces the view models. Pass `nil` if the view
-    ///     models never change.
+    ///   - viewModels: by section; one that is left out has no rows.
+    ///   - updatedWith: receives the closure that replaces the view models, if they ever change.
     @discardableResult
     public func bind<NewCell: ViewModelBindable>(
         cellType: NewCell.Type, viewModels: [Section: [NewCell.ViewModel]],
@@ -64,15 +59,11 @@ extension BindingChain where Model == Never {
         bind(cellType: cellType, viewModels: replaceable(viewModels, updatedWith))
     }
 
-    /// Shows each model in a cell of the type `cellType`, with the view model that `mapToViewModels` makes from the
-    /// model. The models are a plain value instead of a closure.
+    /// Shows each model in a cell with the view model that `mapToViewModels` makes. The models are a plain value.
     ///
     /// - Parameters:
-    ///   - cellType: the cells' type.
-    ///   - models: the models by section. A section that is left out has no rows.
-    ///   - mapToViewModels: makes a cell's view model from a model.
-    ///   - updatedWith: receives the closure with which the program replaces the models. Pass `nil` if the models never
-    ///     change.
+    ///   - models: by section; one that is left out has no rows.
+    ///   - updatedWith: receives the closure that replaces the models, if they ever change.
     @discardableResult
     public func bind<NewCell: ViewModelBindable, NewModel>(
         cellType: NewCell.Type, models: [Section: [NewModel]],
@@ -82,13 +73,11 @@ extension BindingChain where Model == Never {
         bind(cellType: cellType, models: replaceable(models, updatedWith), mapToViewModels: mapToViewModels)
     }
 
-    /// Shows each model in the cell that a closure makes for it. The models are a plain value instead of a closure.
+    /// Shows each model in a cell that a closure makes. The models are a plain value.
     ///
     /// - Parameters:
-    ///   - cellProvider: makes the cell from the section, the row's index in it and the model.
-    ///   - models: the models by section. A section that is left out has no rows.
-    ///   - updatedWith: receives the closure with which the program replaces the models. Pass `nil` if the models never
-    ///     change.
+    ///   - models: by section; one that is left out has no rows.
+    ///   - updatedWith: receives the closure that replaces the models, if they ever change.
     @discardableResult
     public func bind<NewModel>(
         cellProvider: @escaping (Section, Int, NewModel) throws -> any ReuseIdentifiable, models: [Section: [NewModel]],
@@ -97,14 +86,9 @@ extension BindingChain where Model == Never {
         bind(cellProvider: cellProvider, models: replaceable(models, updatedWith))
     }
 
-    /// Shows a number of cells, which a closure makes, in sections without models. The number is a plain value instead
-    /// of a closure.
+    /// Shows a number of cells, which a closure makes, in sections without models. The number is a plain value.
     ///
-    /// - Parameters:
-    ///   - cellProvider: makes the cell from the section and the row's index in it.
-    ///   - numberOfCells: the number of rows by section.
-    ///   - updatedWith: receives the closure with which the program replaces the numbers. Pass `nil` if the numbers
-    ///     never change.
+    /// - Parameter updatedWith: receives the closure that replaces the numbers, if they ever change.
     @discardableResult
     public func bind(
         cellProvider: @escaping (Section, Int) throws -> any ReuseIdentifiable, numberOfCells: [Section: Int],
@@ -113,29 +97,20 @@ extension BindingChain where Model == Never {
         bind(cellProvider: cellProvider, numberOfCells: replaceable(numberOfCells, updatedWith))
     }
 
-    // Binds plain values to chains of one section.
+    // For chains of one section.
 
-    /// Shows each model of the chain's only section in a cell of the type `cellType`. The models are a plain value
-    /// instead of a closure.
+    /// Shows each model of the chain's only section in a cell of the type `cellType`. The models are a plain value.
     ///
-    /// - Parameters:
-    ///   - cellType: the cells' type.
-    ///   - models: the section's models, in order.
-    ///   - updatedWith: receives the closure with which the program replaces the models. Pass `nil` if the models never
-    ///     change.
+    /// - Parameter updatedWith: receives the closure that replaces the models, if they ever change.
     @discardableResult
     public func bind<NewCell: ReuseIdentifiable, NewModel>(
         cellType: NewCell.Type, models: [NewModel], updatedWith: UpdateHandler<[NewModel]>? = nil
     ) -> BindingChain<Section, NewCell, NewModel> { bind(cellType: cellType, models: replaceable(models, updatedWith)) }
 
     /// Shows each view model of the chain's only section in a cell of the type `cellType`. The view models are a plain
-    /// value instead of a closure.
+    /// value.
     ///
-    /// - Parameters:
-    ///   - cellType: the cells' type.
-    ///   - viewModels: the section's view models, in order.
-    ///   - updatedWith: receives the closure with which the program replaces the view models. Pass `nil` if the view
-    ///     models never change.
+    /// - Parameter updatedWith: receives the closure that replaces the view models, if they ever change.
     @discardableResult
     public func bind<NewCell: ViewModelBindable>(
         cellType: NewCell.Type, viewModels: [NewCell.ViewModel], updatedWith: UpdateHandler<[NewCell.ViewModel]>? = nil
@@ -143,15 +118,10 @@ extension BindingChain where Model == Never {
         bind(cellType: cellType, viewModels: replaceable(viewModels, updatedWith))
     }
 
-    /// Shows each model of the chain's only section in a cell of the type `cellType`. The cell gets the view model that
-    /// `mapToViewModels` makes from the model. The models are a plain value instead of a closure.
+    /// Shows each model of the chain's only section in a cell with the view model that `mapToViewModels` makes. The
+    /// models are a plain value.
     ///
-    /// - Parameters:
-    ///   - cellType: the cells' type.
-    ///   - models: the section's models, in order.
-    ///   - mapToViewModels: makes a cell's view model from a model.
-    ///   - updatedWith: receives the closure with which the program replaces the models. Pass `nil` if the models never
-    ///     change.
+    /// - Parameter updatedWith: receives the closure that replaces the models, if they ever change.
     @discardableResult
     public func bind<NewCell: ViewModelBindable, NewModel>(
         cellType: NewCell.Type, models: [NewModel], mapToViewModels: @escaping (NewModel) throws -> NewCell.ViewModel,
@@ -160,14 +130,9 @@ extension BindingChain where Model == Never {
         bind(cellType: cellType, models: replaceable(models, updatedWith), mapToViewModels: mapToViewModels)
     }
 
-    /// Shows each model of the chain's only section in the cell that a closure makes for it. The models are a plain
-    /// value instead of a closure.
+    /// Shows each model of the chain's only section in a cell that a closure makes. The models are a plain value.
     ///
-    /// - Parameters:
-    ///   - cellProvider: makes the cell from the section, the row's index in it and the model.
-    ///   - models: the section's models, in order.
-    ///   - updatedWith: receives the closure with which the program replaces the models. Pass `nil` if the models never
-    ///     change.
+    /// - Parameter updatedWith: receives the closure that replaces the models, if they ever change.
     @discardableResult
     public func bind<NewModel>(
         cellProvider: @escaping (Section, Int, NewModel) throws -> any ReuseIdentifiable, models: [NewModel],
@@ -176,14 +141,9 @@ extension BindingChain where Model == Never {
         bind(cellProvider: cellProvider, models: replaceable(models, updatedWith))
     }
 
-    /// Shows a number of cells, which a closure makes, in the chain's only section, which has no models. The number is
-    /// a plain value instead of a closure.
+    /// Shows a number of cells, which a closure makes, in the chain's only section. The number is a plain value.
     ///
-    /// - Parameters:
-    ///   - cellProvider: makes the cell from the section and the row's index in it.
-    ///   - numberOfCells: the section's number of rows.
-    ///   - updatedWith: receives the closure with which the program replaces the number. Pass `nil` if the number never
-    ///     changes.
+    /// - Parameter updatedWith: receives the closure that replaces the number, if it ever changes.
     @discardableResult
     public func bind(
         cellProvider: @escaping (Section, Int) throws -> any ReuseIdentifiable, numberOfCells: Int,
@@ -195,12 +155,9 @@ extension BindingChain where Model == Never {
 
 // Titles. `nil` means that the section has no title.
 extension BindingChain {
-    /// Binds the same header title for every section of the chain. `nil` means no header.
+    /// The same header title for every section of the chain; `nil` for none.
     ///
-    /// - Parameters:
-    ///   - headerTitle: the title.
-    ///   - updatedWith: receives the closure with which the program replaces the title. Pass `nil` if the title never
-    ///     changes.
+    /// - Parameter updatedWith: receives the closure that replaces the title, if it ever changes.
     @discardableResult
     public func bind(headerTitle: String?, updatedWith: UpdateHandler<String?>? = nil) -> Self {
         guard let updatedWith else { return edit { $0.header = Computed(title: headerTitle) } }
@@ -208,12 +165,9 @@ extension BindingChain {
         return bind(headerTitle: { _ in title() })
     }
 
-    /// Binds the same footer title for every section of the chain. `nil` means no footer.
+    /// The same footer title for every section of the chain; `nil` for none.
     ///
-    /// - Parameters:
-    ///   - footerTitle: the title.
-    ///   - updatedWith: receives the closure with which the program replaces the title. Pass `nil` if the title never
-    ///     changes.
+    /// - Parameter updatedWith: receives the closure that replaces the title, if it ever changes.
     @discardableResult
     public func bind(footerTitle: String?, updatedWith: UpdateHandler<String?>? = nil) -> Self {
         guard let updatedWith else { return edit { $0.footer = Computed(title: footerTitle) } }
@@ -221,13 +175,9 @@ extension BindingChain {
         return bind(footerTitle: { _ in title() })
     }
 
-    /// Binds header titles by section. A section that is missing in the dictionary keeps the title that another call of
-    /// the chain binds for it.
+    /// Header titles by section; `nil` for none. A section that is left out keeps what another call of the chain binds.
     ///
-    /// - Parameters:
-    ///   - headerTitles: the titles; `nil` means no header.
-    ///   - updatedWith: receives the closure with which the program replaces the titles. Pass `nil` if the titles never
-    ///     change.
+    /// - Parameter updatedWith: receives the closure that replaces the titles, if they ever change.
     @discardableResult
     public func bind(headerTitles: [Section: String?], updatedWith: UpdateHandler<[Section: String?]>? = nil) -> Self {
         if updatedWith != nil { return bind(headerTitles: replaceable(headerTitles, updatedWith)) }
@@ -235,13 +185,9 @@ extension BindingChain {
         return edit { $0.headers.merge(byID(headerTitles)) { $1 } }
     }
 
-    /// Binds footer titles by section. A section that is missing in the dictionary keeps the title that another call of
-    /// the chain binds for it.
+    /// Footer titles by section; `nil` for none. A section that is left out keeps what another call of the chain binds.
     ///
-    /// - Parameters:
-    ///   - footerTitles: the titles; `nil` means no footer.
-    ///   - updatedWith: receives the closure with which the program replaces the titles. Pass `nil` if the titles never
-    ///     change.
+    /// - Parameter updatedWith: receives the closure that replaces the titles, if they ever change.
     @discardableResult
     public func bind(footerTitles: [Section: String?], updatedWith: UpdateHandler<[Section: String?]>? = nil) -> Self {
         if updatedWith != nil { return bind(footerTitles: replaceable(footerTitles, updatedWith)) }

@@ -1,9 +1,8 @@
 /// A chain of links that bind cells, models, titles, dimensions, policies and handlers to a scope of sections.
+/// <doc:BindingChainScopes> says which of several bindings wins.
 ///
-/// The article <doc:BindingChainScopes> says which binding wins if several bindings are about the same section.
-///
-/// `Cell` and `Model` are the types of the cells and models that the chain's closures receive. Before the chain binds
-/// cells, `Cell` is `any ReuseIdentifiable`. Before the chain binds or assumes models, `Model` is `Never`.
+/// `Cell` and `Model` are what the closures receive: `any ReuseIdentifiable` before the chain binds cells, `Never`
+/// before it binds or assumes models.
 ///
 /// Source: Braid's binding chains.
 public struct BindingChain<Section: TableSection, Cell, Model> {
@@ -19,7 +18,6 @@ public struct BindingChain<Section: TableSection, Cell, Model> {
         return self
     }
 
-    /// Returns the same chain, typed with other `Cell` and `Model` types.
     func carrying<NewCell, NewModel>(_: NewCell.Type, _: NewModel.Type) -> BindingChain<Section, NewCell, NewModel> {
         BindingChain<Section, NewCell, NewModel>(bindings: bindings, index: index)
     }

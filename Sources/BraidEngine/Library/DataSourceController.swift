@@ -34,9 +34,8 @@ public final class DataSourceController {
     /// The table after the last notifying call, that is, a call with `notify` true that was not ignored. Before the
     /// first notifying call, the table as it was created.
     public private(set) var snapshot: Snapshot
-    /// The update that the last notifying call published, that is, the last call with `notify` true that was not
-    /// ignored. The update leads from the snapshot just before this call to the snapshot after this call. A view
-    /// applies the update as batch updates. `nil` before the first notifying call.
+    /// The update of the last call with `notify` true that was not ignored, from the snapshot just before it. A view
+    /// applies it as batch updates.
     public private(set) var lastUpdate: BatchUpdate?
 
     private let binder = Binder.values
@@ -97,7 +96,7 @@ extension DataSourceController {
     /// What the delegate's `emptyState(for:)` returns, while no rows are stored. `nil` while rows are stored.
     public var emptyState: Any? { totalRowCount == 0 ? delegate?.emptyState(for: self) : nil }
 
-    /// Returns the number that represents the row's model in the engine's table. `nil` if the row does not exist.
+    /// The number that represents the row's model.
     func number(at path: RowPath) -> JSONText? { try? stored.modelObject(at: path) }
 
     func numbers(at paths: [RowPath]) -> [JSONText] { paths.compactMap { number(at: $0) } }
@@ -117,10 +116,8 @@ extension DataSourceController {
         dataControllers[ObjectIdentifier(modelType)] = dataController
     }
 
-    /// Returns the data controller for a model.
-    ///
-    /// - Returns: the model itself if it is a data controller. Any other model populates a data controller of the type
-    ///   registered for the model's type. `nil` if no data controller is registered for the model's type.
+    /// The data controller for a model: the model itself if it is one, otherwise one of the type that is registered for
+    /// its type, populated with it.
     public func dataController(for model: Any) -> (any CellDataController)? {
         if let controller = model as? any CellDataController { return controller }
         return dataControllers[ObjectIdentifier(type(of: model))]?.populate(with: model)
@@ -129,8 +126,6 @@ extension DataSourceController {
 
 // Changes.
 extension DataSourceController {
-    /// Stores a model that a call gives for a row, and returns the number that represents the model in the engine's
-    /// table.
     func number(for row: Any) -> JSONText { values.add(row) }
 
     func forget(_ numbers: [JSONText]) {
@@ -138,14 +133,12 @@ extension DataSourceController {
         values.commit()
     }
 
-    /// Carries out one call of the program. Notifies the delegate if `notify` is true and the call was not ignored.
+    /// Carries out a call of the program.
     ///
     /// - Parameters:
-    ///   - old: the numbers that the call removes from the table. If the call is applied, the first `forget(_:)` after
-    ///     the call drops these numbers and the models that they represent.
-    ///   - new: the numbers that the call adds to the table. If the call is not applied, the first `forget(_:)` after
-    ///     the call drops these numbers and the models that they represent.
-    ///   - data: the new headers and footers of sections, by the sections' indexes after the call.
+    ///   - old: the numbers that the call removes, which are forgotten if it is applied.
+    ///   - new: the numbers that it adds, which are forgotten if it is not.
+    ///   - data: new headers and footers, by the sections' indexes after the call.
     func perform(
         _ call: DataSourceCommand, notify: Bool, replacing old: [JSONText] = [], with new: [JSONText] = [],
         data: [Int: (any SectionDataModelType)?] = [:]
@@ -155,13 +148,12 @@ extension DataSourceController {
             outcome = try binder.applying(
                 .dataSource(call, notify: notify), to: table, shown: snapshot, unpublished: unpublished, now: "")
         } catch {
-            // The engine refuses no call of a `DataSourceController`. In its table, the models are numbers, which have
-            // neither ids nor schemas.
+            // Numbers have neither ids nor schemas, so no call is refused.
             return assertionFailure("The data source refused a call: \(error)")
         }
         let isApplied = outcome.kind == .applied
         (table, snapshot, unpublished) = (outcome.table, outcome.snapshot, outcome.unpublished)
-        // A call that notifies the delegate always sets `lastUpdate`, even if the update is empty.
+        // Even if the update is empty.
         if isApplied || outcome.notification != nil, unpublished == nil { lastUpdate = outcome.update }
         forget(isApplied ? old : new)
         keep(data, isIgnored: outcome.isIgnored)

@@ -8,8 +8,6 @@ public enum Dimension: Sendable, ExpressibleByIntegerLiteral, ExpressibleByFloat
     public init(integerLiteral value: Int) { self = .points(Double(value)) }
     public init(floatLiteral value: Double) { self = .points(value) }
 
-    /// The dimension in its JSON form.
-    ///
     /// - Throws: ``Refusal`` with `templateFailed` if the height is negative or not finite.
     var json: JSONText {
         get throws(Refusal) {

@@ -1,8 +1,8 @@
 import Synchronization
 
-// Braid's Rx bindings, built on Swift concurrency: asynchronous sequences as input, and a stream of updates as output.
+// Braid's Rx bindings, with asynchronous sequences and a stream of updates.
 
-/// The element that an asynchronous sequence produced last, or an initial value before its first element.
+/// What an asynchronous sequence gave last.
 final class Latest<Element: Sendable>: Sendable {
     private let element: Mutex<Element>
 
@@ -13,7 +13,6 @@ final class Latest<Element: Sendable>: Sendable {
     func set(_ new: Element) { element.withLock { $0 = new } }
 }
 
-/// The streams through which a program's subscribers receive a binder's updates.
 final class Subscribers: Sendable {
     private let continuations = Mutex<(next: Int, all: [Int: AsyncStream<BatchUpdate>.Continuation])>((0, [:]))
 
@@ -54,14 +53,10 @@ extension ProgramBindings {
     }
 }
 
-// Binds asynchronous sequences in place of closures. All other bound closures can call the closure that
-// `latest(of:initially:)` returns.
+// Asynchronous sequences in place of closures. Other bound closures can call what `latest(of:initially:)` returns.
 extension BindingChain where Model == Never {
-    /// For a chain that binds exactly one of the table's sections: shows each model in a cell of the type `cellType`.
-    /// The models are the sequence's latest element, an array.
-    ///
-    /// The section has no rows until the sequence produces its first element. The sequence is read only while
-    /// ``SectionedTableBinder/observe(isolation:)`` runs.
+    /// For a chain of exactly one section: shows the models of the sequence's latest array; no rows before the first.
+    /// Read only while ``SectionedTableBinder/observe(isolation:)`` runs.
     @discardableResult
     public func bind<NewCell: ReuseIdentifiable, NewModel: Sendable, Models: AsyncSequence & Sendable>(
         cellType: NewCell.Type, models: Models
@@ -69,10 +64,7 @@ extension BindingChain where Model == Never {
         bind(cellType: cellType, models: bindings.latest(of: models, initially: []))
     }
 
-    /// Shows each model in a cell of the type `cellType`. The models are the sequence's latest element, a dictionary by
-    /// section.
-    ///
-    /// The sections have no rows until the sequence produces its first element. The sequence is read only while
+    /// Shows the models, by section, of the sequence's latest element; no rows before the first. Read only while
     /// ``SectionedTableBinder/observe(isolation:)`` runs.
     @discardableResult
     public func bind<NewCell: ReuseIdentifiable, NewModel: Sendable, Models: AsyncSequence & Sendable>(

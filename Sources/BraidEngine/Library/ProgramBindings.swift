@@ -48,17 +48,14 @@ final class ProgramBindings<Section: TableSection>: TableBindings {
     }
 }
 
-/// Maps section ids to a program's section values. The engine uses ids, and the program's closures receive the values.
+/// From ids, which the engine uses, to the sections that the program's closures get.
 final class SectionNames<Section: TableSection> {
     private var byID: [SectionID: Section] = [:]
     private let areDeclared: Bool
 
     init(areDeclared: Bool) { self.areDeclared = areDeclared }
 
-    /// Records a section under its id.
-    ///
-    /// Of two dynamic sections with the same id, the newer section wins. Throws if two different declared sections
-    /// share an id.
+    /// Of two dynamic sections with an id, the newer wins. Throws if two different declared ones share it.
     func add(_ section: Section) throws(Refusal) {
         let known = byID.updateValue(section, forKey: section.sectionID)
         guard !areDeclared || known == nil || known == section else {

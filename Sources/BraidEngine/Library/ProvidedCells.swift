@@ -1,31 +1,26 @@
-/// The cells that a chain's cell provider makes, and their names.
+/// The cells of a chain's cell provider, and their names.
 ///
-/// A row in the snapshot contains the name of its cell. If the chain does not bind one cell type, the provider is
-/// therefore called when a row is rendered. If the chain binds models, a row with the same model at the same index
-/// keeps the name without another call.
-///
-/// The cell itself is kept until the next command, in case a view asks for the cell. A view that asks after the next
-/// command gets a new cell, as `UITableView` does when a row scrolls into view again.
+/// A row contains the name of its cell, so rendering calls the provider. A row with the same model at the same index
+/// keeps the name. The cell is kept until the next command, for a view that asks; later there is a new one, as when a
+/// row of a `UITableView` scrolls into view again.
 final class ProvidedCells {
     private let make: (RowInput) throws -> any ReuseIdentifiable
     private var names: [SectionID: [Named?]] = [:]
-    /// The cells that the cell provider made for rendering since the program's models were last read, by section and
-    /// row index.
+    /// Since the program's models were last read.
     private var made: [SectionID: [Int: any ReuseIdentifiable]] = [:]
 
     private struct Named {
         var model: JSONText
-        /// The cell's name, its reuse identifier, as a JSON string.
+        /// As a JSON string.
         var name: JSONText
     }
 
     init(_ make: @escaping (RowInput) throws -> any ReuseIdentifiable) { self.make = make }
 
-    /// Returns the name of the row's cell. Makes the cell unless the name that is known at the row's index belongs to
-    /// the same model.
+    /// Makes the cell unless the name is known for this model.
     func name(of row: RowInput) throws -> JSONText { try known(row) ?? newName(of: row) }
 
-    /// Makes the row's cell, even if its name is known, and returns the cell's name.
+    /// Makes the cell anyway.
     func newName(of row: RowInput) throws -> JSONText {
         let cell = try make(row), name = JSONText.string(type(of: cell).reuseIdentifier)
         made[row.section, default: [:]][row.row] = cell
@@ -35,7 +30,7 @@ final class ProvidedCells {
         return name
     }
 
-    /// Returns the row's cell: the cell that was made when the row was rendered, or a new cell.
+    /// That of the rendering, or a new one.
     func cell(for row: RowInput) throws -> any ReuseIdentifiable {
         if known(row) != nil, let cell = made[row.section]?[row.row] { return cell }
         return try make(row)
@@ -48,10 +43,10 @@ final class ProvidedCells {
         return known.name
     }
 
-    /// Drops all cells that were made, because the values that the cell provider reads may change with the new command.
+    /// A new command: what the provider reads may change.
     func dropCells() { made = [:] }
 
-    /// Drops the cell names of rows that no longer exist. `count` returns the number of rows of a section.
+    /// Of rows that are gone; `count` is that of a section.
     func dropNames(count: (SectionID) -> Int) {
         for (section, known) in names {
             let count = count(section)

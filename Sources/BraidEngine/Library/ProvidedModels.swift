@@ -1,22 +1,15 @@
-/// What the engine can find out about models because the model type conforms to `CollectionIdentifiable` or
-/// `Equatable`. With fewer conformances, updates are less precise. Source: Braid's tiers of diffing.
+/// What a model type's conformances tell. With fewer, updates are less precise. Source: Braid's tiers of diffing.
 struct ModelTraits<Model> {
-    /// Returns a model's identity. `nil` if models have no identity. Rows without identity are identified by their
-    /// indexes. If a model has changed, the section is reloaded, unless its chain sets `updates(manually: true)`.
+    /// Without it, rows are known by their indexes, and a changed model reloads the section, unless its chain sets
+    /// `updates(manually: true)`.
     let identity: ((Model) -> String)?
-    /// Compares two models. `nil` if models cannot be compared. Without a comparison, every model counts as changed
-    /// whenever the models are read again.
+    /// Without it, every model counts as changed at each reading.
     let areEqual: ((Model, Model) -> Bool)?
-    /// Compares two models by equality and, if the models have identity, by identity as well. `nil` if `areEqual` is
-    /// `nil`.
-    ///
-    /// The closure accepts pointers, so that no model is copied: a copy changes reference counts, and a program may
-    /// have many models.
+    /// Equal, and of one identity. By pointers, because copies of a program's many models would count references.
     let areSame: ((UnsafePointer<Model>, UnsafePointer<Model>) -> Bool)?
 
     init() {
-        // Whether the model type conforms to `CollectionIdentifiable` or `Equatable` is looked up once for each binding
-        // chain, not once for each model.
+        // Once for each chain, not for each model.
         func identity<Known: CollectionIdentifiable>(_: Known.Type) -> (Model) -> String {
             { unsafeBitCast($0, to: Known.self).collectionId }  // `Known` and `Model` are the same type
         }
@@ -51,27 +44,25 @@ struct ModelTraits<Model> {
 
 final class ProvidedModels<Section: TableSection, Model>: ModelProvider, @unchecked Sendable {
     private let bindings: ProgramBindings<Section>
-    /// The chain's index in `bindings`.
+    /// Its index in `bindings`.
     private let chain: Int
     private let provided: () throws -> [Section: [Model]]
     let traits = ModelTraits<Model>()
-    /// The cells that the chain's cell provider makes for the models. `nil` if the chain binds one cell type.
+    /// `nil` if the chain binds one cell type.
     var cells: ProvidedCells?
     private(set) var sections: Set<SectionID> = []
-    /// `held` contains the models that the table shows, by section. `pending` contains the models that the table will
-    /// show if the running command succeeds.
+    /// What the table shows, and what it will show if the command succeeds.
     private var held: [SectionID: [Model]] = [:]
     private var pending: [SectionID: [Model]]?
     private var changes: [Change] = []
-    /// The numbers of the models that the running command removes from their places or replaces.
+    /// Numbers that the command removes or replaces.
     private var departed: [JSONText] = []
 
     private struct Change {
         var section: SectionID
         var models: [Model]
         var oldCount: Int
-        /// The index ranges in which the old and the new models differ, ascending. The models between two ranges are
-        /// the same.
+        /// Where old and new models differ, ascending.
         var stretches: [TableEditor.Stretch]
     }
 
@@ -110,14 +101,13 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider, @unchec
         for (section, models) in before where !models.isEmpty && !sections.contains(section) {
             read.append((section, []))
         }
-        // The order of a dictionary's keys differs from run to run, so the sections of the models are sorted.
+        // A dictionary's order differs from run to run.
         read.sort { $0.section < $1.section }
         changes = []
         departed = []
         for (section, models) in read {
             let old = before[section] ?? []
-            // If the models have changed, and the number of stored rows differs from the number of old models, `place`
-            // later refuses the command.
+            // If the models changed, `place` refuses the command.
             let stored = table[section].flatMap { $0.rows.count == old.count ? $0 : nil }
             guard let change = change(from: old, to: models, in: section, stored) else { continue }
             if let stored {
@@ -158,7 +148,7 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider, @unchec
         let stretches = old.withUnsafeBufferPointer { old in
             new.withUnsafeBufferPointer { new in
                 Self.stretches(old.count, new.count, identities) { oldIndex, newIndex in
-                    // Neither list of models is empty here, because the closure is called with valid indexes only.
+                    // Called with valid indexes only, so neither list is empty.
                     guard let old = old.baseAddress, let new = new.baseAddress else { return false }
                     return areSame(old + oldIndex, new + newIndex)
                 }
@@ -168,16 +158,14 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider, @unchec
             ? nil : Change(section: section, models: new, oldCount: old.count, stretches: stretches)
     }
 
-    /// Compares old and new models by identity and not by content.
+    /// By identity, whatever the content.
     private struct Identities {
-        /// Returns whether the old model and the new model at these indexes have the same identity.
         let areSame: (_ old: Int, _ new: Int) -> Bool
-        /// Returns the index of the old model that has the same identity as the new model at an index. `nil` if there
-        /// is none.
+        /// The old model of the new one's identity.
         let old: (_ new: Int) -> Int?
     }
 
-    /// Returns the ranges in which two lists of models differ, ascending.
+    /// Where two lists of models differ, ascending.
     private static func stretches(
         _ oldCount: Int, _ newCount: Int, _ ids: Identities?, isSame: (_ old: Int, _ new: Int) -> Bool
     ) -> [TableEditor.Stretch] {
@@ -188,9 +176,7 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider, @unchec
         while suffix < shorter - prefix, isSame(oldCount - 1 - suffix, newCount - 1 - suffix) { suffix += 1 }
 
         let end = (old: oldCount - suffix, new: newCount - suffix)
-        /// Returns the nearest pair of indexes after `at` at which the old and the new list contain the same model.
-        /// Searches at most eight models ahead, because mostly only few models in a row are inserted, deleted or
-        /// changed.
+        /// The next pair of equal models, at most eight ahead: mostly few in a row are inserted, deleted or changed.
         func nearest(_ at: (old: Int, new: Int)) -> (old: Int, new: Int)? {
             for distance in 1...8 {
                 for shorter in stride(from: distance, through: 0, by: -1) {
@@ -200,11 +186,8 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider, @unchec
             }
             return nil
         }
-        /// Returns a later pair of indexes at which the old and the new list have a model with the same identity. The
-        /// model itself may have changed.
-        ///
-        /// The distance from `at` doubles with each examined model, so that whole blocks of inserted, deleted or moved
-        /// models are skipped quickly.
+        /// A later pair of one identity. Looks at ever more distant models, twice as far each time, so that whole
+        /// blocks are skipped quickly.
         func further(_ at: (old: Int, new: Int), _ ids: Identities) -> (old: Int, new: Int)? {
             var best: (old: Int, new: Int, passed: Int)?, distance = 0
             while at.new + distance < end.new, distance < best?.passed ?? .max {
@@ -221,8 +204,7 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider, @unchec
         }
         var stretches: [TableEditor.Stretch] = []
         var at = (old: prefix, new: prefix), start = at
-        // The remaining limit on the cost of searches. A search by id costs 8, and a failed search of models without
-        // ids costs 1. The limit bounds the time for lists that have little in common.
+        // Bounds the time for lists with little in common: a search by id costs 8, a failed one without ids 1.
         var looks = 64 + shorter / 16
         while at != end {
             if at.old < end.old, at.new < end.new, isSame(at.old, at.new) {
@@ -287,16 +269,15 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider, @unchec
         try editor.replace(change.stretches, with: arrivals[...], in: section)
     }
 
-    /// Returns whether the program's model that a number represents equals `model`. Returns false if models of this
-    /// type cannot be compared.
+    /// False if models cannot be compared.
     private func isSame(_ number: JSONText, _ model: Model) -> Bool {
         guard let areEqual = traits.areEqual, let known = bindings.values[number] as? Model else { return false }
         return areEqual(known, model)
     }
 }
 
-/// For a chain that binds numbers of cells instead of models: the number of cells of each section. If a section gets
-/// fewer cells than when its `prefetch` handler last ran, the handler can run again.
+/// For a chain that binds numbers of cells. With fewer cells than when the `prefetch` handler last ran, it can run
+/// again.
 final class CountedSections<Section: TableSection>: ModelProvider, @unchecked Sendable {
     private let bindings: ProgramBindings<Section>
     private let chain: Int
@@ -312,7 +293,7 @@ final class CountedSections<Section: TableSection>: ModelProvider, @unchecked Se
 
     var sections: Set<SectionID> { Set(counts.keys) }
 
-    /// The number of cells in a section when the binder last called the program's closure.
+    /// At the last reading.
     subscript(section: SectionID) -> Int { counts[section] ?? 0 }
 
     func read(_ table: TableModel, _ departures: inout Departures) throws {
@@ -335,7 +316,7 @@ final class CountedSections<Section: TableSection>: ModelProvider, @unchecked Se
     func rollBack() {}
 }
 
-/// The titles by section that a program's closure last returned.
+/// By section, at the last reading.
 final class ProvidedTitles<Section: TableSection>: ModelProvider, @unchecked Sendable {
     private let bindings: ProgramBindings<Section>
     private let chain: Int
@@ -350,8 +331,7 @@ final class ProvidedTitles<Section: TableSection>: ModelProvider, @unchecked Sen
 
     var sections: Set<SectionID> { Set(titles.keys) }
 
-    /// The title that the program's closure last returned for a section. The outer `nil` means that the closure left
-    /// the section out. The inner `nil` means that the section has no title.
+    /// The outer `nil`: the closure left the section out; the inner: it has no title.
     subscript(section: SectionID) -> String?? { titles[section] }
 
     func read(_ table: TableModel, _ departures: inout Departures) throws {
@@ -369,8 +349,7 @@ final class ProvidedTitles<Section: TableSection>: ModelProvider, @unchecked Sen
 }
 
 extension ProgramBindings {
-    /// Returns whether a section is in the scope of a chain, so that the chain may provide the section's models or
-    /// titles.
+    /// The chain may provide only what is in its scope.
     fileprivate func isOwn(_ section: SectionID, of chain: Int) -> Bool {
         let scope = bindings[chain].scope
         switch scope {

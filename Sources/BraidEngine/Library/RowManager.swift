@@ -1,29 +1,22 @@
-/// An object that changes rows by index path. A call with an index out of bounds never fails: each method's
-/// documentation says what the method does in this case.
+/// An object that changes rows by index path. An index out of bounds never fails: each method says what happens. Index
+/// paths refer to the stored rows.
 ///
-/// If `notify` is false, the change is stored but the delegate is not notified. No update contains the change until a
-/// later call with `notify` true publishes it. Index paths refer to the stored rows.
+/// If `notify` is false, the change is stored, but the delegate is not notified, and no update contains it until a
+/// later call with `notify` true.
 public protocol RowManager: AnyObject {
-    /// Inserts a row before the row at an index path. If the section does not exist, a new section at the end gets the
-    /// row. If no row is at the index path, the new row is appended to the section.
-    ///
-    /// If `notify` is true, the method notifies the delegate: with `dataSourceWasMutated(_:)` if the call adds a
-    /// section, otherwise with `dataSourceWasMutated(_:section:)`.
+    /// Inserts a row before the one at an index path: at the section's end if there is none, in a new section at the
+    /// end if there is no section. Notifies with `dataSourceWasMutated(_:section:)` or, for a new section,
+    /// `dataSourceWasMutated(_:)`.
     func add(row: Any, at indexPath: RowPath, notify: Bool)
-    /// Replaces the row at an index path. Does nothing if the row does not exist. If `notify` is true, a replaced row
-    /// is reported to the delegate with `dataSourceWasMutated(_:rows:)`.
+    /// Replaces the row at an index path, if it exists. Notifies with `dataSourceWasMutated(_:rows:)`.
     func update(row: Any, at indexPath: RowPath, notify: Bool)
-    /// Replaces all rows of a section. Does nothing if the section does not exist. If `notify` is true and the section
-    /// exists, `dataSourceWasMutated(_:rows:)` reports all new rows of the section to the delegate.
+    /// Replaces all rows of a section, if it exists. Notifies with `dataSourceWasMutated(_:rows:)` of all its new rows.
     func update(rows: [Any], atSection section: Int, notify: Bool)
-    /// Replaces the rows at several index paths, in ascending order. If one section's index is too high, the whole call
-    /// is ignored. A row that does not exist, or a negative index, is skipped.
-    ///
-    /// If `notify` is true and the call is not ignored, `dataSourceWasMutated(_:rows:)` reports the replaced rows to
-    /// the delegate. The delegate is notified even if no row was replaced.
+    /// Replaces rows, in ascending order. A section's index that is too high makes the whole call ignored; a row that
+    /// does not exist, or a negative index, is skipped. Notifies with `dataSourceWasMutated(_:rows:)`, even if no row
+    /// was replaced.
     func update(rows: [RowPath: Any], notify: Bool)
-    /// Removes a row. Does nothing if the row does not exist. A section that becomes empty is removed with its last
-    /// row. If `notify` is true, a removal is reported to the delegate with `dataSourceWasMutated(_:)`.
+    /// Removes a row, if it exists, and its section with its last row. Notifies with `dataSourceWasMutated(_:)`.
     func remove(rowAt indexPath: RowPath, notify: Bool)
 }
 
@@ -42,21 +35,19 @@ extension RowManager {
 
 /// An object that changes sections by index, as ``RowManager`` changes rows. Indexes refer to the stored sections.
 public protocol SectionManager: AnyObject {
-    /// Inserts a section before the section at an index. Appends the section if the index is `nil` or does not exist.
-    /// If `notify` is true, the method notifies the delegate with `dataSourceWasMutated(_:)`.
+    /// Inserts a section before the one at an index, or at the end if there is none. Notifies with
+    /// `dataSourceWasMutated(_:)`.
     func add(section: DataSourceController.Section, at index: Int?, notify: Bool)
-    /// Replaces a section's header and footer, but not its rows. Does nothing if the section does not exist. If
-    /// `notify` is true, the replacement is reported to the delegate with `dataSourceWasMutated(_:section:)`.
+    /// Replaces a section's header and footer, not its rows, if it exists. Notifies with
+    /// `dataSourceWasMutated(_:section:)`.
     func update(sectionData: any SectionDataModelType, at index: Int, notify: Bool)
-    /// Replaces a section's header, footer and rows. Does nothing if the section does not exist. If `notify` is true,
-    /// the replacement is reported to the delegate with `dataSourceWasMutated(_:section:)`.
+    /// Replaces a section's header, footer and rows, if it exists. Notifies with `dataSourceWasMutated(_:section:)`.
     func update(section: DataSourceController.Section, at index: Int, notify: Bool)
-    /// Replaces all sections. If `notify` is true, the method notifies the delegate with `dataSourceWasMutated(_:)`.
+    /// Replaces all sections. Notifies with `dataSourceWasMutated(_:)`.
     func update(allSections sections: [DataSourceController.Section], notify: Bool)
-    /// Removes a section. Does nothing if the section does not exist. If `notify` is true, a removal is reported to the
-    /// delegate with `dataSourceWasMutated(_:)`.
+    /// Removes a section, if it exists. Notifies with `dataSourceWasMutated(_:)`.
     func remove(sectionAt index: Int, notify: Bool)
-    /// Removes all sections. If `notify` is true, the method notifies the delegate with `dataSourceWasMutated(_:)`.
+    /// Removes all sections. Notifies with `dataSourceWasMutated(_:)`.
     func removeAllSections(notify: Bool)
 }
 

@@ -3,19 +3,15 @@
 /// Source: Braid, "Hiding, showing, and ordering sections automatically".
 public struct SectionDisplayBehavior<Section: TableSection> {
     let behavior: SectionDisplay.Behavior
-    /// Returns the sections in the order in which the table displays them. Not used if the sections are manually
-    /// managed. If the closure is `nil`, `Comparable` sections are in ascending order, and other sections are in the
-    /// order of declaration. Without a declaration, the sections that chains name come first, and the others follow in
-    /// the order of their ids.
+    /// `nil` orders `Comparable` sections ascending, others as declared, or as chains name them, then by id.
     private let ordering: (([Section]) throws -> [Section])?
 
     /// The rule that displays the sections of the binder's `displayedSections`, in that order. Until
     /// `displayedSections` is set, all sections are displayed, or the sections that another rule displayed before.
     public static var manuallyManaged: Self { Self(behavior: .manuallyManaged, ordering: nil) }
 
-    /// The rule that displays the sections with at least one row. Sections of a `Comparable` type are sorted ascending,
-    /// and other sections are in the order of declaration. Without a declaration, the sections that chains name come
-    /// first, and the others follow in the order of their ids.
+    /// Displays the sections with at least one row: `Comparable` ones ascending, others as declared, or as chains name
+    /// them, then by id.
     public static var hidesSectionsWithNoCellData: Self { Self(behavior: .hidesSectionsWithNoCellData, ordering: nil) }
 
     /// Returns the rule that displays the sections with at least one row, ordered by a closure.
@@ -27,9 +23,8 @@ public struct SectionDisplayBehavior<Section: TableSection> {
         Self(behavior: .hidesSectionsWithNoCellData, ordering: ordering)
     }
 
-    /// The rule that displays the sections with a row, a header or a footer. Sections of a `Comparable` type are sorted
-    /// ascending, and other sections are in the order of declaration. Without a declaration, the sections that chains
-    /// name come first, and the others follow in the order of their ids.
+    /// Displays the sections with a row, a header or a footer: `Comparable` ones ascending, others as declared, or as
+    /// chains name them, then by id.
     public static var hidesSectionsWithNoData: Self { Self(behavior: .hidesSectionsWithNoData, ordering: nil) }
 
     /// Returns the rule that displays the sections with a row, a header or a footer, ordered by a closure.
@@ -59,20 +54,14 @@ public struct SectionDisplayBehavior<Section: TableSection> {
     }
 }
 
-/// The rule by which a program's binder displays sections.
-///
-/// A rule that is set after `finish()` takes effect only if the command that renders the table by the new rule
-/// succeeds.
+/// A rule that is set after `finish()` takes effect only if the command that renders by it succeeds.
 final class DisplayRule<Section: TableSection>: ModelProvider, @unchecked Sendable {
     private(set) var behavior: SectionDisplayBehavior<Section> = .manuallyManaged
-    /// The behavior and the displayed sections before the program set a new behavior. `nil` unless the program has set
-    /// a behavior that no command has applied yet.
+    /// Before the program set a behavior that no command has applied yet.
     private var before: (behavior: SectionDisplayBehavior<Section>, displayed: [SectionID])?
     let sections: Set<SectionID> = []
 
-    /// Sets the behavior.
-    ///
-    /// - Parameter displayed: the sections that the table displays. `nil` before the table exists.
+    /// - Parameter displayed: what the table displays, once it exists.
     func set(_ new: SectionDisplayBehavior<Section>, displayed: [SectionID]?) {
         if let displayed, before == nil { before = (behavior, displayed) }
         behavior = new
@@ -83,8 +72,7 @@ final class DisplayRule<Section: TableSection>: ModelProvider, @unchecked Sendab
     func place(into editor: inout TableEditor, _ departures: inout Departures) {
         guard let before else { return }
         editor.noteDisplay()
-        // When the behavior becomes manually managed, the sections that the table displays stay displayed until the
-        // program sets other sections.
+        // What is displayed stays so until the program sets other sections.
         if behavior.behavior == .manuallyManaged, before.behavior.behavior != .manuallyManaged {
             editor.setDisplayedSections(before.displayed)
         }

@@ -40,8 +40,8 @@ public final class SectionedTableBinder<Section: TableSection> {
     init(_ sections: [Section]?) {
         bindings = ProgramBindings(sections: sections)
         bindings.providers.append(rule)
-        // The closure with which the program replaces a bound value cannot throw, so an error of this refresh is
-        // ignored. The next command reads the value again, and can throw the same error.
+        // The closure that replaces a value cannot throw. The next command reads the value again, and can throw the
+        // same error.
         bindings.refresh = { [weak self] in _ = try? self?.refresh() }
     }
 
@@ -66,12 +66,12 @@ public final class SectionedTableBinder<Section: TableSection> {
     /// where no other chain sets them, and its tap handlers run after the section's own tap handlers.
     public func onAnySection() -> Chain { bindings.on(.anySection) }
 
-    /// Ends the binding and reads the models for the first time. Call `finish()` once, before any command.
+    /// Ends the binding and reads the models for the first time. Call it once, before any command. What is bound later
+    /// makes every command throw.
     ///
-    /// - Throws: ``Refusal`` with `descriptionInvalid` if the chains have mistakes, for example cells that are bound
-    ///   twice or not at all, or a model type that is not the assumed one. ``Refusal`` with `badRequest` if an earlier
-    ///   call of `finish()` succeeded. `finish()` also throws the errors that the program's closures throw. If the
-    ///   program binds anything after `finish()`, every later command throws.
+    /// - Throws: ``Refusal`` with `descriptionInvalid` if the chains have mistakes, such as cells that are bound twice
+    ///   or not at all, or another model type than assumed; `badRequest` if it has succeeded before. Also what the
+    ///   program's closures throw.
     public func finish() throws {
         guard bound == nil else { throw Refusal(.badRequest, "The binder is finished already.") }
         let display = Confined((rule: rule, sections: bindings.sections))
@@ -98,8 +98,7 @@ public final class SectionedTableBinder<Section: TableSection> {
             bound = (binder, table, try binder.snapshot(of: table, revision: 0, now: ""))
         }
         bindings.isFinished = true
-        // While the command ran, a closure of the program may have set other displayed sections. Keep these sections
-        // for the next refresh.
+        // A closure may have set other sections meanwhile: keep them for the next refresh.
         if !isManual || wantedSections == wanted { wantedSections = nil }
     }
 
@@ -113,57 +112,47 @@ public final class SectionedTableBinder<Section: TableSection> {
         set { _ = try? setSectionDisplayBehavior(newValue) }
     }
 
-    /// Sets the rule that decides which sections are displayed, and in which order. Refreshes the table by the new
-    /// rule.
+    /// Sets which sections are displayed, and in which order, and refreshes the table.
     ///
-    /// Before ``finish()`` nothing is refreshed. In a handler, the rule takes effect with the command that runs the
-    /// handler. A table that becomes manually managed keeps the sections that it displays, until ``displayedSections``
-    /// is set.
+    /// Before ``finish()`` nothing is refreshed; in a handler, the rule takes effect with the command. A table that
+    /// becomes manually managed keeps the sections that it displays, until ``displayedSections`` is set.
     ///
-    /// - Returns: the update, from the snapshot before the refresh.
-    /// - Throws: what the refresh throws, such as `templateFailed` for an order that loses sections. If the refresh
-    ///   throws, the rule and the table do not change.
+    /// - Throws: what the refresh throws, such as `templateFailed` for an order that loses sections. The rule and the
+    ///   table then do not change.
     @discardableResult
     public func setSectionDisplayBehavior(_ behavior: SectionDisplayBehavior<Section>) throws -> BatchUpdate {
         rule.set(behavior, displayed: bound?.snapshot.sections.map(\.id))
         return bound == nil ? BatchUpdate(from: 0, to: 0, totalRowCount: 0) : try refresh()
     }
 
-    /// The displayed table, which is empty before ``finish()``.
+    /// The displayed table, empty before ``finish()``.
     ///
-    /// In the snapshot, a row's `model` is a number that represents the program's model, and a `viewModel` is a number
-    /// that represents the program's view model. A different number means a changed model. ``model(at:as:)`` returns
-    /// the model itself.
+    /// A row's `model` and `viewModel` are numbers for the program's; another number means that it changed.
+    /// ``model(at:as:)`` returns the model itself.
     public var snapshot: Snapshot { bound?.snapshot ?? Snapshot() }
 
     /// The displayed sections, in order.
     ///
-    /// Under `manuallyManaged` the displayed sections can be set. The new value takes effect with ``finish()``, or with
-    /// the next ``refresh()`` outside a handler. If the refresh throws, the displayed sections are again the sections
-    /// that the table shows. Under the other behaviours, setting the displayed sections does nothing.
+    /// Under `manuallyManaged` they can be set, with effect at ``finish()`` or the next ``refresh()`` outside a
+    /// handler; if that throws, they are again what the table shows. Otherwise setting does nothing.
     public var displayedSections: [Section] {
         get { wantedSections ?? snapshot.sections.compactMap { try? bindings.sections.section($0.id) } }
         set { if case .manuallyManaged = sectionDisplayBehavior.behavior { wantedSections = newValue } }
     }
 
-    /// Returns the model of a displayed row.
+    /// The model of a displayed row.
     ///
-    /// - Parameters:
-    ///   - path: the row's index path in ``snapshot``.
-    ///   - as: the model's type.
-    /// - Throws: ``Refusal`` with `sectionNotFound`, with `rowNotFound`, or with `modelTypeMismatch` if the row has no
-    ///   model of this type.
+    /// - Parameter path: in ``snapshot``.
+    /// - Throws: ``Refusal`` with `sectionNotFound`, `rowNotFound`, or `modelTypeMismatch` if there is no model of this
+    ///   type.
     public func model<Model>(at path: RowPath, as: Model.Type = Model.self) throws -> Model {
         try bindings.values.model(place(at: path, in: nil).input.model)
     }
 
-    /// Makes and fills the cell of a displayed row, and returns it.
+    /// Makes and fills the cell of a displayed row.
     ///
-    /// - Parameters:
-    ///   - path: the row's index path.
-    ///   - sections: the sections in which `path` counts, if these are not the sections of ``snapshot``. A view that
-    ///     has applied only some steps of the last update passes the sections before or after a step
-    ///     (``BatchUpdate/Step``).
+    /// - Parameter sections: those in which `path` counts, if not of ``snapshot``: a view that has applied only some
+    ///   steps of the last update passes the sections before or after a step (``BatchUpdate/Step``).
     /// - Throws: ``Refusal`` with `sectionNotFound` or `rowNotFound`, and what the program's closures throw.
     public func cell(at path: RowPath, in sections: [BraidEngine.Section]? = nil) throws -> any ReuseIdentifiable {
         let (input, binding) = try place(at: path, in: sections)
@@ -174,12 +163,9 @@ public final class SectionedTableBinder<Section: TableSection> {
         return cell
     }
 
-    /// Makes and fills the header view of a displayed section, and returns it. `nil` if the header is a title or the
-    /// section has no header.
+    /// Makes and fills the header view of a displayed section. `nil` if the header is a title, or there is none.
     ///
-    /// - Parameters:
-    ///   - index: the section's index among the displayed sections.
-    ///   - sections: the sections in which `index` counts, as in ``cell(at:in:)``.
+    /// - Parameter sections: as in ``cell(at:in:)``.
     /// - Throws: ``Refusal`` with `sectionNotFound`.
     public func headerView(ofSection index: Int, in sections: [BraidEngine.Section]? = nil) throws -> (
         any ReuseIdentifiable
@@ -187,12 +173,9 @@ public final class SectionedTableBinder<Section: TableSection> {
         view(try section(index, in: sections).header)
     }
 
-    /// Makes and fills the footer view of a displayed section, and returns it. `nil` if the footer is a title or the
-    /// section has no footer.
+    /// Makes and fills the footer view of a displayed section. `nil` if the footer is a title, or there is none.
     ///
-    /// - Parameters:
-    ///   - index: the section's index among the displayed sections.
-    ///   - sections: the sections in which `index` counts, as in ``cell(at:in:)``.
+    /// - Parameter sections: as in ``cell(at:in:)``.
     /// - Throws: ``Refusal`` with `sectionNotFound`.
     public func footerView(ofSection index: Int, in sections: [BraidEngine.Section]? = nil) throws -> (
         any ReuseIdentifiable
@@ -218,18 +201,17 @@ public final class SectionedTableBinder<Section: TableSection> {
             throw Refusal.noRow(path.row, in: section.id, of: section.rows.count)
         }
         let binding = try binder.requiredBinding(of: section.id), row = section.rows[path.row]
-        // A row that is bound to a view model has no model. The program's closures get the view model as the model.
+        // Closures get a view model as the model.
         let model = row.model ?? row.json["viewModel"] ?? .null
         return (RowInput(section: section.id, row: path.row, count: section.rows.count, model: model), binding)
     }
 
     // MARK: Commands. Index paths are over displayed sections. Each command returns the update to the new snapshot.
 
-    /// Calls the program's closures again, for models, titles and rules, and updates the table.
+    /// Calls the program's closures again and updates the table. Does nothing in a handler, after which the models are
+    /// read anyway.
     ///
-    /// In a handler, `refresh()` does nothing: the models are read again after the command's handlers.
-    ///
-    /// - Returns: the update, from the snapshot before the refresh.
+    /// - Returns: the update, from the snapshot before.
     /// - Throws: ``Refusal``, and what the program's closures throw.
     @discardableResult
     public func refresh() throws -> BatchUpdate {
@@ -238,8 +220,7 @@ public final class SectionedTableBinder<Section: TableSection> {
         }
         _ = try requireBound()
         let wanted = wantedSections
-        // While the command ran, a closure of the program may have set other displayed sections. Keep these sections
-        // for the next refresh.
+        // A closure may have set other sections meanwhile: keep them for the next refresh.
         defer { if wantedSections == wanted { wantedSections = nil } }
         for section in wanted ?? [] { try bindings.sections.add(section) }
         return try perform { binder, table, shown in
@@ -247,16 +228,11 @@ public final class SectionedTableBinder<Section: TableSection> {
         }
     }
 
-    /// Performs a person's edit of a row, as `tableView(_:commit:forRowAt:)` does: runs `onDelete` or `onInsert`.
+    /// A person's edit of a row, as in `tableView(_:commit:forRowAt:)`: runs `onDelete` or `onInsert`.
     ///
-    /// - Parameters:
-    ///   - style: the edit. The section's editing rule must allow the edit for this row.
-    ///   - path: the row's index path in ``snapshot``. An insert puts the new row at the index path.
-    /// - Returns: the update.
-    /// - Throws: what the program's closures throw, and ``Refusal`` with one of these codes:
-    ///   - `sectionNotFound` or `rowNotFound` if the index path does not exist,
-    ///   - `editingNotAllowed`,
-    ///   - `handlerContract` unless the handler removed or inserted exactly one model.
+    /// - Parameter path: in ``snapshot``; an insert puts the new row there.
+    /// - Throws: what the program's closures throw, and ``Refusal`` with `sectionNotFound`, `rowNotFound`,
+    ///   `editingNotAllowed`, or `handlerContract` unless the handler removed or inserted exactly one model.
     @discardableResult
     public func commit(_ style: EditingStyle, at path: RowPath) throws -> BatchUpdate {
         switch style {
@@ -266,18 +242,15 @@ public final class SectionedTableBinder<Section: TableSection> {
         }
     }
 
-    /// Moves a row, as `tableView(_:moveRowAt:to:)` does: runs `onDelete` of the row's section and `onInsert` of the
-    /// target's section. A move to the row's own place runs no handler.
+    /// Moves a row, as `tableView(_:moveRowAt:to:)` does: runs `onDelete` of its section and `onInsert` of the
+    /// target's. A move to its own place runs no handler.
     ///
     /// - Parameters:
-    ///   - path: the row's index path in ``snapshot``.
-    ///   - target: the target's index path. The index path's row counts after the moved row has been taken out.
-    /// - Returns: the update.
-    /// - Throws: what the program's closures throw, and ``Refusal`` with one of these codes:
-    ///   - `sectionNotFound` or `rowNotFound` if an index path does not exist,
-    ///   - `moveNotAllowed`,
-    ///   - `modelTypeMismatch` if the target section does not accept the row's model type,
-    ///   - `handlerContract` if the models did not change as the move requires.
+    ///   - path: in ``snapshot``.
+    ///   - target: its row counts without the moved one.
+    /// - Throws: what the program's closures throw, and ``Refusal`` with `sectionNotFound`, `rowNotFound`,
+    ///   `moveNotAllowed`, `modelTypeMismatch` if the target section does not take the model type, or `handlerContract`
+    ///   if the models did not change as the move requires.
     @discardableResult
     public func move(from path: RowPath, to target: RowPath) throws -> BatchUpdate {
         try apply(.move(RowReference(path), to: RowReference(target)))
@@ -291,14 +264,10 @@ public final class SectionedTableBinder<Section: TableSection> {
     @discardableResult
     public func tap(at path: RowPath) throws -> BatchUpdate { try apply(.tap(RowReference(path))) }
 
-    /// Reports an event that a row's cell emitted: runs the `onEvent(from:)` handler of the most specific chain that
-    /// binds a handler for the event.
+    /// Reports an event of a row's cell: runs the `onEvent(from:)` handler of the most specific chain that has one.
     ///
-    /// - Parameters:
-    ///   - event: the event.
-    ///   - path: the row's index path in ``snapshot``.
-    /// - Returns: the update.
-    /// - Throws: ``Refusal`` with `eventUndeclared` if the row's cell does not emit events of this type.
+    /// - Parameter path: in ``snapshot``.
+    /// - Throws: ``Refusal`` with `eventUndeclared` if the cell does not emit events of this type.
     @discardableResult
     public func emit<Event: Sendable>(_ event: Event, at path: RowPath) throws -> BatchUpdate {
         func isEvent<Emitter: ViewEventEmitting>(of _: Emitter.Type) -> Bool { Emitter.ViewEvent.self == Event.self }
@@ -327,25 +296,19 @@ public final class SectionedTableBinder<Section: TableSection> {
     /// A stream of every update from now on that makes a new revision, in order. Each access creates a new stream.
     public var updates: AsyncStream<BatchUpdate> { subscribers.stream() }
 
-    /// Returns a closure that returns a sequence's latest element. Bind the returned closure in place of a closure
-    /// without parameters, or call it in any other closure that you bind.
+    /// A closure that returns a sequence's latest element, to bind in place of a closure without parameters, or to call
+    /// in others. The sequence is read only while ``observe(isolation:)`` runs.
     ///
-    /// The sequence is read only while ``observe(isolation:)`` runs.
-    ///
-    /// - Parameters:
-    ///   - elements: the sequence.
-    ///   - first: the value until the sequence has produced an element.
+    /// - Parameter first: the value until the sequence has produced an element.
     public func latest<Elements: AsyncSequence & Sendable>(
         of elements: Elements, initially first: Elements.Element
     ) -> () -> Elements.Element where Elements.Element: Sendable { bindings.latest(of: elements, initially: first) }
 
-    /// Reads the bound sequences, and refreshes the table whenever a sequence produces an element.
+    /// Reads the bound sequences, and refreshes the table whenever one produces an element, until all have ended. Of
+    /// several elements while the binder is busy, only the last counts. If it throws, the other sequences are
+    /// cancelled, which ends an `AsyncStream`.
     ///
-    /// The method returns once all sequences have ended. If a sequence produces several elements while the binder is
-    /// busy, only the sequence's last element counts. When the method throws, the other sequences are cancelled, which
-    /// ends an `AsyncStream`.
-    ///
-    /// - Throws: the first error that a sequence or a refresh throws. `CancellationError` if the calling task is cancelled.
+    /// - Throws: the first error of a sequence or a refresh, and `CancellationError`.
     public func observe(isolation: isolated (any Actor)? = #isolation) async throws {
         let sources = bindings.sources
         let (arrivals, arrived) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
@@ -353,8 +316,7 @@ public final class SectionedTableBinder<Section: TableSection> {
             defer { arrived.finish() }
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for source in sources { group.addTask { try await source { arrived.yield() } } }
-                // The loop throws the first error at once. The method `waitForAll` of the task group would throw the
-                // error of one sequence only after the other sequences have ended.
+                // Throws the first error at once; `waitForAll` would wait for the other sequences.
                 for try await _ in group {}
             }
         }
@@ -397,8 +359,7 @@ public final class SectionedTableBinder<Section: TableSection> {
         return outcome.update
     }
 
-    /// Runs a closure that reads the program's models. If the closure throws, the binder keeps the models that it had
-    /// before.
+    /// If it throws, the binder keeps the models that it had.
     private func attempt<Result>(_ body: () throws -> Result) throws -> Result {
         isUnderWay = true
         defer { isUnderWay = false }

@@ -2,10 +2,7 @@
 public enum OnlySection: String, TableSection, CaseIterable { case table }
 
 /// A table without sections that a program binds: a ``SectionedTableBinder`` with one section, which is always
-/// displayed.
-///
-/// Rows are named by their index in the section, from 0. The methods throw the same errors as those of
-/// ``SectionedTableBinder``.
+/// displayed. Rows are named by their index, from 0; the methods throw the same errors.
 ///
 /// Source: Braid's `TableViewBinder`.
 public final class TableBinder {

@@ -3,12 +3,10 @@
 ///
 /// Source: Braid's `TableViewSection`.
 public protocol TableSection: Hashable, Sendable {
-    /// The section's id in snapshots and updates. Different sections must have different ids.
+    /// The section's id in snapshots and updates, different for each section.
     ///
-    /// The default depends on the type:
-    /// - a type with string raw values: the raw value,
-    /// - a type without raw values that is ``CollectionIdentifiable``: its `collectionId`,
-    /// - any other type: `String(describing:)` of the value.
+    /// The default: a string raw value; without raw values, the `collectionId` if there is one; otherwise
+    /// `String(describing:)`.
     var sectionID: SectionID { get }
 }
 
@@ -28,8 +26,7 @@ extension TableSection where Self: CollectionIdentifiable {
     public var sectionID: SectionID { SectionID(collectionId) }
 }
 
-// An identifiable enum with raw values that are not strings uses the case's name as its section id. The enum's default
-// `collectionId` describes the raw value, for example an integer, and is no better name for a section.
+// The name of the case: the default `collectionId` describes the raw value, for example an integer, which is no better.
 extension TableSection where Self: CollectionIdentifiable & RawRepresentable {
     /// The default id of an identifiable section enum with raw values that are not strings: the name of the case.
     public var sectionID: SectionID { SectionID(String(describing: self)) }
@@ -45,7 +42,7 @@ extension SectionID: TableSection {
     public var sectionID: SectionID { self }
 }
 
-// Braid's default order: a `Comparable` section enum with comparable raw values is ordered by the raw values.
+// Braid's default order.
 extension TableSection where Self: RawRepresentable & Comparable, RawValue: Comparable {
     /// Orders sections by their raw values. Source: Braid's default order of sections.
     public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }

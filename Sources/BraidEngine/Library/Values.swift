@@ -1,22 +1,18 @@
-/// The Swift values that a table contains, each represented by a number.
+/// The Swift values of a table, each represented by a number: the engine stores, compares and diffs JSON, so it works
+/// for any Swift type. A row keeps its number while its model is unchanged; a new, changed or incomparable one gets
+/// another.
 ///
-/// The engine stores, compares and diffs JSON. For a Swift program, the engine's JSON contains a number in place of
-/// each model. A row keeps its number while the engine finds its model unchanged. A new, changed or not comparable
-/// model gets a new number. The engine's functions for JSON therefore work for any Swift type without a second
-/// implementation.
-///
-/// A command that succeeds retires the numbers that the table no longer uses. The next command that succeeds forgets
-/// the retired numbers. Until then, a view can still make the cells of rows that the last update removes. If a command
-/// fails, the numbers that it added are forgotten.
+/// A command that succeeds retires the numbers that the table no longer uses, and the next one forgets them: until
+/// then, a view can still make the cells of rows that the last update removes. A command that fails forgets those that
+/// it added.
 final class Values {
     private var values: [Int: Any] = [:]
     private var retired: [Int] = []
-    /// The numbers that the last successful command retired and that the next successful command forgets.
+    /// Retired by the last successful command, forgotten by the next.
     private var outgoing: [Int] = []
     private var added: [Int] = []
     private var next = 1
 
-    /// Stores a Swift value that is new to the table, and returns the number that represents it.
     func add(_ value: Any) -> JSONText {
         defer { next += 1 }
         values[next] = value
@@ -24,15 +20,15 @@ final class Values {
         return .number(next)
     }
 
-    /// The Swift value that a number represents. `nil` if the number is unknown or forgotten.
+    /// `nil` if the number is unknown or forgotten.
     subscript(number: JSONText) -> Any? { Self.integer(number).flatMap { values[$0] } }
 
-    /// Marks a number as no longer used. The mark takes effect only if the running command succeeds.
+    /// Takes effect only if the command succeeds.
     func retire(_ number: JSONText) {
         if let number = Self.integer(number) { retired.append(number) }
     }
 
-    /// Returns a number's JSON text as an integer. `nil` if the text cannot be the number of a value.
+    /// `nil` for what can be no number of a value.
     private static func integer(_ number: JSONText) -> Int? {
         number.withBytes { digits in
             guard digits.count < 19, digits.allSatisfy(\.isDigit) else { return nil }
@@ -45,7 +41,7 @@ final class Values {
         (outgoing, retired, added) = (retired, [], [])
     }
 
-    /// Forgets a number and its value immediately, instead of at the next command.
+    /// At once, not at the next command.
     func forget(_ number: JSONText) {
         if let number = Self.integer(number) { values[number] = nil }
     }
@@ -56,10 +52,8 @@ final class Values {
     }
 }
 
-/// A wrapper that lets a `Sendable` type contain a program's closures and values.
-///
-/// `Confined` is safe because ``TableBinder`` and ``SectionedTableBinder``, which call a program's closures, are not
-/// `Sendable`. At any time, only one actor or task can therefore use a binder, and the closures need not be `Sendable`.
+/// Lets a `Sendable` type contain a program's closures. Safe, because the binders that call them are not `Sendable`:
+/// only one actor or task uses one at a time.
 struct Confined<Value>: @unchecked Sendable {
     let value: Value
     init(_ value: Value) { self.value = value }

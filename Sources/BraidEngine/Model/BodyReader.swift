@@ -1,5 +1,4 @@
-/// Reads the members of a JSON object by name. Rejects members that the caller does not list. Every fault has the JSON
-/// pointer of the faulty value.
+/// Reads the members of a JSON object by name. Members that are not listed are faults; every fault has its pointer.
 package struct BodyReader {
     private let members: [(name: String, value: JSONText)]
     package let pointer: JSONPointer
@@ -43,8 +42,7 @@ package struct BodyReader {
 
     package func place(of name: String) -> JSONPointer { pointer.appending(name) }
 
-    /// Returns a header's or footer's value unchanged if it is a string, `null`, or `{"view": name, "viewModel"?: …}`.
-    /// Otherwise throws.
+    /// A string, `null`, or `{"view": name, "viewModel"?: …}`, unchanged.
     static func title(_ value: JSONText, at pointer: JSONPointer) throws(Refusal) -> JSONText {
         switch value.kind {
         case .string, .null: return value
@@ -62,7 +60,7 @@ package struct BodyReader {
 }
 
 extension JSONText {
-    /// Returns this JSON value as an index: an integer from 0.
+    /// From 0.
     func index(at pointer: JSONPointer) throws(Refusal) -> Int {
         guard let index = intValue, index >= 0 else {
             throw Refusal.bad(pointer, .rejecting(kind, accepting: .number), "must be an integer from 0")

@@ -1,7 +1,6 @@
-/// A row's identity (Braid's `collectionId`). The id says *which* row it is, not whether the row has changed.
+/// A row's identity (Braid's `collectionId`): *which* row it is, not whether it has changed.
 ///
-/// Two ids are equal if their UTF-8 bytes are equal. Comparing bytes is JSON's rule, and is faster than `String`'s
-/// canonical equivalence.
+/// Ids are equal if their UTF-8 bytes are. That is JSON's rule, and faster than `String`'s canonical equivalence.
 public struct RowID: Hashable, Sendable, CustomStringConvertible {
     /// The row id as text. If the model's id is an integer, the text is that integer in decimal, for example `42`.
     public let text: String
@@ -23,8 +22,7 @@ public struct RowID: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension RowID {
-    /// Creates a row id from a JSON string, or from a JSON number of any size that is written without fraction and
-    /// exponent. Returns `nil` for any other JSON value.
+    /// From a JSON string, or a number of any size without fraction and exponent.
     init?(json: JSONText) {
         if let text = json.stringValue {
             self.init(text)
@@ -38,21 +36,20 @@ extension RowID {
     }
 }
 
-/// The rule for ids of rows and sections in a server: every request can name them.
-///
-/// A request may name a section and a row twice in one target of at most 8 KiB: in its window, percent-encoded (three
-/// bytes for one), and in the window of `from`, encoded twice (five for one). Clients remove the segments "." and ".."
-/// from paths (RFC 3986, section 5.2.4), an empty segment names nothing, and a target contains no NUL.
+/// The ids of rows and sections in a server, so that every request can name them. A request may name a section and a
+/// row twice in one target of at most 8 KiB: in its window, percent-encoded (three bytes for one), and in the window of
+/// `from`, encoded twice (five for one). Clients remove the segments "." and ".." from paths (RFC 3986, section 5.2.4),
+/// an empty segment names nothing, and a target contains no NUL.
 enum IDRule {
     static let mostBytes = 400
-    /// The rule as the end of a sentence.
+    /// Ends a sentence.
     static let text = "1 to \(mostBytes) bytes of UTF-8 without NUL, and is not \".\" or \"..\""
 
     static func admits(_ id: String) -> Bool {
         (1...mostBytes).contains(id.utf8.count) && id != "." && id != ".." && !id.utf8.contains(0)
     }
 
-    /// The id for a message. Of a long id, only its size.
+    /// For a message; of a long id, only its size.
     static func shown(_ id: String) -> String {
         id.utf8.count > mostBytes ? "of \(id.utf8.count) bytes" : "\"\(id)\""
     }
@@ -85,11 +82,11 @@ public struct SectionID: Hashable, Sendable, Comparable, CustomStringConvertible
     public var description: String { text }
 }
 
-/// A row's index path in the displayed table: the section's index among the displayed sections, and the row's index
-/// among the section's displayed rows. Both indexes count from 0. On the wire the index path is `[section, row]`.
+/// A row's index path: the indexes, from 0, among the displayed sections and among the section's displayed rows. On the
+/// wire `[section, row]`.
 ///
-/// The engine does not import Foundation, so it has no `IndexPath`. A program that imports Foundation and the engine
-/// converts in either direction: `IndexPath(indexes: path.indexes)` and `RowPath(indexPath)`.
+/// The engine does not import Foundation. A program that does converts with `IndexPath(indexes: path.indexes)` and
+/// `RowPath(indexPath)`.
 public struct RowPath: Hashable, Sendable, Comparable, CustomStringConvertible {
     /// The section's index among the displayed sections, from 0.
     public var section: Int
@@ -120,8 +117,7 @@ public struct RowPath: Hashable, Sendable, Comparable, CustomStringConvertible {
 }
 
 extension String {
-    /// Returns true if the two `String` values are bitwise equal. The strings then have the same bytes. If the result
-    /// is false, the strings' bytes may still be the same.
+    /// Bitwise. If false, the bytes may still be the same.
     @inline(__always)
     fileprivate func isIdentical(to other: String) -> Bool {
         withUnsafeBytes(of: self) { mine in withUnsafeBytes(of: other) { mine.hasSameBytes(as: $0) } }

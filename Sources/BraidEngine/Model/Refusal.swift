@@ -1,10 +1,8 @@
-/// The error with which the engine refuses an input, such as a command, a model or a table description. A refused
-/// command does not change the table.
+/// Why the engine refuses an input, such as a command, a model or a table description. The table does not change.
 public struct Refusal: Error, Sendable, Equatable {
     /// The kind of a refusal. The raw value is the problem's name on the wire: `/problems/<rawValue>`.
     public enum Code: String, Sendable, CaseIterable {
-        /// The command names a row only by its id, and several displayed sections contain a row with that id. The
-        /// command must name the section, too.
+        /// Several displayed sections have a row with the id, so the command must name the section, too.
         case ambiguousRow = "ambiguous-row"
         /// A command or another document is malformed, or the binder's state does not allow the call.
         case badRequest = "bad-request"
@@ -14,8 +12,7 @@ public struct Refusal: Error, Sendable, Equatable {
         case descriptionInvalid = "description-invalid"
         /// Two models or rows of a section have the same id.
         case duplicateRowID = "duplicate-row-id"
-        /// The section's editing policy does not allow this delete or insert of a row. Or the section's rows are
-        /// derived, so that a command cannot edit them.
+        /// The policy does not allow this delete or insert, or the section's rows are derived.
         case editingNotAllowed = "editing-not-allowed"
         /// A handler failed or broke a rule. For example, the number of the section's models did not change as the
         /// command requires.
@@ -26,8 +23,8 @@ public struct Refusal: Error, Sendable, Equatable {
         case eventInvalid = "event-invalid"
         /// A new row or section would have an id that a request cannot name, such as an empty one.
         case idInvalid = "id-invalid"
-        /// A model does not match its declared type, or has no usable id or another id than the request names. Or no
-        /// cell is registered for the model's type.
+        /// A model does not match its type, has no usable id or another than the request names, or no cell is
+        /// registered for its type.
         case modelInvalid = "model-invalid"
         /// The session has models or titles that do not fit another version of its table description, so it cannot be
         /// bound to that version.
@@ -36,13 +33,13 @@ public struct Refusal: Error, Sendable, Equatable {
         case modelRequired = "model-required"
         /// A model or a cell has another type than the one that its section or its binding chain expects.
         case modelTypeMismatch = "model-type-mismatch"
-        /// The section's policy does not allow this row to move, or does not allow the target section. Or the rows of
-        /// one of the two sections are derived.
+        /// The policy does not allow the row to move, or not to that section, or the rows of one of the two are
+        /// derived.
         case moveNotAllowed = "move-not-allowed"
         /// A handler rejected the command. The detail is the handler's reason.
         case rejected = "rejected"
-        /// The command names a row or a place as of an earlier revision, and that row or place can no longer be found.
-        /// For example, the row, or the rows around the place, have been removed or hidden since then.
+        /// A row or place of an earlier revision can no longer be found: it, or the rows around it, have been removed
+        /// or hidden.
         case rowGone = "row-gone"
         /// The row, place or index path that the command names does not exist or is not displayed.
         case rowNotFound = "row-not-found"
@@ -50,8 +47,7 @@ public struct Refusal: Error, Sendable, Equatable {
         case sectionNotFound = "section-not-found"
         /// The table's description declares all sections, so a command cannot add, remove or reorder sections.
         case sectionsAreDeclared = "sections-are-declared"
-        /// A template or an expression of the description failed. Or a template, an expression or a Swift closure
-        /// returned a value that its place does not allow.
+        /// A template, an expression or a Swift closure failed, or gave what its place does not allow.
         case templateFailed = "template-failed"
         /// The table would contain more rows than its limits allow.
         case tooManyRows = "too-many-rows"
@@ -102,8 +98,7 @@ public struct Refusal: Error, Sendable, Equatable {
     public var code: Code
     /// A text for a developer that says why the input was refused.
     public var detail: String
-    /// The faults that were found in the refused document. The document may have more faults. The list is empty if the
-    /// refusal is not about a document.
+    /// The faults of the refused document, which may have more. Empty if the refusal is about no document.
     public var faults: [Fault]
 
     /// Creates a refusal. A program's handler can throw a refusal to refuse a command for any reason.
@@ -113,13 +108,12 @@ public struct Refusal: Error, Sendable, Equatable {
         self.faults = faults
     }
 
-    /// The refusal of a command because a template of the description at `pointer` gave a value that its place does not
-    /// allow.
+    /// The template at `pointer` gave what its place does not allow.
     init(templateFailed detail: String, at pointer: JSONPointer = .root) {
         self.init(.templateFailed, detail, faults: [.init(pointer: pointer, code: .templateFailed, detail: detail)])
     }
 
-    /// Returns the same refusal, which names the section or the row for which a template failed.
+    /// With the section or row for which a template failed.
     func failed(in place: @autoclosure () -> Fault.Place) -> Refusal {
         guard code == .templateFailed else { return self }
         var refusal = self
@@ -130,7 +124,7 @@ public struct Refusal: Error, Sendable, Equatable {
         return refusal
     }
 
-    /// Runs a closure, and names the section in its refusal for a failed template.
+    /// Names the section in the refusal of a failed template.
     static func naming<Value>(_ section: SectionID, _ body: () throws -> Value) rethrows -> Value {
         do {
             return try body()
@@ -147,8 +141,8 @@ public struct Refusal: Error, Sendable, Equatable {
         return "\(detail) It failed for \(place).\(others)"
     }
 
-    /// Returns this refusal, reworded for a model that a template of the description made. The result has no `faults`,
-    /// because such a model is not part of the request. The result's `detail` contains the text of the faults.
+    /// For a model that a template made: without `faults`, as the model is no part of the request, but with their text
+    /// in `detail`.
     func ofWhatWasMade(by maker: String) -> Refusal {
         let places = faults.map { $0.pointer.tokens.isEmpty ? $0.detail : "\"\($0.pointer)\": \($0.detail)" }
         return Refusal(
@@ -157,10 +151,8 @@ public struct Refusal: Error, Sendable, Equatable {
         )
     }
 
-    /// Returns the same refusal with its faults' pointers placed inside a larger document. If `place` is long, only the
-    /// first faults are kept (`FaultBudget`).
-    ///
-    /// - Parameter place: the pointer from the larger document's root to the part that was refused.
+    /// The same refusal with its faults' pointers inside a larger document. Below a long `place`, only the first faults
+    /// are kept (`FaultBudget`).
     public func placed(at place: JSONPointer) -> Refusal {
         var refusal = self, budget = FaultBudget()
         let placed = faults.map { fault in
@@ -200,7 +192,6 @@ public struct Refusal: Error, Sendable, Equatable {
         )
     }
 
-    /// The refusal of a reference that names a row only by its id, while two sections display a row with the id.
     static func ambiguous(_ id: RowID, _ one: SectionID, _ other: SectionID) -> Refusal {
         Refusal(
             .ambiguousRow,

@@ -1,14 +1,14 @@
-/// The cells that are registered for model types. A registered cell shows the models of its type in sections whose
-/// binding chooses cells by model type. A later registration of a model type replaces an earlier one. Source:
-/// DataSourceController's `register(dataController:for:)`.
+/// Which cells show the models of which types, in sections whose binding chooses cells by model type. A later
+/// registration of a type replaces an earlier one.
+///
+/// Source: DataSourceController's `register(dataController:for:)`.
 public struct RegisteredCells: Sendable, Equatable {
     private var cells: [UTF8Key: String] = [:]
 
     /// Creates an empty registration.
     public init() {}
 
-    /// Decodes registrations from a JSON object. Each member's name is a model type, and its value is the name of a
-    /// cell.
+    /// Decodes registrations from an object of cells by model type.
     ///
     /// - Throws: ``Refusal`` with `badRequest` and the pointer to the fault.
     public init(json: JSONText, at pointer: JSONPointer = .root) throws(Refusal) {
@@ -23,8 +23,7 @@ public struct RegisteredCells: Sendable, Equatable {
     /// Whether no cell is registered.
     public var isEmpty: Bool { cells.isEmpty }
 
-    /// The name of the cell that is registered for a model type. `nil` if no cell is registered for it. Setting `nil`
-    /// removes the registration.
+    /// The cell that is registered for a model type. Setting `nil` removes it.
     public subscript(modelType: String) -> String? {
         get { cells[UTF8Key(modelType)] }
         set { cells[UTF8Key(modelType)] = newValue }
@@ -39,7 +38,6 @@ public struct RegisteredCells: Sendable, Equatable {
 }
 
 extension JSONText {
-    /// The model type by which a model's registered cell is found. The type is the model's member `type` if that member
-    /// is a string, otherwise the name of the model's JSON kind.
+    /// The member `type`, if it is a string, or else the name of the JSON kind.
     var modelType: String { self["type"]?.stringValue ?? kind.name }
 }

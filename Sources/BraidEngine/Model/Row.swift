@@ -1,13 +1,12 @@
-/// One displayed row, as the snapshot contains it. Rows are immutable, and the snapshots that reuse a row share its
-/// content.
+/// One displayed row, as the snapshot contains it. Immutable; snapshots that reuse a row share its content.
 ///
-/// A row stores 64-bit hashes, with random seeds in each process. The hashes are computed when the row is created. The
-/// list of rows itself stores the hashes, so a diff finds unchanged rows without following a reference.
+/// Its hashes, with random seeds in each process, are in the list of rows itself, so that a diff finds unchanged rows
+/// without following a reference.
 public struct Row: Sendable {
     let marks: RowMarks
     let content: RowContent
 
-    /// Creates a displayed row. `id` must equal the id that `content` contains.
+    /// `id` must be that in `content`.
     init(id: RowID?, content: RowContent, updatesManually: Bool = false) {
         self.content = content
         marks = RowMarks(id: id, content: content, updatesManually: updatesManually)
@@ -16,13 +15,11 @@ public struct Row: Sendable {
     /// The row's identity, unique in its section. `nil` if the row has no id. Each call parses the id from ``json``.
     public var id: RowID? { content.id }
 
-    /// The row's object in the snapshot. The object's members are `id`, `cell`, `model` and `viewModel`, then
-    /// `editing`, `movable`, `height` and `estimatedHeight`, in this order, where they apply.
+    /// The row's object in the snapshot: `id`, `cell`, `model` and `viewModel`, then `editing`, `movable`, `height` and
+    /// `estimatedHeight`, where they apply.
     public var json: JSONText { content.json }
 
-    /// The row's model in the snapshot, a part of ``json``. O(1).
-    ///
-    /// `nil` if the section binds view models instead of models, or only a number of rows (`numberOfCells`).
+    /// The row's model, a part of ``json``. O(1). `nil` if the section binds view models or only a number of rows.
     public var model: JSONText? { content.model }
 
     /// Whether the binding of the row's section sets `updates` to `manually`. If so, updates contain `updateRows`
@@ -41,8 +38,7 @@ public struct Row: Sendable {
 }
 
 extension PersistentList<Row> {
-    /// Returns the indexes of the rows whose id equals `id`, ascending. O(rows), but for most rows the method reads
-    /// only the id's hash, which the list stores inline.
+    /// Ascending. O(rows), but mostly reads only the hashes in the list.
     func indexes(of id: RowID) -> [Int] {
         let hash = RowHash.hash(id)
         var indexes: [Int] = []
@@ -55,11 +51,10 @@ extension PersistentList<Row> {
     }
 }
 
-/// The hashes of a displayed row that a diff compares. The list of rows stores them inline.
+/// What a diff compares, stored in the list of rows.
 struct RowMarks: Sendable {
     let shown: RowHash.Pair
-    /// The hash of the row's id. The lowest bit, which no hash uses, is set if the binding of the row's section sets
-    /// `updates` to `manually`.
+    /// The lowest bit, which no hash uses, is set if `updates` is `manually`.
     private let idAndUpdates: UInt64
 
     init(id: RowID?, content: RowContent, updatesManually: Bool) {
@@ -67,7 +62,7 @@ struct RowMarks: Sendable {
         idAndUpdates = (id.map { RowHash.hash($0) } ?? 0) | (updatesManually ? 1 : 0)
     }
 
-    /// The hash of the row's id, or 0 if the row has no id.
+    /// 0 without an id.
     @inline(__always) var idHash: UInt64 { idAndUpdates & ~1 }
     @inline(__always) var updatesManually: Bool { idAndUpdates & 1 != 0 }
 }

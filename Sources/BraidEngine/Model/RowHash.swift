@@ -1,11 +1,10 @@
-/// Hashes of rows and of their ids. Each process has its own random seeds, so an attacker cannot choose ids or rows
-/// whose hashes collide. A hash must not leave the process.
+/// Hashes of rows and ids. The seeds are random for each process, so that nobody can choose collisions; a hash must not
+/// leave the process.
 ///
-/// The algorithm multiplies sixteen bytes as two factors and folds the product into the next state.
-/// Source: wyhash (github.com/wangyi-fudan/wyhash) and the fallback of aHash (github.com/tkaitchuck/aHash).
+/// Multiplies sixteen bytes as two factors and folds the product into the next state. Source: wyhash
+/// (github.com/wangyi-fudan/wyhash) and the fallback of aHash (github.com/tkaitchuck/aHash).
 enum RowHash {
-    /// The hash of a row's whole JSON, and the hash of its content: the part that the cell shows. The two hashes are
-    /// independent: together 128 bits.
+    /// Of the whole JSON, and of what the cell shows; independent, together 128 bits.
     struct Pair: Sendable, Equatable {
         let whole: UInt64
         let content: UInt64
@@ -16,13 +15,13 @@ enum RowHash {
         return (generator.next() | 1, generator.next() | 1, generator.next() | 1)
     }()
 
-    /// Returns the hash of a row id. The hash is even and never 0.
+    /// Even and never 0.
     static func hash(_ id: RowID) -> UInt64 {
         var text = id.text
         return text.withUTF8 { hash(ofID: UnsafeRawBufferPointer($0)) }
     }
 
-    /// Returns the hash of a row id that is given as UTF-8 bytes.
+    /// As UTF-8.
     static func hash(ofID bytes: UnsafeRawBufferPointer) -> UInt64 {
         let seed = seeds.id
         var state = seed ^ UInt64(bytes.count)
@@ -30,7 +29,7 @@ enum RowHash {
         return max(folded(state, end) & ~1, 2)
     }
 
-    /// Returns the hashes of a row's bytes. The first `contentLength` bytes are the row's content.
+    /// The first `contentLength` bytes are what the cell shows.
     static func hash(_ row: UnsafeRawBufferPointer, contentLength: Int) -> Pair {
         let (_, wholeSeed, contentSeed) = seeds
         var whole = wholeSeed ^ UInt64(row.count), content = contentSeed ^ UInt64(contentLength)
@@ -42,14 +41,13 @@ enum RowHash {
         return Pair(whole: folded(whole, end), content: folded(content, end))
     }
 
-    /// Returns the hash of a row id combined with the index of its section, so that equal ids in two sections almost
-    /// always have different hashes. For section 0, returns the id's hash itself.
+    /// So that equal ids in two sections almost always differ. For section 0, the hash itself.
     @inline(__always)
     static func hash(_ hash: UInt64, in section: Int32) -> UInt64 {
         section == 0 ? hash : folded(hash ^ UInt64(UInt32(bitPattern: section)), end)
     }
 
-    /// The last factor of each hash: an odd number without a pattern, the bits of the golden ratio.
+    /// The last factor: the bits of the golden ratio, odd and without a pattern.
     private static var end: UInt64 { 0x9E37_79B9_7F4A_7C15 }
 
     @inline(__always)
@@ -60,8 +58,7 @@ enum RowHash {
 }
 
 extension UnsafeRawBufferPointer {
-    /// Calls a closure with all bytes as pairs of 8-byte words. The last pair may repeat earlier bytes. If there are
-    /// fewer than 16 bytes, the last pair may be padded with zeros.
+    /// As pairs of 8-byte words. The last pair may repeat earlier bytes or, below 16 bytes, be padded with zeros.
     @inline(__always)
     fileprivate func forEachPair(_ body: (UInt64, UInt64) -> Void) {
         var offset = 0

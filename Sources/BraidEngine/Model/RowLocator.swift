@@ -1,16 +1,12 @@
 import Synchronization
 
-/// Finds the sections that may contain a row with a given id, without searching every section.
+/// Finds the sections that may contain a row with an id: an index of hints, from hashes of ids to sections. Every row
+/// with an id has one; so may rows that left their sections, so the caller checks.
 ///
-/// A `RowLocator` is an index from hashes of row ids to sections. The index's entries are hints: every row with an id
-/// has an entry, and rows that have left their sections may still have one. The caller checks whether the section of a
-/// hint does contain the row.
-///
-/// The index is built when it is first needed. Copies of a table can share the index, so later commands find the index
-/// ready even if the command that needed it is refused. A `RowLocator` behaves as a value: a changed copy shares the
-/// entries that did not change.
+/// Built when first needed. Copies of a table can share it, so it is ready for later commands even if the one that
+/// needed it is refused. A value: a changed copy shares what did not change.
 struct RowLocator: Sendable {
-    /// A hint that a section may contain a row: half of the hash of the row's id, and the section's id. 24 bytes.
+    /// Half of the id's hash, and the section. 24 bytes.
     private struct Entry {
         var hash: UInt32
         var section: SectionID
@@ -23,16 +19,14 @@ struct RowLocator: Sendable {
         func isBefore(_ other: Entry) -> Bool { hash == other.hash ? section < other.section : hash < other.hash }
     }
 
-    /// The index's entries, ascending by the hash of the row's id and then by section, without duplicates.
+    /// Ascending by hash, then section, without duplicates.
     private struct Entries {
         var list: PersistentList<Entry>
-        /// The maximum number of entries in the index. The maximum limits the number of entries of rows that have left
-        /// their sections.
+        /// Limits the entries of rows that left their sections.
         let most: Int
     }
 
-    /// An index that several copies of a table can share. The index is built when it is first needed, from the rows of
-    /// one of the copies. `entries` is `nil` until the index is built.
+    /// Shared by copies of a table, and built from the rows of one of them; `entries` is `nil` until then.
     private final class Index: Sendable {
         let entries: Mutex<Entries?>
 
@@ -41,13 +35,11 @@ struct RowLocator: Sendable {
 
     private var index = Index()
 
-    /// The number of entries in the index, or `nil` if the index is not built yet.
+    /// `nil` until the index is built.
     var entryCount: Int? { index.entries.withLock { $0?.list.count } }
 
-    /// Returns the ids of the sections that may contain a row whose id has this hash.
-    ///
-    /// - Parameter sections: the sections of the table.
-    /// - Complexity: O(rows log rows) for the call that builds the index, O(log rows) for other calls.
+    /// - Parameter sections: those of the table.
+    /// - Complexity: O(rows log rows) for the call that builds the index, O(log rows) for others.
     func sections(of hash: UInt64, in sections: PersistentList<StoredSection>) -> [SectionID] {
         let entries = index.entries.withLock { made in
             let entries = made ?? Self.entries(of: sections)
@@ -72,27 +64,24 @@ struct RowLocator: Sendable {
             for row in section.rows where row.content.hasID { entries.append(Entry(row.content.idHash, section.id)) }
         }
         entries.sort { $0.isBefore($1) }
-        // If two ids of a section have the same half of their hashes, their entries are equal. The index contains such
-        // an entry once.
+        // Two ids of a section with the same half hash have one entry.
         var distinct = ContiguousArray<Entry>()
         distinct.reserveCapacity(entries.count)
         for entry in entries where distinct.last?.isBefore(entry) != false { distinct.append(entry) }
         return Entries(list: PersistentList(distinct), most: 2 * distinct.count + 1_024)
     }
 
-    /// Notes that the table's sections have changed. If the shared index is not built yet, the changed table gets a new
-    /// index, because the copies that share the old index have other rows. Rows that arrived must also be noted with
-    /// `noteArrivals`.
+    /// The sections have changed. An index that is not built yet is not shared any more, because the other copies have
+    /// other rows. For rows that arrived, call `noteArrivals` as well.
     mutating func noteChange() {
         guard !isKnownUniquelyReferenced(&index), index.entries.withLock({ $0 == nil }) else { return }
         index = Index()
     }
 
-    /// Notes that a section has received rows whose ids have these hashes. O(log rows) for each row.
+    /// O(log rows) for each row.
     mutating func noteArrivals(_ hashes: some Collection<UInt64>, in section: SectionID) {
         guard let made = index.entries.withLock({ $0 }) else { return noteChange() }
-        // If the index would exceed its maximum size, it is dropped. The next lookup builds a new index, without
-        // entries for removed rows.
+        // Too large, so the next lookup builds another, without removed rows.
         guard made.list.count + hashes.count <= made.most else { return index = Index() }
         var entries = made
         for hash in hashes {

@@ -1,11 +1,11 @@
-/// A section's rows as a list of pieces. A piece is a run of rows that existed before all edits, or rows that edits
-/// inserted. The section's number of rows need not be known. An edit at an index costs expected O(log edits).
+/// A section's rows as pieces: runs of rows from before all edits, and inserted rows. Their number need not be known.
+/// Expected O(log edits) for each edit.
 struct RowPieces {
     struct Piece: RopePiece {
-        /// The index, before all edits, of the piece's first row. `nil` for inserted rows.
+        /// Of the first row, before all edits. `nil` for inserted rows.
         var start: Int?
         var count: Int
-        /// Whether an edit replaced the piece's row. Only a piece of one row can be replaced.
+        /// Only a piece of one row can be replaced.
         var isReplaced = false
 
         func cut(at offset: Int) -> (Piece, Piece) {
@@ -13,8 +13,7 @@ struct RowPieces {
         }
     }
 
-    /// The assumed number of rows before all edits, since the real number is unknown: more rows than a table can
-    /// contain.
+    /// More rows than a table can contain, as the real number is unknown.
     static let endless = 1 << 31
 
     private var rope = Rope(Piece(start: 0, count: endless))
@@ -27,6 +26,6 @@ struct RowPieces {
         rope.change(at: index) { if $0.start != nil { $0.isReplaced = true } }
     }
 
-    /// Returns all pieces, in the order of the rows after the edits.
+    /// After the edits.
     func inOrder() -> [Piece] { rope.inOrder() }
 }

@@ -15,8 +15,7 @@ public struct Section: Sendable {
     public var isDiffable: Bool
     /// The section's displayed rows, in order.
     public var rows: PersistentList<Row> { didSet { idsWereChecked = false } }
-    /// Whether it is known that all rows of the section have ids and that no two of them are equal. If true, a diff
-    /// does not check the section's row ids again.
+    /// All rows have ids, no two of them equal, so that a diff need not check them again.
     var idsWereChecked = false
     /// If the section is a part of a window, says which of the section's displayed rows ``rows`` contains. `nil` for a
     /// whole section.
@@ -38,8 +37,7 @@ public struct Section: Sendable {
 }
 
 extension Section {
-    /// Returns true if both sections, apart from `id` and `extent`, are known to be the same without comparing their
-    /// rows. If the result is false, the sections may still be the same.
+    /// Without comparing rows, and apart from `id` and `extent`. If false, they may still be the same.
     func isShared(with other: Section) -> Bool {
         rows.isShared(with: other.rows) && isDiffable == other.isDiffable && header == other.header
             && footer == other.footer
@@ -74,17 +72,13 @@ public struct Snapshot: Sendable {
     public var totalRowCount: Int
     /// The session's state: a JSON object that templates and handlers read and write.
     public var state: JSONText
-    /// The value that a client shows instead of rows while the table is empty. `nil` if the table has rows or declares
-    /// no such value.
+    /// What a client shows in place of rows while there are none.
     public var empty: JSONText?
-    /// The time, in RFC 3339, of this snapshot's rendering. Rows and titles that read the time were rendered with this
-    /// time.
+    /// When this snapshot was rendered, in RFC 3339, as rows and titles read it.
     var now = ""
-    /// The rows of hidden sections, by section id. Only for sections whose rows had to be rendered to decide that the
-    /// section is hidden.
+    /// The rows of hidden sections, where they had to be rendered to decide that.
     var offstage: [SectionID: PersistentList<Row>] = [:]
-    /// The keys of the displayed stored rows, by section id. Only for sections that can hide single rows and in which
-    /// not all rows have ids.
+    /// The keys of displayed rows, for sections that can hide rows and do not have ids for all.
     var shownKeys: [SectionID: [Int]] = [:]
 
     /// Creates a snapshot from its parts. ``totalRowCount`` is counted from the sections.

@@ -5,16 +5,16 @@ public struct StoredRow: Sendable {
     /// A number that orders the row among its section's rows. Ranks ascend with gaps, so that most inserts write only
     /// one row.
     public var rank: Int
-    /// The row's id and model. The row either shares the bytes of the displayed row that shows the model, or has its
-    /// own copy. The row never shares the bytes of a request, which would keep the whole request in memory.
+    /// The id and model, which may share the bytes of the displayed row, but never those of a request, which would stay
+    /// in memory.
     var content: RowContent
 
     /// Creates a stored row.
     ///
     /// - Parameters:
     ///   - key: the row's number in its session.
-    ///   - rank: the number that orders the row among its section's rows.
-    ///   - id: the model's identity; `nil` if the model has no id.
+    ///   - rank: the number that orders the row in its section.
+    ///   - id: `nil` if the model has none.
     ///   - model: the model.
     public init(key: Int, rank: Int, id: RowID?, model: JSONText) {
         self.key = key
@@ -37,13 +37,11 @@ public struct StoredSectionSummary: Sendable, Equatable {
     public var id: SectionID
     /// A number that orders the section among the table's sections. Ordinals ascend with gaps.
     public var ordinal: Int
-    /// The header that a command set in place of the description's. `nil` if the section has the header of the
-    /// description, if any. JSON `null` if a command replaced the description's header by none.
+    /// What a command set in place of the description's header; JSON `null` for none. `nil` leaves the description's.
     public var header: JSONText?
     /// The footer that a command set in place of the description's, of the same form as ``header``.
     public var footer: JSONText?
-    /// The section's number of displayed rows when `onPrefetch` last ran for it. `onPrefetch` runs again only if the
-    /// section displays more rows, or after this has become `nil`.
+    /// How many rows were displayed when `onPrefetch` last ran. It runs again only for more, or once this is `nil`.
     public var prefetched: Int?
 
     /// Creates a section's summary. The parameters are described at the properties.
@@ -65,8 +63,7 @@ public struct StoredSectionSummary: Sendable, Equatable {
 public struct TableChange: Sendable {
     /// The rows that are new or whose model changed, each with its section's number.
     public var writtenRows: [(section: Int, row: StoredRow)] = []
-    /// The rows whose model is unchanged but whose section or rank changed. Each element contains the number of the
-    /// row's new section, the row's key and its new rank.
+    /// The rows with the same model in another section or at another rank, by the number of the new section.
     public var placedRows: [(section: Int, key: Int, rank: Int)] = []
     /// The keys of the rows that the command removed.
     public var removedRows: [Int] = []
@@ -76,11 +73,9 @@ public struct TableChange: Sendable {
     public var removedSections: [Int] = []
     /// The session's new state. `nil` if the state did not change.
     public var state: JSONText?
-    /// The ids of the sections that were set to be displayed, as a JSON array. JSON `null` if the command removed that
-    /// choice. `nil` if the command did not change which sections are displayed.
+    /// The ids that were set to be displayed, as a JSON array; JSON `null` if that was taken back. `nil` if unchanged.
     public var displayedSections: JSONText?
-    /// All cells that the session has registered, as a JSON object from model types to names of cells. `nil` if the
-    /// registered cells did not change.
+    /// All registered cells, as a JSON object by model type. `nil` if unchanged.
     public var cells: JSONText?
 
     /// Creates an empty change.
@@ -106,11 +101,11 @@ public struct TableChange: Sendable {
 }
 
 extension StoredRow {
-    /// The approximate size of the row as JSON, in bytes: its id, its model and its numbers.
+    /// About the size as JSON, in bytes.
     var estimatedSize: Int { content.storedSize + 64 }
 }
 
 extension StoredSectionSummary {
-    /// The approximate size of the summary as JSON, in bytes.
+    /// About the size as JSON, in bytes.
     var estimatedSize: Int { 128 + id.text.utf8.count + (header?.count ?? 0) + (footer?.count ?? 0) }
 }

@@ -5,8 +5,7 @@ public struct StoredSection: Sendable {
     public internal(set) var summary: StoredSectionSummary
     /// The section's stored rows, ascending by rank.
     public private(set) var rows = PersistentList<StoredRow>()
-    /// An index from the hashes of row ids to the rows' ranks. Rows without an id are not in the index. A binary search
-    /// finds a row's index from its rank.
+    /// From the hashes of ids to ranks; a rank leads to the index by a binary search. Rows without an id are not in it.
     private var ranks = RankIndex()
 
     /// The section's id.
@@ -14,11 +13,11 @@ public struct StoredSection: Sendable {
 
     init(summary: StoredSectionSummary) { self.summary = summary }
 
-    /// Creates a section from its facts and rows, as a store has read them.
+    /// Creates a section as a store has read it.
     ///
     /// - Parameters:
-    ///   - facts: what a store keeps of the section in addition to its rows.
-    ///   - rows: the section's rows, ascending by rank.
+    ///   - summary: what a store keeps besides the rows.
+    ///   - rows: ascending by rank.
     /// - Throws: ``Refusal`` with `duplicateRowID` if two rows have the same id.
     /// - Complexity: O(rows), expected.
     public init(summary: StoredSectionSummary, rows: [StoredRow]) throws(Refusal) {
@@ -43,9 +42,7 @@ public struct StoredSection: Sendable {
         self.ranks = ranks
     }
 
-    /// Returns the index in ``rows`` of the row whose id equals `id`, or `nil` if the section has no such row.
-    ///
-    /// - Complexity: O(log rows).
+    /// The index in ``rows`` of the row with an id. O(log rows).
     public func index(of id: RowID) -> Int? {
         ranks.first(of: RowHash.hash(id)) { rank in
             let index = index(ofRank: rank)
@@ -55,19 +52,16 @@ public struct StoredSection: Sendable {
 
     func contains(_ id: RowID) -> Bool { index(of: id) != nil }
 
-    /// Whether every stored row of the section has an id. O(1).
+    /// Whether every stored row has an id. O(1).
     var isWhollyIdentified: Bool { ranks.count == rows.count }
 
-    /// Returns the index of the row whose rank is `rank`. If there is no such row, returns the index at which a row
-    /// with that rank would be inserted.
+    /// Where such a row would be inserted, if there is none.
     func index(ofRank rank: Int) -> Int { rows.firstPosition { $0.rank >= rank } }
 
-    /// Inserts a row into the section at an index in `0...count` and sets the row's rank.
+    /// Inserts a row at an index in `0...count`, and sets its rank.
     ///
-    /// - Parameter relabel: called with each row that gets a new rank to make room. `relabel` receives the row with its
-    ///   old rank.
-    /// - Returns: the indices, after the insert, of the rows that got new ranks and of the inserted row. `nil` if no
-    ///   other row got a new rank.
+    /// - Parameter relabel: called with each row, at its old rank, that gets a new one to make room.
+    /// - Returns: the indices, after the insert, of those rows and the inserted one; `nil` if there are none.
     mutating func insert(_ row: StoredRow, at index: Int, relabel: (StoredRow) -> Void) -> Range<Int>? {
         var row = row
         let relabelled = makeRoom(at: index, relabel)
@@ -85,11 +79,10 @@ public struct StoredSection: Sendable {
         return removed
     }
 
-    /// Replaces ranges of the section's rows by new rows. The new rows must already have ranks that fit their
-    /// positions, and no two new rows may have the same id.
+    /// The new rows must have fitting ranks and different ids.
     ///
-    /// - Throws: `duplicateRowID` if a new row has the id of a row that stays. After an error the section is in an
-    ///   invalid state and must be discarded.
+    /// - Throws: `duplicateRowID` if one has the id of a row that stays. The section is then invalid and must be
+    ///   discarded.
     mutating func replace(_ replacements: [PersistentList<StoredRow>.Replacement]) throws(Refusal) {
         var gone: [(hash: UInt64, rank: Int)] = [], come: [(content: RowContent, hash: UInt64, rank: Int)] = []
         var window = PersistentList.Window(rows)
@@ -119,8 +112,7 @@ public struct StoredSection: Sendable {
         }
     }
 
-    /// Makes each stored row share the bytes of the displayed row at the same index. Skips a stored row if the
-    /// displayed row has another id or model.
+    /// Shares the bytes of the displayed row at the same index, if its id and model are the same.
     mutating func shareModels(with shown: PersistentList<Row>) {
         rows = PersistentList(
             zip(rows, shown).lazy.map { stored, shown in
@@ -131,7 +123,7 @@ public struct StoredSection: Sendable {
             })
     }
 
-    /// Replaces the id and model of the row at `index`. The row's key and rank do not change.
+    /// Key and rank stay.
     mutating func replace(at index: Int, id: RowID?, model: JSONText) {
         var row = rows[index]
         if !row.content.has(id) {
@@ -143,13 +135,13 @@ public struct StoredSection: Sendable {
     }
 }
 
-// Ranks are a simple form of Dietz and Sleator's order maintenance. The ranks of neighbouring rows start 2^24 apart,
-// and a row that is inserted between two rows gets the rank in the middle. If two neighbours' ranks leave no gap, rows
-// around them get new, evenly spread ranks. The number of rows around them doubles until their ranks leave enough gaps.
+// Ranks are a simple form of Dietz and Sleator's order maintenance: 2^24 apart at first; a row between two others gets
+// the middle. Where there is no gap, ever more rows around are spread evenly, twice as many each time, until there are
+// gaps.
 extension StoredSection {
     static let rankGap = 1 << 24
-    /// The ranks of rows and the ordinals of sections. The difference of any two of them fits an `Int`, and so does
-    /// what one command can add to one of them. A command that would leave the range relabels the whole list.
+    /// The ranks of rows and ordinals of sections. Any difference fits an `Int`, and so does what one command can add.
+    /// What would leave the range relabels the whole list.
     package static let places = -(1 << 61)...(1 << 61)
 
     private func rankForInsert(at index: Int) -> Int {
@@ -167,18 +159,17 @@ extension StoredSection {
         return makeRoom(for: 1, in: index..<index, relabel)
     }
 
-    /// Gives the rows in and around a range evenly spread ranks, so that `count` rows fit between any two of them, and
-    /// before or after them if they are the first or last rows of the section.
+    /// Spreads the ranks in and around a range, so that `count` rows fit between any two, and at the section's ends if
+    /// they are there.
     ///
-    /// - Parameter relabel: called with each row that gets a new rank. `relabel` receives the row with its old rank.
-    /// - Returns: the indices of the rows that got new ranks.
+    /// - Parameter relabel: called with each row, at its old rank, that gets a new one.
+    /// - Returns: the indices of those rows.
     mutating func makeRoom(for count: Int, in range: Range<Int>, _ relabel: (StoredRow) -> Void) -> Range<Int> {
         var reach = 32
         while true {
             let window = max(0, range.lowerBound - reach)..<min(rows.count, range.upperBound + reach)
             let isWhole = window.count == rows.count, gap = max(Self.rankGap, count + 1)
-            // Only rows in the range `window` can get new ranks. Before the section's first row and after its last row,
-            // any rank in `places` is free.
+            // Only rows in `window` get new ranks. Beyond the section's ends, any rank in `places` is free.
             var low =
                 window.lowerBound == 0
                 ? rows[window.upperBound - 1].rank - window.count * gap : rows[window.lowerBound - 1].rank

@@ -1,12 +1,11 @@
-// Edits that replace many stored rows of a section by new models at once.
+// Replacing many rows of a section at once.
 extension TableEditor {
-    /// A range of a section's rows before a change, and the range of new models that replace these rows.
+    /// Rows before a change, and the new models that replace them.
     typealias Stretch = (old: Range<Int>, new: Range<Int>)
     typealias Model = (id: RowID?, model: JSONText)
 
-    /// Replaces all rows of a section by rows with the given models. A new row with the id of an old row keeps the old
-    /// row's key. The model of a row that keeps its key is written to the store only if the model changed. O(n log n)
-    /// for n old and new rows.
+    /// Replaces all rows. One with the id of an old row keeps its key, and is written to the store only if the model
+    /// changed. O(n log n) for n old and new rows.
     mutating func setModels(_ models: [Model], in section: SectionID) throws(Refusal) {
         let position = try position(of: section), stored = table.sections[position].rows
         var rows = PersistentList.Window(stored)
@@ -24,14 +23,14 @@ extension TableEditor {
         try noteFilled(section, rows: models.count)
     }
 
-    /// Replaces the rows of some stretches by rows with the given models. A new row with the id of an old row keeps the
-    /// old row's key. The model of a row that keeps its key is written to the store only if the model changed.
+    /// Replaces the rows of stretches. One with the id of an old row keeps its key, and is written to the store only if
+    /// the model changed.
     ///
     /// - Parameters:
-    ///   - stretches: ascending, disjoint stretches.
-    ///   - models: the models of all stretches, in order.
-    ///   - isRefill: whether the models are a whole list, as opposed to changes of individual rows.
-    /// - Complexity: O(n log n) for n rows in the stretches, plus the cost of `PersistentList.replace`.
+    ///   - stretches: ascending and disjoint.
+    ///   - models: of all stretches, in order.
+    ///   - isRefill: whether they are a whole list, not changes of single rows.
+    /// - Complexity: O(n log n) for n rows in the stretches, and that of `PersistentList.replace`.
     mutating func replace(
         _ stretches: [Stretch], with models: ArraySlice<Model>, in section: SectionID, isRefill: Bool = true
     ) throws(Refusal) {
@@ -42,20 +41,10 @@ extension TableEditor {
         do throws(NoRoom) {
             ranks = try arrivals.ranks(stretches, in: stored)
         } catch {
-            for range in error.ranges {
-                var relabelled: [StoredRow] = []
-                let indices = table.sections[position].makeRoom(for: models.count, in: range) { relabelled.append($0) }
-                for row in relabelled { keepOriginal(row, of: stored.summary.number) }
-                for index in indices { noteRank(at: index, in: position) }
-            }
+            makeRoom(for: models.count, in: error.ranges, of: position)
             return try replace(stretches, with: models, in: section, isRefill: isRefill)
         }
-        for row in arrivals.gone {
-            keepOriginal(row, of: stored.summary.number)
-            placed[row.key] = nil
-            written[row.key] = nil
-            if row.key < firstNewKey { removed.insert(row.key) }
-        }
+        noteGone(arrivals.gone, from: stored.summary.number)
         var replacements: [PersistentList<StoredRow>.Replacement] = [], pieces: [RowPieces.Piece] = [], passed = 0
         func change(_ old: Range<Int>, to rows: ContiguousArray<StoredRow>, _ piece: RowPieces.Piece) {
             if passed < old.lowerBound { pieces.append(.init(start: passed, count: old.lowerBound - passed)) }
@@ -66,8 +55,7 @@ extension TableEditor {
         var place = 0, arrived: [UInt64] = []
         for stretch in stretches {
             var start = stretch.old.lowerBound, coming = ContiguousArray<StoredRow>()
-            /// Ends a run of changed rows before the index `end`. The rows in `coming` replace the old rows from
-            /// `start` to `end`.
+            /// `coming` replaces the old rows from `start` to `end`.
             func close(_ end: Int) {
                 if start < end || !coming.isEmpty {
                     change(start..<end, to: coming, .init(start: nil, count: coming.count))
@@ -100,8 +88,25 @@ extension TableEditor {
         noteRows(section, TouchedRows.Edits(pieces), isRefill: isRefill)
     }
 
-    /// Returns the stored row for a new model, with the rank of its new position, and whether the row's model is
-    /// unchanged. If the row is new or changes its model or rank, notes that the store has to write it.
+    private mutating func makeRoom(for count: Int, in ranges: [Range<Int>], of position: Int) {
+        for range in ranges {
+            var relabelled: [StoredRow] = []
+            let indices = table.sections[position].makeRoom(for: count, in: range) { relabelled.append($0) }
+            for row in relabelled { keepOriginal(row, of: table.sections[position].summary.number) }
+            for index in indices { noteRank(at: index, in: position) }
+        }
+    }
+
+    private mutating func noteGone(_ rows: [StoredRow], from section: Int) {
+        for row in rows {
+            keepOriginal(row, of: section)
+            placed[row.key] = nil
+            written[row.key] = nil
+            if row.key < firstNewKey { removed.insert(row.key) }
+        }
+    }
+
+    /// The row with the rank of its place, and whether its model is unchanged. Notes what the store has to write.
     private mutating func arrive(_ new: Model, from source: StoredRow?, rank: Int, in section: Int) -> (
         row: StoredRow, isEqual: Bool
     ) {
@@ -125,25 +130,23 @@ extension TableEditor {
     }
 }
 
-/// The error that the ranks around some ranges of old rows leave no room for the new rows.
+/// The ranks around some ranges leave no room.
 private struct NoRoom: Error {
     var ranges: [Range<Int>] = []
 }
 
-/// Matches new models to the old rows that they replace, within some stretches of a section.
+/// Matches new models to the old rows that they replace.
 private struct Arrivals {
-    /// The old rows in all stretches, in order.
+    /// Of all stretches, in order.
     private var rows = ContiguousArray<StoredRow>()
-    /// For each new model, the position in `rows` of the old row whose key the new row keeps. `nil` if the new row gets
-    /// a new key.
+    /// For each new model, the position in `rows` of the row whose key it keeps.
     private var sources: [Int?]
-    /// For each new model whose row keeps an old row's key and rank, the old row's index in the section. `nil` for
-    /// other models.
+    /// For each new model that keeps key and rank, the old index in the section.
     private(set) var staysAt: [Int?]
-    /// The old rows whose keys no new row keeps. These rows are removed.
+    /// Whose keys no new row keeps.
     private(set) var gone: [StoredRow] = []
 
-    /// Matches the new models to the old rows. Throws `duplicateRowID` if two new models have the same id.
+    /// Throws `duplicateRowID` if two new models have the same id.
     init(_ models: ArraySlice<TableEditor.Model>, at stretches: [TableEditor.Stretch], in section: StoredSection)
         throws(Refusal)
     {
@@ -159,8 +162,7 @@ private struct Arrivals {
         var start = (old: 0, new: 0)
         for stretch in stretches {
             section.rows.forEach(in: stretch.old) { rows.append($1) }
-            // Within a stretch, the n-th model without an id gets the key of the n-th old row, if that row has no id
-            // either.
+            // In a stretch, the n-th model without an id gets the n-th old row's key, if that has none either.
             var nameless = start.old
             for place in start.new..<start.new + stretch.new.count where models[models.startIndex + place].id == nil {
                 if nameless < rows.count, !rows[nameless].content.hasID { sources[place] = nameless }
@@ -177,8 +179,7 @@ private struct Arrivals {
         for case let source? in sources { isKept[source] = true }
         for (index, row) in rows.enumerated() where !isKept[index] { gone.append(row) }
 
-        // Within a stretch, rows that keep their order also keep their ranks: the rows of one longest increasing
-        // subsequence.
+        // Rows that keep their order in a stretch, a longest increasing subsequence, keep their ranks.
         start = (0, 0)
         for stretch in stretches {
             let rowsHere = start.old..<start.old + stretch.old.count
@@ -197,15 +198,14 @@ private struct Arrivals {
 
     func source(of place: Int) -> StoredRow? { sources[place].map { rows[$0] } }
 
-    /// Returns the rank of each new model's row, in the order of the models.
+    /// In the order of the models.
     func ranks(_ stretches: [TableEditor.Stretch], in section: StoredSection) throws(NoRoom) -> [Int] {
         var ranks: [Int] = [], noRoom = NoRoom()
         ranks.reserveCapacity(sources.count)
         for stretch in stretches {
             let start = ranks.count, end = start + stretch.new.count
             var low = stretch.old.lowerBound > 0 ? section.rows[stretch.old.lowerBound - 1].rank : nil
-            /// Assigns ranks to the models from `ranks.count` up to, but not including, `end`. The ranks are between
-            /// `low` and `high`.
+            /// Between `low` and `high`, for the models from `ranks.count` up to `end`.
             func fill(upTo end: Int, before high: Int?) {
                 let count = end - ranks.count, gap = StoredSection.rankGap, places = StoredSection.places
                 guard count > 0 else { return }

@@ -1,28 +1,23 @@
-/// Edits a copy of a table for one command. The editor records which rows the store has to write and which rows the
-/// diff has to look at. Discarding the editor discards the command's edits.
-///
-/// Some members are internal instead of private, because the extensions in the files `TableEditor+….swift` use them.
+/// Edits a copy of a table for one command, and records what the store has to write and the diff has to look at.
+/// Discarding it discards the edits.
 struct TableEditor {
     var table: TableModel
-    /// The table before the command.
     let before: TableModel
-    /// All row edits of the command, by section. The edits' indexes count stored rows. If all rows of a section are
-    /// displayed, stored and displayed rows have the same indexes.
+    /// By section, in stored rows, which are displayed rows where all are displayed.
     private(set) var allTouched = TouchedRows()
-    /// The command's changes since the last call of `takeStep()`, which is called for each snapshot.
+    /// Since the last `takeStep()`, which is called for each snapshot.
     var step = Step()
 
-    /// The changes that the command has made since the last snapshot.
+    /// What changed since the last snapshot.
     struct Step {
         var touched = TouchedRows()
-        /// The sections whose rows or titles changed, and the sections that were added, removed or reordered. Hidden
-        /// sections are included.
+        /// Those whose rows or titles changed, or that were added, removed or reordered; hidden ones, too.
         var sections: Set<SectionID> = []
         var stateChanged = false
-        /// Whether sections were added, removed or reordered, or whether the choice of displayed sections changed.
+        /// Sections were added, removed or reordered, or the choice of displayed ones changed.
         var displayChanged = false
         var cellsChanged = false
-        /// Whether it changed how often `onPrefetch` may run, which is not displayed.
+        /// Whether `onPrefetch` may run again, which is not displayed.
         var prefetchChanged = false
 
         var changedAnything: Bool { !sections.isEmpty || stateChanged || displayChanged || cellsChanged }
@@ -31,20 +26,19 @@ struct TableEditor {
     var written: [Int: (section: Int, row: StoredRow)] = [:]
     var placed: [Int: (section: Int, rank: Int)] = [:]
     var removed: Set<Int> = []
-    /// The rows that existed before this command and that the command has changed, moved or removed. The rows are as
-    /// they were before the command, by key.
+    /// By key, the rows that the command changed, moved or removed, as they were before.
     private var originals: [Int: (section: Int, row: StoredRow)] = [:]
     var changedSummaries: Set<SectionID> = []
-    /// The ids of the sections whose numbers are in `removedSections`.
+    /// Of `removedSections`, which has numbers.
     var removedSectionIDs: Set<SectionID> = []
     var removedSections: [Int] = []
-    /// The sections in which the command inserted, removed or changed individual rows.
+    /// Where single rows were inserted, removed or changed.
     private(set) var editedSections: Set<SectionID> = []
-    /// The sections in which the command replaced rows by a whole list of models, as opposed to individual rows.
+    /// Where a whole list of models replaced rows.
     private(set) var refilledSections: Set<SectionID> = []
-    /// The first row key that this command can assign. The store contains no rows with this key or a greater one.
+    /// The store has no row with this key or a greater one.
     let firstNewKey: Int
-    /// Whether the ids of new rows and sections must follow `IDRule`.
+    /// Whether new ids must follow `IDRule`.
     private let checksIDs: Bool
 
     init(_ table: TableModel, checksIDs: Bool = false) {
@@ -54,22 +48,21 @@ struct TableEditor {
         firstNewKey = table.nextKey
     }
 
-    /// Returns the command's changes since the last call of this method, and starts a new step.
+    /// Starts a new step.
     mutating func takeStep() -> Step {
         defer { step = Step() }
         return step
     }
 
-    /// Notes that any row of a displayed section may look different, including rows without a noted edit.
+    /// Any displayed row may look different, also without a noted edit.
     mutating func noteWhole(_ section: SectionID) { allTouched.wholeSection(section) }
 
-    /// Notes an edit of one row of a section.
     private mutating func noteRow(_ section: SectionID, _ edit: (inout TouchedRows) -> Void) {
         editedSections.insert(section)
         note(section, edit)
     }
 
-    /// Notes edits of many rows of a section. A refill replaced rows by a whole list of models.
+    /// A refill replaced rows by a whole list of models.
     mutating func noteRows(_ section: SectionID, _ edits: TouchedRows.Edits, isRefill: Bool) {
         if isRefill { refilledSections.insert(section) } else { editedSections.insert(section) }
         note(section) { $0.edit(in: section, edits) }
@@ -81,13 +74,12 @@ struct TableEditor {
         step.sections.insert(section)
     }
 
-    /// Keeps a copy of a row as it was before the command, to undo the command. Does nothing for a row that the command
-    /// created or that it has changed before.
+    /// To undo the command. Not for rows that it created or has changed before.
     mutating func keepOriginal(_ row: StoredRow, of section: Int) {
         if row.key < firstNewKey, originals[row.key] == nil { originals[row.key] = (section, row) }
     }
 
-    /// The change that restores the table as it was before the command: the inverse of `change`.
+    /// The inverse of `change`.
     var undo: TableChange {
         var undo = TableChange()
         for (key, original) in originals.sorted(by: { $0.key < $1.key }) {
@@ -109,12 +101,11 @@ struct TableEditor {
         return undo
     }
 
-    /// Checks the id of a row that comes into the table, or the new id of a row.
+    /// Of a row that comes, or gets another id.
     func check(_ id: RowID?, in section: SectionID) throws(Refusal) {
         if checksIDs, let id, !IDRule.admits(id.text) { throw .idInvalid(id, in: section) }
     }
 
-    /// Checks the id of a new section.
     func check(_ id: SectionID) throws(Refusal) { if checksIDs, !IDRule.admits(id.text) { throw .idInvalid(id) } }
 
     func position(of id: SectionID) throws(Refusal) -> Int {
@@ -123,10 +114,9 @@ struct TableEditor {
     }
 }
 
-// Edits of individual rows. An index counts the section's stored rows at the time of the call.
+// Single rows. An index counts stored rows at the time of the call.
 extension TableEditor {
-    /// Inserts a row for a new model into a section at an index, or at the end if `index` is `nil`. Returns the row's
-    /// index.
+    /// At the end if `index` is `nil`. Returns the row's index.
     @discardableResult
     mutating func insert(_ model: JSONText, id: RowID?, in section: SectionID, at index: Int?) throws(Refusal) -> Int {
         try check(id, in: section)
@@ -185,7 +175,7 @@ extension TableEditor {
         return row
     }
 
-    /// Moves a row, which keeps its key. `target.row` is an index after the row was removed from its old place.
+    /// The row keeps its key. `target.row` is an index without it.
     mutating func move(at index: Int, in section: SectionID, to target: (section: SectionID, row: Int?)) throws(Refusal)
         -> Int
     {
@@ -218,15 +208,13 @@ extension TableEditor {
     }
 }
 
-// Edits of a table's sections, titles, state and registered cells.
+// Sections, titles, state and registered cells.
 extension TableEditor {
-    /// Adds an empty section with this id at the end of the table, if the table does not contain the section yet.
-    /// Dynamic sections are added in this way when their models arrive.
+    /// Adds a missing section at the end, as dynamic ones are when their models arrive.
     mutating func ensureSection(_ id: SectionID) throws(Refusal) {
         if table.position(of: id) == nil { try insertSection(id, before: nil) }
     }
 
-    /// Inserts a new section before another section, or at the end.
     mutating func insertSection(_ id: SectionID, before next: SectionID?) throws(Refusal) {
         try check(id)
         let position = next.flatMap { table.position(of: $0) } ?? table.sections.count
@@ -235,8 +223,7 @@ extension TableEditor {
         step.displayChanged = true
     }
 
-    /// Returns an id for a new section that a command adds without an id: `s1`, `s2`, … from the section's number.
-    /// Skips ids that are taken.
+    /// `s1`, `s2`, … from the section's number; skips ids that are taken.
     mutating func newSectionID(avoiding taken: Set<SectionID> = []) -> SectionID {
         while true {
             let id = SectionID("s\(table.nextSection)")
@@ -245,7 +232,7 @@ extension TableEditor {
         }
     }
 
-    /// Reorders the table's sections. `order` must contain the id of each section once.
+    /// Each id once.
     mutating func arrangeSections(_ order: [SectionID]) {
         guard table.sections.map(\.id) != order else { return }
         changedSummaries.formUnion(table.arrangeSections(order))
@@ -253,12 +240,11 @@ extension TableEditor {
         step.displayChanged = true
     }
 
-    /// Removes sections and all their rows.
+    /// With all their rows.
     mutating func removeSections(_ ids: Set<SectionID>) throws(Refusal) {
         for id in ids {
             try setModels([], in: id)
-            // If this command created the section, the store does not know the section's number. Removing an unknown
-            // number from the store is harmless.
+            // Harmless for a section of this command, whose number the store does not know.
             if let section = table[id] { removedSections.append(section.summary.number) }
             removedSectionIDs.insert(id)
             changedSummaries.remove(id)
@@ -281,7 +267,7 @@ extension TableEditor {
     ) throws(Refusal) {
         let position = try position(of: id)
         guard table.sections[position].summary[keyPath: which] != title else { return }
-        // Detach the title from the request's bytes: a slice would keep the whole request in memory.
+        // A slice would keep the whole request in memory.
         table.sections[position].summary[keyPath: which] = title?.detached
         changedSummaries.insert(id)
         step.sections.insert(id)
@@ -295,20 +281,19 @@ extension TableEditor {
         step.prefetchChanged = true
     }
 
-    /// Notes that a section's models were replaced and that the section now has `rows` rows. If the section had more
-    /// rows when `onPrefetch` last ran for it, `onPrefetch` can run for the section again.
+    /// The models were replaced. With fewer rows than when `onPrefetch` last ran, it can run again.
     mutating func noteFilled(_ id: SectionID, rows: Int) throws(Refusal) {
         if let prefetched = table[id]?.summary.prefetched, rows < prefetched { try setPrefetched(nil, of: id) }
     }
 
-    /// Sets which sections are displayed, and in which order. With `nil`, the earlier choice no longer applies.
+    /// `nil` takes the choice back.
     mutating func setDisplayedSections(_ ids: [SectionID]?) {
         guard table.displayedSections != ids else { return }
         table.displayedSections = ids
         step.displayChanged = true
     }
 
-    /// Notes that the rule that decides which sections are displayed has changed.
+    /// The rule of what is displayed has changed.
     mutating func noteDisplay() { step.displayChanged = true }
 
     mutating func setState(_ state: JSONText) {
@@ -329,7 +314,7 @@ extension TableEditor {
         step.cellsChanged = true
     }
 
-    /// The command's changes that the store has to write.
+    /// What the store has to write.
     var change: TableChange {
         var change = TableChange()
         change.writtenRows = written.values.sorted { $0.row.key < $1.row.key }.map { ($0.section, $0.row) }
@@ -344,7 +329,7 @@ extension TableEditor {
 }
 
 extension TableChange {
-    /// Adds the changes of the registered cells, the state and the displayed sections between two versions of a table.
+    /// The registered cells, the state and the displayed sections.
     mutating func setRest(from old: TableModel, to new: TableModel) {
         if new.cells != old.cells { cells = new.cells.json }
         if new.state != old.state { state = new.state }

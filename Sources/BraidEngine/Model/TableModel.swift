@@ -1,10 +1,8 @@
-/// Everything that a session stores: the models of every section, the titles that commands set, the displayed sections,
-/// the registered cells and the state.
-///
-/// A copy costs O(1), and a changed copy shares the sections and rows that did not change.
+/// Everything that a session stores: models, titles that commands set, displayed sections, registered cells and state.
+/// A copy costs O(1), and shares what does not change.
 public struct TableModel: Sendable {
-    /// All sections, displayed or not. Declared sections are in declared order. Dynamic sections are in order of first
-    /// appearance, unless a command or a program arranges them in another order.
+    /// All sections, displayed or not: declared ones in declared order, dynamic ones in order of appearance unless
+    /// rearranged.
     public internal(set) var sections: PersistentList<StoredSection> = [] { didSet { locator.noteChange() } }
     private(set) var locator = RowLocator()
     private var positions: [SectionID: Int] = [:]
@@ -20,16 +18,15 @@ public struct TableModel: Sendable {
     /// The number of the next section. Numbers are never reused.
     public internal(set) var nextSection = 1
 
-    /// Creates a stored table from what a store has read. The defaults create an empty table.
+    /// Creates a stored table as a store has read it; by default an empty one.
     ///
     /// - Parameters:
-    ///   - sections: all sections, in order.
-    ///   - displayedSections: the manually displayed sections; `nil` if no sections were set.
-    ///   - state: the session's state, a JSON object.
-    ///   - cells: the cells that the session registered.
-    ///   - nextKey: the key of the next row; it must be greater than every row's key.
-    ///   - nextSection: the number of the next section. If a section has this number or a greater one, the next free
-    ///     number is used.
+    ///   - sections: in order.
+    ///   - displayedSections: `nil` if none were set.
+    ///   - state: a JSON object.
+    ///   - cells: those that the session registered.
+    ///   - nextKey: greater than every row's key.
+    ///   - nextSection: the number of the next section; raised to the next free one.
     public init(
         sections: [StoredSection] = [], displayedSections: [SectionID]? = nil, state: JSONText = .emptyObject,
         cells: RegisteredCells = RegisteredCells(), nextKey: Int = 1, nextSection: Int = 1
@@ -49,14 +46,14 @@ public struct TableModel: Sendable {
     }
 
     private mutating func notePositions(from start: Int) {
-        // Iterating over the sections would copy each section. Access by index does not.
+        // Iterating would copy each section.
         for position in start..<sections.count { positions[sections[position].id] = position }
     }
 
     /// The approximate size of all sections, rows and the state as JSON, in bytes. O(rows).
     package var estimatedSize: Int {
         var size = state.count
-        // Iterating over the sections would copy each section. Access by index does not.
+        // Iterating would copy each section.
         for position in 0..<sections.count {
             size += sections[position].summary.estimatedSize
             let rows = sections[position].rows
@@ -65,9 +62,9 @@ public struct TableModel: Sendable {
         return size
     }
 
-    /// The number of stored rows in all sections. O(sections).
+    /// Stored rows. O(sections).
     var rowCount: Int {
-        // Iterating over the sections would copy each section. Access by index does not.
+        // Iterating would copy each section.
         sections.chunks.reduce(0) { count, chunk in chunk.indices.reduce(count) { $0 + chunk[$1].rows.count } }
     }
 
@@ -77,33 +74,28 @@ public struct TableModel: Sendable {
     /// The section with the id `id`, displayed or not. `nil` if the table has no such section.
     public subscript(id: SectionID) -> StoredSection? { positions[id].map { sections[$0] } }
 
-    /// Returns the positions of the sections that contain a row whose id equals `id`, ascending, including hidden
-    /// sections.
-    ///
-    /// - Complexity: O(log rows) in a table of many sections, once its `RowLocator` is built.
+    /// Ascending, hidden ones included. O(log rows) in a table of many sections, once its `RowLocator` is built.
     func positions(ofSectionsWith id: RowID) -> [Int] {
-        // Iterating over the sections would copy each section. Access by index does not.
+        // Iterating would copy each section.
         guard sections.count > Self.fewSections else { return sections.indices.filter { sections[$0].contains(id) } }
         let positions = locator.sections(of: RowHash.hash(id), in: sections).compactMap { position(of: $0) }
         return positions.filter { sections[$0].contains(id) }.sorted()
     }
 
-    /// The largest number of sections for which a row id is searched in each section instead of in the `RowLocator`.
-    /// Searching so few sections is fast and needs no memory for an index.
+    /// Up to so many sections are searched one by one: that is fast, and needs no memory for an index.
     static let fewSections = 64
 
-    /// Notes that a section has received rows. `hashes` contains the hashes of the rows' ids.
+    /// `hashes` of the ids.
     mutating func noteArrivals(_ hashes: some Collection<UInt64>, in section: SectionID) {
         locator.noteArrivals(hashes, in: section)
     }
 
-    /// The initial distance between the ordinals of two sections. The gap lets a section be inserted between two others
-    /// without changing their ordinals.
+    /// At first, so that a section can come between two others without new ordinals.
     private static let ordinalGap = 1 << 16
 
-    /// Inserts a section at a position in `0...count`. O(sections after it).
+    /// At a position in `0...count`. O(sections after it).
     ///
-    /// - Returns: the id of the new section, then the ids of the other sections whose ordinals changed.
+    /// - Returns: the new section, then the others with new ordinals.
     mutating func insertSection(_ id: SectionID, at position: Int) -> [SectionID] {
         let before = position > 0 ? sections[position - 1].summary.ordinal : nil
         let after = position < sections.count ? sections[position].summary.ordinal : nil
@@ -121,17 +113,15 @@ public struct TableModel: Sendable {
         return [id] + raiseOrdinals(from: position)
     }
 
-    /// Reorders the sections. `order` must contain the id of each section once. Returns the ids of sections whose
-    /// ordinals changed.
+    /// Each id once. Returns the sections with new ordinals.
     mutating func arrangeSections(_ order: [SectionID]) -> [SectionID] {
         sections = PersistentList(order.compactMap { self[$0] })
         reindex()
         return raiseOrdinals(from: 1)
     }
 
-    /// Makes the ordinals of the sections ascend, from a position on. An ordinal that is not greater than the ordinal
-    /// before it is raised. If an ordinal leaves `StoredSection.places`, all sections get new ones. Returns the ids of
-    /// the changed sections.
+    /// Raises ordinals that are not greater than the one before. If one leaves `StoredSection.places`, all get new
+    /// ones. Returns the changed sections.
     private mutating func raiseOrdinals(from position: Int) -> [SectionID] {
         var raised: [SectionID] = []
         for position in max(1, position)..<max(1, position, sections.count) {
@@ -155,10 +145,10 @@ public struct TableModel: Sendable {
 }
 
 extension TableModel {
-    /// Returns the same table with models that share the bytes of a snapshot's rows, so that each of these models is in
-    /// memory only once. Sections that do not display all their stored rows are unchanged.
+    /// The same table with models that share the bytes of a snapshot's rows, so that each is in memory once. Sections
+    /// that do not display all rows are unchanged.
     ///
-    /// - Parameter snapshot: the snapshot that shows this table.
+    /// - Parameter snapshot: of this table.
     /// - Complexity: O(rows).
     public func sharingModels(with snapshot: Snapshot) -> TableModel {
         var table = self

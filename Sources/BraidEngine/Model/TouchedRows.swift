@@ -1,8 +1,6 @@
-/// Notes of the rows that a command touched, in order. The index in a note refers to the section's stored rows at the
-/// moment of the note.
+/// Notes of the rows that a command touched, in order. An index refers to the section's stored rows at that moment.
 ///
-/// Notes make a diff cheap. The diff compares all rows that the two snapshots do not share, so a missing or wrong note
-/// cannot make the update wrong.
+/// They make a diff cheap, but cannot make it wrong: it compares all that the two snapshots do not share.
 public struct TouchedRows: Sendable {
     private enum Notes: Sendable {
         case edits([Edit])
@@ -36,7 +34,7 @@ public struct TouchedRows: Sendable {
     /// Notes that any of the section's rows may have changed.
     public mutating func wholeSection(_ section: SectionID) { notes[section] = .whole }
 
-    /// Notes many edits of a section that happened as one step.
+    /// As one step.
     mutating func edit(in section: SectionID, _ edits: Edits) { append(.folded(edits), section) }
 
     /// Appends the notes of edits that happened after the edits in this list.
@@ -73,8 +71,7 @@ public struct TouchedRows: Sendable {
         }
     }
 
-    /// The maximum number of edits that are noted one by one in a section. With more edits, the whole section counts as
-    /// changed: comparing all rows of most sections is faster than folding the edits.
+    /// With more edits, the whole section counts as changed: comparing all rows is then mostly faster than folding.
     private static var most: Int { 1 << 18 }
 
     /// Which rows of one section were touched.
@@ -118,14 +115,13 @@ public struct TouchedRows: Sendable {
         public private(set) var inserted: [Int] = []
         /// The indexes of rows that stayed but whose content changed, counted after the step.
         public private(set) var replaced: [Int] = []
-        /// The runs of rows that no edit touched. `old` is the index of a run's first row before the step, and `new`
-        /// its index after the step. The last run has no known end.
+        /// The runs that no edit touched: the index of the first row before and after the step. The last run has no
+        /// known end.
         private(set) var untouched: [(old: Int, new: Int, count: Int)] = []
 
         var isEmpty: Bool { removed.isEmpty && inserted.isEmpty && replaced.isEmpty }
 
-        /// The index ranges between the untouched runs, which contain the changed rows: `old` before the step, `new`
-        /// after it.
+        /// The ranges between the untouched runs.
         var changes: [(old: Range<Int>, new: Range<Int>)] {
             var changes: [(old: Range<Int>, new: Range<Int>)] = [], old = 0, new = 0
             for run in untouched {

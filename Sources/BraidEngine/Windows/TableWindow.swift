@@ -1,7 +1,5 @@
-/// The part of a displayed table that a client wants to see: a run of rows in display order, of one section or across
-/// all sections.
-///
-/// A window is only a request. A ``WindowedSnapshot`` contains the rows that the window shows at one revision.
+/// The part of a displayed table that a client asks for: a run of rows in display order, of one section or across all.
+/// A ``WindowedSnapshot`` has the rows at one revision.
 public struct TableWindow: Sendable, Hashable {
     /// The section whose rows the window shows. `nil` for a window across all displayed sections.
     public var section: SectionID?
@@ -11,11 +9,10 @@ public struct TableWindow: Sendable, Hashable {
 
     /// How a window names its run of rows: by an offset, or by an anchor row.
     public enum Run: Sendable, Hashable {
-        /// At most `limit` rows from the row at `offset` on. A negative offset counts from the end: the offset -3 means
-        /// the third row from the end.
+        /// At most `limit` rows from `offset` on, which counts from the end if negative: -3 is the third from the end.
         case rows(offset: Int, limit: Int)
-        /// The anchor row, at most `before` rows before it and at most `after` rows after it. The anchor is `nil` if
-        /// the table, or the window's section, has no rows, or if the row that would become the anchor has no id.
+        /// The anchor and the rows around it. The anchor is `nil` if there are no rows, or the row that would be it has
+        /// no id.
         case around(Anchor?, before: Int, after: Int)
     }
 

@@ -1,12 +1,10 @@
-/// The snapshot of a whole table, prepared so that windows can be cut out of it. Several windows of one table can share
-/// a `WindowSource`.
+/// A whole table's snapshot, prepared for cutting windows. Several windows can share it.
 public struct WindowSource: Sendable {
     /// The whole displayed table.
     public let snapshot: Snapshot
-    /// For each displayed section, the number of displayed rows in the sections before it. The last element is the
-    /// number of all displayed rows.
+    /// How many displayed rows come before each section; at the end, how many there are.
     let starts: [Int]
-    /// The stored table that the snapshot shows and its binder, which find rows by their ids.
+    /// What the snapshot shows, to find rows by id.
     private let stored: (table: TableModel, binder: Binder)?
 
     /// Prepares a snapshot for cutting windows. Without the stored table, an anchor is found by examining each row.
@@ -23,37 +21,34 @@ public struct WindowSource: Sendable {
         self.stored = stored
         var starts = [0]
         starts.reserveCapacity(snapshot.sections.count + 1)
-        // Iterating over the sections would copy each section.
+        // Iterating would copy each section.
         snapshot.sections.forEachBuffer(in: 0..<snapshot.sections.count) { _, sections in
             for index in sections.indices { starts.append(starts[starts.count - 1] + sections[index].rows.count) }
         }
         self.starts = starts
     }
 
-    /// Cuts a run of rows out of the snapshot.
+    /// Cuts a run of rows.
     ///
     /// - Parameters:
-    ///   - section: the section whose rows the window shows, or `nil` for a window across all sections. A section that
-    ///     is not displayed has no rows.
-    ///   - offset: the index of the window's first row, in the section or in display order. A negative offset counts
-    ///     from the end.
-    ///   - limit: the most rows of the window.
+    ///   - section: `nil` for all sections. One that is not displayed has no rows.
+    ///   - offset: in the section or in display order; from the end if negative.
+    ///   - limit: the most rows.
     /// - Complexity: O(sections of the window + log rows), and O(sections) if `section` is given.
     public func cut(section: SectionID? = nil, offset: Int, limit: Int) -> WindowedSnapshot {
         cut(TableWindow(section: section, .rows(offset: offset, limit: limit)), anchorAt: nil)
     }
 
-    /// Cuts the rows around an anchor out of the snapshot.
+    /// Cuts the rows around an anchor.
     ///
     /// - Parameters:
-    ///   - section: the section whose rows the window shows, or `nil` for a window across all sections.
+    ///   - section: `nil` for all sections.
     ///   - anchor: the row that the window surrounds.
-    ///   - before: the most rows of the window before the anchor.
-    ///   - after: the most rows of the window after the anchor.
-    /// - Returns: the window. `nil` if no displayed row is the anchor, or if the anchor is in another section than
-    ///   `section`.
-    /// - Complexity: O(log² rows + sections). O(rows of the anchor's section) without the stored table, and in a
-    ///   section whose rows are made by `modelsFrom`.
+    ///   - before: the most rows before it.
+    ///   - after: the most rows after it.
+    /// - Returns: `nil` if no displayed row is the anchor, or it is in another section.
+    /// - Complexity: O(log² rows + sections). O(rows of the anchor's section) without the stored table, and for rows of
+    ///   `modelsFrom`.
     public func cut(
         section: SectionID? = nil, around anchor: TableWindow.Anchor, before: Int, after: Int
     ) -> WindowedSnapshot? {
@@ -68,17 +63,15 @@ public struct WindowSource: Sendable {
         cut(place.window, anchorAt: place.anchorPath.flatMap { contains($0) ? $0 : nil })
     }
 
-    /// Returns a window, which was cut at an earlier revision, at this revision. Use this method if the updates between
-    /// the two revisions are not known. A window with a fixed offset keeps its offset. A window with an anchor keeps it
-    /// if its row is still displayed. Otherwise the row that is now at the old anchor's index becomes the anchor, or
-    /// the last row if the index is too high. If the chosen row has no id, the first row becomes the anchor if it has
-    /// an id.
+    /// A window of an earlier revision at this one, if the updates between are not known.
+    ///
+    /// A fixed offset stays. An anchor stays if its row is displayed; otherwise the row at its index, or the last one,
+    /// becomes the anchor. If that has no id, the first row does, if it has one.
     public func cut(following old: WindowPlace) -> WindowedSnapshot {
         cut(old.window, anchorAt: displayedAnchor(of: old.window) ?? path(near: old.anchorIndex ?? 0, old.window))
     }
 
-    /// Returns the index path of a window's anchor: in the anchor's section or, if the window is not limited to it, in
-    /// the only section that now displays a row with the anchor's id.
+    /// In the anchor's section or, if the window is not limited to it, in the only one that now displays the id.
     func displayedAnchor(of window: TableWindow) -> RowPath? {
         guard case .around(let anchor?, _, _) = window.run else { return nil }
         if let path = path(of: anchor.id, in: anchor.section) { return path }
@@ -87,15 +80,13 @@ public struct WindowSource: Sendable {
         return sections.count == 1 ? path(of: anchor.id, in: sections[0]) : nil
     }
 
-    /// Returns the ids of all sections that display a row with the row id `id`. O(sections · log² rows), and O(rows)
-    /// without the stored table.
+    /// All sections that display a row with an id. O(sections · log² rows), and O(rows) without the stored table.
     public func sections(with id: RowID) -> [SectionID] {
         places(thatMayShow: id).filter { index(of: id, in: snapshot.sections[$0]) != nil }
             .map { snapshot.sections[$0].id }
     }
 
-    /// Returns the number of rows that must be examined one by one to find the row with an id, in one section or in all
-    /// sections. 0 where the index of the stored table finds the row.
+    /// How many rows must be looked at one by one to find an id; 0 where the stored table's index finds it.
     package func examinedRows(for id: RowID, in section: SectionID?) -> Int {
         let places = section.map { [place(of: $0)].compactMap(\.self) } ?? places(thatMayShow: id)
         return places.reduce(0) { count, place in
@@ -126,11 +117,10 @@ public struct WindowSource: Sendable {
         return index.flatMap { section.rows.indices.contains($0) ? $0 : nil }
     }
 
-    /// Cuts a window out of the snapshot. `path` is the index path of the window's anchor. If the window needs an
-    /// anchor, and `path` is `nil` or its row has no id, the first row becomes the anchor if it has an id.
+    /// `path` is that of the anchor. If one is needed, and there is none with an id, the first row becomes it, if it
+    /// has an id.
     ///
-    /// - Parameter old: the same window at an earlier revision. The result shares the lists of unchanged rows with
-    ///   `old`.
+    /// - Parameter old: the window at an earlier revision, whose unchanged lists are shared.
     func cut(_ window: TableWindow, anchorAt path: RowPath?, sharing old: WindowedSnapshot? = nil) -> WindowedSnapshot {
         let bounds = self.bounds(of: window, near: path ?? old?.anchorPath)
         var window = window, path = path
@@ -162,14 +152,13 @@ public struct WindowSource: Sendable {
             anchorPath: path, starts: starts)
     }
 
-    /// Returns the index path of the row at an index in display order, which must be in bounds. O(log sections).
+    /// In display order and in bounds. O(log sections).
     func path(at index: Int) -> RowPath {
         let section = starts.partitionIndex { $0 > index } - 1
         return RowPath(section: section, row: index - starts[section])
     }
 
-    /// Returns the range of rows from which a window is cut: the rows of the table or of the window's section. The
-    /// range consists of row indexes in display order, counted across all sections.
+    /// The rows from which a window is cut, counted across all sections.
     func bounds(of window: TableWindow, near path: RowPath?) -> Range<Int> {
         guard let id = window.section else { return 0..<starts[starts.count - 1] }
         guard let section = index(of: id, near: path?.section) else { return 0..<0 }
@@ -186,8 +175,7 @@ public struct WindowSource: Sendable {
         return section.rows[path.row].id.map { TableWindow.Anchor(section: section.id, id: $0) }
     }
 
-    /// Returns the snapshot with only the sections and rows of a window. `run` contains the window's rows as indexes in
-    /// display order, counted across all sections.
+    /// Only the window's sections and rows. `run` is counted across all sections.
     private func slice(_ run: Range<Int>, _ window: TableWindow, sharing old: WindowedSnapshot?) -> Snapshot {
         var sections: [Section] = []
         for index in sectionIndexes(of: run, window) {
@@ -213,9 +201,8 @@ public struct WindowSource: Sendable {
         return result
     }
 
-    /// Returns the indexes of the sections that a window touches: the window's section, or the sections with rows in
-    /// the run. An empty section belongs to the run that contains the next row after the section. An empty section at
-    /// the end of the table belongs to the run that contains the last row.
+    /// The window's section, or those with rows in the run. An empty section belongs to the run with the row after it;
+    /// at the table's end, with the last row.
     private func sectionIndexes(of run: Range<Int>, _ window: TableWindow) -> Range<Int> {
         if let id = window.section {
             guard let section = index(of: id, near: nil) else { return 0..<0 }
@@ -230,7 +217,7 @@ public struct WindowSource: Sendable {
 }
 
 extension PersistentList<Row> {
-    /// Returns the rows of a range. Returns `known` itself if `known` consists of the same rows as the range.
+    /// `known` itself if it has the same rows.
     fileprivate func slice(_ range: Range<Int>, sharing known: PersistentList<Row>?) -> PersistentList<Row> {
         if let known, known.count == range.count, hasSameRows(range, as: known) { return known }
         return slice(range)

@@ -1,25 +1,23 @@
-/// The change of a window between two revisions, or from one window to another one.
+/// The change of a window between two revisions, or to another window.
 ///
-/// The index paths of ``update`` refer to the window. The first section in the window has the index 0, and in each
-/// section the first row in the window has the index 0. A row that enters the window is an insert in ``update``, and a
-/// row that leaves the window is a delete.
+/// The paths of ``update`` count within the window. A row that enters it is an insert, one that leaves it a delete.
 public struct WindowUpdate: Sendable {
     /// The update of the window's sections and rows. `totalRowCount`, `state` and `empty` are those of the whole table.
     public let update: BatchUpdate
-    /// The changed extents of sections that are in the window before and after the update. An extent says which of a
-    /// section's displayed rows are in the window. `section` is the section's index in the window after the update.
+    /// The changed extents of sections that stay in the window: which of their displayed rows it has. `section` is the
+    /// index in the window after the update.
     public let extents: [(section: Int, extent: Section.Extent)]
-    /// Whether the number of displayed rows of the whole table changed.
+    /// Of the whole table.
     private let changesTotal: Bool
-    /// The window after the update. `nil` if neither the window's offset nor its anchor changed.
+    /// After the update. `nil` if neither offset nor anchor changed.
     private let place: WindowedSnapshot?
 
-    /// Computes the update that leads from one window to another one.
+    /// The update from one window to another.
     ///
     /// - Parameters:
-    ///   - old: the window before the update.
-    ///   - new: the window after it.
-    ///   - revision: the revision before the update, if the window showed at it what `old` shows.
+    ///   - old: the window before.
+    ///   - new: the window after.
+    ///   - revision: the revision before, if the window showed `old` at it.
     /// - Throws: ``Refusal`` for the faults of ``BatchUpdate/init(from:to:)``.
     /// - Complexity: O(rows of both windows).
     public init(
@@ -60,9 +58,7 @@ public struct WindowUpdate: Sendable {
     /// `state` or `empty`.
     public var isEmpty: Bool { update.isEmpty && extents.isEmpty && place == nil && !changesTotal }
 
-    /// The update as JSON: the members of an update, then `extents` and `window`. `extents` contains the changed
-    /// extents of sections, and `window` contains the window's place. `extents` is left out if no extent changed, and
-    /// `window` is left out if the place did not change.
+    /// The members of an update, then `extents` and `window`, the window's place, where they changed.
     public var json: JSONText { update.json { writeMembers(to: &$0) } }
 
     /// The update as ``json``, but with `operations` in place of `stages`.

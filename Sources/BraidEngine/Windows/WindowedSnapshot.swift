@@ -3,41 +3,38 @@ public struct WindowedSnapshot: Sendable {
     /// The window that was cut out of the table. If the window has an anchor, `window` contains the anchor at this
     /// revision.
     public let window: TableWindow
-    /// The sections that the window touches, with the window's rows only and with ``Section/extent``. The snapshot's
-    /// other members, such as `totalRowCount`, are those of the whole table.
+    /// The window's sections with its rows and ``Section/extent``. The other members, such as `totalRowCount`, are
+    /// those of the whole table.
     public let snapshot: Snapshot
     /// The number of displayed rows before the window's first row, in the window's section or in the whole table.
     public let offset: Int
-    /// The index path of the window's anchor in the whole table.
+    /// In the whole table.
     let anchorPath: RowPath?
-    /// The number of rows before each section of the whole table (``WindowSource/starts``).
+    /// Of the whole table (``WindowSource/starts``).
     let starts: [Int]
 
-    /// The anchor: the row that the window keeps showing while other rows of the table are inserted, deleted and moved.
-    /// `nil` if the window has a fixed offset, or if the window could find no anchor row with an id.
+    /// The row that the window keeps showing while others come, go and move. `nil` for a fixed offset, or if no row
+    /// with an id was found.
     public var anchor: TableWindow.Anchor? {
         if case .around(let anchor, _, _) = window.run { anchor } else { nil }
     }
 
-    /// Returns the window at the next revision.
+    /// The window at the next revision.
     ///
-    /// A window with a fixed offset keeps its offset. A window with an anchor stays with its anchor, also if the update
-    /// replaces the row and a row with its id is still displayed. If the anchor was deleted, hidden or moved out of the
-    /// window's section, the nearest remaining row with an id becomes the new anchor. If two remaining rows are at the
-    /// same distance, the later one becomes the anchor. If no such row remains within 1,000 rows of the old anchor, the
-    /// row that is now at the old anchor's index becomes the anchor. If that index is too high, the last row becomes
-    /// the anchor. If the chosen row has no id, the first row becomes the anchor if it has an id.
+    /// A fixed offset stays. An anchor stays, also if the update replaces its row and one with its id is displayed.
+    /// Otherwise the nearest remaining row with an id becomes the anchor, of two the later one; if there is none within
+    /// 1,000 rows, the row that is now at its index, or the last one. If that has no id, the first row does, if it has
+    /// one.
     ///
     /// - Parameters:
-    ///   - follower: the update that leads from this revision to the next one.
+    ///   - follower: of the update to the next revision.
     ///   - source: the table at the next revision.
-    /// - Complexity: O(log rows + log operations of the update). If the anchor was deleted, hidden or moved
-    ///   out of the window's section, the method looks for up to 2,000 other rows.
+    /// - Complexity: O(log rows + log operations of the update); for a lost anchor, up to 2,000 other rows.
     public func following(_ follower: RowFollower, to source: WindowSource) -> WindowedSnapshot {
         source.cut(window, anchorAt: nextAnchor(follower, source), sharing: self)
     }
 
-    /// The anchor's index in display order, counted in the window's section or in the table.
+    /// In display order, within the window's section or the table.
     var anchorIndex: Int? {
         anchorPath.map { window.section == nil ? starts[$0.section] + $0.row : $0.row }
     }
@@ -47,7 +44,7 @@ public struct WindowedSnapshot: Sendable {
         func place(of path: RowPath) -> RowPath? {
             guard let place = follower.following(path), source.contains(place) else { return nil }
             let section = source.snapshot.sections[place.section]
-            // A window's anchor must have an id, and must be in the window's section.
+            // The anchor must have an id, and be in the window's section.
             guard window.section == nil || window.section == section.id, section.rows[place.row].marks.idHash != 0
             else { return nil }
             return place
@@ -67,7 +64,7 @@ public struct WindowedSnapshot: Sendable {
         return source.path(near: anchorIndex ?? 0, window)
     }
 
-    /// How many rows before and after a lost anchor are searched for the nearest remaining row.
+    /// How far around a lost anchor.
     static let searchedDistance = 1_000
 }
 
@@ -93,8 +90,7 @@ extension WindowSource {
             && snapshot.sections[path.section].rows.indices.contains(path.row)
     }
 
-    /// Returns the index path of the row at `index` in the window's section or in the table. If `index` is too high,
-    /// returns the index path of the last row. Returns `nil` if the section or table has no rows.
+    /// In the window's section or the table; the last row if `index` is too high. `nil` without rows.
     func path(near index: Int, _ window: TableWindow) -> RowPath? {
         let all = bounds(of: window, near: nil)
         return all.isEmpty ? nil : path(at: all.lowerBound + min(index, all.count - 1))
@@ -102,13 +98,12 @@ extension WindowSource {
 }
 
 extension WindowedSnapshot {
-    /// Returns the window as UTF-8 JSON: the object that the HTTP API calls the snapshot of a window. O(bytes of the
-    /// result).
+    /// The window as UTF-8 JSON, the API's snapshot of a window. `nil` leaves a member out. O(bytes of the result).
     ///
     /// - Parameters:
-    ///   - session: the session's id, or `nil` to leave the member out.
-    ///   - table: the name of the session's table description, or `nil` to leave the member out.
-    ///   - epoch: the session's epoch, or `nil` to leave the member out.
+    ///   - session: the session's id.
+    ///   - table: the name of its description.
+    ///   - epoch: the session's epoch.
     public func encoded(session: String? = nil, table: String? = nil, epoch: String? = nil) -> [UInt8] {
         snapshot.encoded(session: session, table: table, epoch: epoch) { writer in
             writer.name("window")
@@ -116,9 +111,8 @@ extension WindowedSnapshot {
         }
     }
 
-    /// Writes which rows of the table the window shows, as `{"offset": …, "anchor"?: {"section": …, "id": …}}`.
-    /// `offset` is the number of rows before the window. `anchor` is the row with which the window moves, and is absent
-    /// for a window without an anchor.
+    /// `{"offset": …, "anchor"?: {"section": …, "id": …}}`: how many rows come before, and the row with which the
+    /// window moves.
     func writePlace(to writer: inout JSONWriter) {
         writer.beginObject()
         writer.name("offset")
