@@ -22,7 +22,9 @@ public struct RowID: Hashable, Sendable, CustomStringConvertible {
     public var description: String { text }
 }
 
-extension RowID {
+extension RowID: JSONWritable {
+    public func write(to writer: inout JSONWriter) { writer.value(text) }
+
     /// Creates a row id from a JSON string, or from a JSON number of any size that is written without fraction and
     /// exponent. Returns `nil` for any other JSON value.
     init?(json: JSONText) {
@@ -83,6 +85,10 @@ public struct SectionID: Hashable, Sendable, Comparable, CustomStringConvertible
     }
 
     public var description: String { text }
+}
+
+extension SectionID: JSONWritable {
+    public func write(to writer: inout JSONWriter) { writer.value(text) }
 }
 
 /// A row's index path in the displayed table: the section's index among the displayed sections, and the row's index

@@ -110,28 +110,20 @@ extension WindowedSnapshot {
     ///   - table: the name of the session's table description, or `nil` to leave the member out.
     ///   - epoch: the session's epoch, or `nil` to leave the member out.
     public func encoded(session: String? = nil, table: String? = nil, epoch: String? = nil) -> [UInt8] {
-        snapshot.encoded(session: session, table: table, epoch: epoch) { writer in
-            writer.name("window")
-            writePlace(to: &writer)
-        }
+        snapshot.encoded(session: session, table: table, epoch: epoch, place: writePlace)
     }
 
-    /// Writes which rows of the table the window shows, as `{"offset": …, "anchor"?: {"section": …, "id": …}}`.
-    /// `offset` is the number of rows before the window. `anchor` is the row with which the window moves, and is absent
-    /// for a window without an anchor.
+    /// Writes the member `window`, which says which rows of the table the window shows. `offset` is the number of rows
+    /// before the window; `anchor` is the row with which the window moves, if there is one.
     func writePlace(to writer: inout JSONWriter) {
-        writer.beginObject()
-        writer.name("offset")
-        writer.value(offset)
-        if let anchor {
-            writer.name("anchor")
-            writer.beginObject()
-            writer.name("section")
-            writer.value(anchor.section.text)
-            writer.name("id")
-            writer.value(anchor.id.text)
-            writer.endObject()
+        writer.object("window") {
+            $0.member("offset", offset)
+            if let anchor {
+                $0.object("anchor") {
+                    $0.member("section", anchor.section)
+                    $0.member("id", anchor.id)
+                }
+            }
         }
-        writer.endObject()
     }
 }

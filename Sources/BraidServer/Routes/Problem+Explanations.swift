@@ -44,17 +44,13 @@ extension Problem {
     /// Writes the JSON answer of `GET /problems/{name}` for this problem.
     func writePage(to writer: inout JSONWriter) {
         let explanation = explanation
-        writer.beginObject()
         writeMembers(status: status, detail: explanation.summary, to: &writer)
-        writer.name("cause")
-        writer.value(explanation.cause)
-        writer.name("remedy")
-        writer.value(explanation.remedy)
+        writer.member("cause", explanation.cause)
+        writer.member("remedy", explanation.remedy)
         writer.name("example")
         let example = explanation.example
         ProblemError(self, example.detail, faults: example.faults)
             .write(path: example.path, requestID: "01J9ZK3T5W8Q", to: &writer)
-        writer.endObject()
     }
 
     // Most examples of problems are about one session, `contacts`. This session's declared sections are `friends`,

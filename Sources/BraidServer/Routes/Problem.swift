@@ -70,14 +70,10 @@ enum Problem: String, CaseIterable, Sendable {
 
     /// Writes the members `type`, `title`, `status` and `detail` of a problem document.
     func writeMembers(status: Int, detail: String, to writer: inout JSONWriter) {
-        writer.name("type")
-        writer.value("/problems/\(rawValue)")
-        writer.name("title")
-        writer.value(title)
-        writer.name("status")
-        writer.value(status)
-        writer.name("detail")
-        writer.value(shortened(detail))
+        writer.member("type", "/problems/\(rawValue)")
+        writer.member("title", title)
+        writer.member("status", status)
+        writer.member("detail", shortened(detail))
     }
 
     private var facts: (status: Int, title: String) {

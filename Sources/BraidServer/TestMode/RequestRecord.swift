@@ -59,15 +59,9 @@ func requestRoutes(_ record: RequestRecord) -> [Route] {
     [
         Route("GET", "/v1/test/requests", lane: .long) { _ in
             let (requests, dropped) = record.content
-            return .json { writer in
-                writer.beginObject()
-                writer.name("requests")
-                writer.beginArray()
-                for request in requests { request.write(to: &writer) }
-                writer.endArray()
-                writer.name("dropped")
-                writer.value(dropped)
-                writer.endObject()
+            return .object {
+                $0.member("requests", requests)
+                $0.member("dropped", dropped)
             }
         },
         Route("DELETE", "/v1/test/requests") { _ in
@@ -80,16 +74,11 @@ func requestRoutes(_ record: RequestRecord) -> [Route] {
             let requests = record.content.requests
             let result = verification.result(for: requests)
             guard !result.isMet else {
-                return .json { writer in
-                    writer.beginObject()
-                    result.writeMatches(to: &writer)
-                    writer.endObject()
-                }
+                return .object { result.writeMatches(to: &$0) }
             }
             var problem = ProblemError(.verificationFailed, result.detail)
             problem.writeMembers = { writer in
-                writer.name("expected")
-                writer.value(body)
+                writer.member("expected", body)
                 result.writeMatches(to: &writer)
                 result.writeNearestMisses(to: &writer)
             }

@@ -119,17 +119,10 @@ extension Session {
     }
 
     func list(_ updates: [JSONText], from: Int, to: Int) -> UpdateList {
-        UpdateList(position: position(at: to)) { writer in
-            writer.beginObject()
-            writer.name("from")
-            writer.value(from)
-            writer.name("to")
-            writer.value(to)
-            writer.name("updates")
-            writer.beginArray()
-            for update in updates { writer.value(update) }
-            writer.endArray()
-            writer.endObject()
+        UpdateList(position: position(at: to)) {
+            $0.member("from", from)
+            $0.member("to", to)
+            $0.member("updates", updates)
         }
     }
 
@@ -151,23 +144,18 @@ extension Session {
     ///
     /// - Parameter lease: the lease of the memory for the list. `nil` if the snapshot is small.
     func reset(_ snapshot: [UInt8], at position: Position, _ lease: Quota.Lease? = nil) -> UpdateList {
-        UpdateList(position: position, lease, capacity: snapshot.count + 64) { writer in
-            writer.beginObject()
-            writer.name("reset")
-            writer.value(true)
-            writer.name("snapshot")
-            writer.raw(snapshot)
-            writer.endObject()
+        UpdateList(position: position, lease, capacity: snapshot.count + 64) {
+            $0.member("reset", true)
+            $0.name("snapshot")
+            $0.raw(snapshot)
         }
     }
 }
 
 extension UpdateList {
     fileprivate init(
-        position: Position, _ lease: Quota.Lease? = nil, capacity: Int = 0, _ write: (inout JSONWriter) -> Void
+        position: Position, _ lease: Quota.Lease? = nil, capacity: Int = 0, _ members: (inout JSONWriter) -> Void
     ) {
-        var writer = JSONWriter(capacity: capacity)
-        write(&writer)
-        self.init(position: position, json: writer.bytes, lease: lease)
+        self.init(position: position, json: JSONText.object(capacity: capacity, members).bytes, lease: lease)
     }
 }
