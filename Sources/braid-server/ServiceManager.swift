@@ -16,7 +16,7 @@ struct ServiceManager {
     /// the service manager expects no such messages from this process.
     private var watchdogTime: Int? {
         if let process = getenv("WATCHDOG_PID"), String(cString: process) != "\(getpid())" { return nil }
-        return getenv("WATCHDOG_USEC").flatMap { Int(String(cString: $0)) }.flatMap { $0 > 0 ? $0 : nil }
+        return getenv("WATCHDOG_USEC").flatMap { Int(digits: String(cString: $0)) }.flatMap { $0 > 0 ? $0 : nil }
     }
 
     /// Sends a message such as `READY=1`.

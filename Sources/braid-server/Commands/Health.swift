@@ -1,4 +1,5 @@
 import BraidHTTP
+import BraidRuntime
 import Glibc
 
 /// The command `health`, which checks whether a server is ready, or whether it answers a given path with 200. A
@@ -74,7 +75,7 @@ struct Health: ServerCommand {
         let behind = authority[host.endIndex...]
         guard !host.isEmpty, host != "[]", behind.isEmpty || behind.hasPrefix(":") else { return nil }
         let digits = behind.dropFirst()
-        guard digits.allSatisfy({ $0.isASCII && $0.isNumber }) else { return nil }
+        guard digits.utf8.allSatisfy(\.isDigit) else { return nil }
         let port = digits.isEmpty ? 80 : Int(digits) ?? .max
         let path = rest[authority.endIndex...]
         return (
@@ -111,7 +112,7 @@ struct StatusLine {
         let words = String(
             decoding: answer.prefix { $0 != UInt8(ascii: "\r") && $0 != UInt8(ascii: "\n") }, as: UTF8.self
         ).split(separator: " ")
-        guard words.count >= 2, words[0].hasPrefix("HTTP/1."), let status = Int(words[1]) else {
+        guard words.count >= 2, words[0].hasPrefix("HTTP/1."), let status = Int(digits: words[1]) else {
             throw HTTPServerError("the answer is not HTTP")
         }
         return StatusLine(status: status)
