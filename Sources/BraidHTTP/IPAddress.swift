@@ -1,3 +1,4 @@
+import BraidRuntime
 import CEpoll
 import Glibc
 
@@ -64,7 +65,7 @@ public struct IPNetwork: Sendable, Hashable {
         var length = 128
         if parts.count > 1 {
             let most = address.isIPv4 && !first.utf8.contains(UInt8(ascii: ":")) ? 32 : 128
-            guard parts[1].utf8.allSatisfy(\.isDigit), let given = Int(parts[1]), given <= most else { return nil }
+            guard let given = Int(digits: parts[1]), given <= most else { return nil }
             length = 128 - most + given
         }
         self.address = address

@@ -96,6 +96,8 @@ private func latestToken(of session: String, in store: any SessionStore) async t
 /// Returns the number after a prefix in a counted ID: 12 in `session-12`, and 3 in `epoch-3-1`, an epoch with a suffix.
 /// Returns 0 for any other word and for numbers from 2^53.
 private func number(in word: String, after prefix: String) -> Int {
-    guard word.hasPrefix(prefix), let number = Int(word.dropFirst(prefix.count).prefix { $0 != "-" }) else { return 0 }
+    guard word.hasPrefix(prefix), let number = Int(digits: word.dropFirst(prefix.count).prefix { $0 != "-" }) else {
+        return 0
+    }
     return number < 1 << 53 ? number : 0
 }

@@ -1,3 +1,5 @@
+import BraidRuntime
+
 /// A position in a session's history: `<epoch>.<revision>`, or, without the epoch, `<revision>`.
 package struct Position: Sendable, Equatable, CustomStringConvertible {
     /// The session's epoch at this position. `nil` means the session's current epoch.
@@ -14,10 +16,7 @@ package struct Position: Sendable, Equatable, CustomStringConvertible {
     /// - Throws: `SessionError` with the code `badRequest` if the text is not a position.
     package init(_ text: String) throws {
         let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
-        guard let digits = parts.last, let revision = Int(digits),
-            digits.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
-            parts.count == 1 || !parts[0].isEmpty
-        else {
+        guard let revision = parts.last.flatMap({ Int(digits: $0) }), parts.count == 1 || !parts[0].isEmpty else {
             throw SessionError(.badRequest, "A position is <revision> or <epoch>.<revision>, not \"\(text)\".")
         }
         self.revision = revision

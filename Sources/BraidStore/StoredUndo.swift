@@ -34,60 +34,29 @@ public struct StoredUndo: Sendable {
     /// The undo record as JSON. The JSON always has the members `updated`, `nextKey` and `nextSection`. It has other
     /// members only for values that the revision changed, and `unpublished` if changes were unpublished before it.
     public var json: JSONText {
-        var writer = JSONWriter()
-        func list<Element>(_ name: String, _ elements: [Element], _ write: (Element) -> Void) {
-            guard !elements.isEmpty else { return }
-            writer.name(name)
-            writer.beginArray()
-            for element in elements { write(element) }
-            writer.endArray()
-        }
-        writer.beginObject()
-        writer.name("updated")
-        writer.value(updated)
-        writer.name("nextKey")
-        writer.value(nextKey)
-        writer.name("nextSection")
-        writer.value(nextSection)
-        if !isPublished {
-            writer.name("unpublished")
-            writer.value(true)
-        }
-        list("rows", change.writtenRows) { $0.row.write(to: &writer, section: $0.section) }
-        list("places", change.placedRows) { place in
-            writer.beginArray()
-            for number in [place.key, place.rank, place.section] { writer.value(number) }
-            writer.endArray()
-        }
-        list("removedRows", change.removedRows) { writer.value($0) }
-        list("sections", change.writtenSections) { facts in
-            writer.beginObject()
-            facts.writeMembers(to: &writer)
-            writer.endObject()
-        }
-        list("removedSections", change.removedSections) { writer.value($0) }
-        for (name, value) in [
-            ("state", change.state), ("displayedSections", change.displayedSections), ("cells", change.cells),
-        ] {
-            guard let value else { continue }
-            writer.name(name)
-            writer.value(value)
-        }
-        if let binding {
-            writer.name("table")
-            writer.beginObject()
-            writer.name("name")
-            writer.value(binding.table)
-            if let version = binding.version {
-                writer.name("version")
-                writer.value(version)
+        .object {
+            $0.member("updated", updated)
+            $0.member("nextKey", nextKey)
+            $0.member("nextSection", nextSection)
+            if !isPublished { $0.member("unpublished", true) }
+            $0.nonEmptyArray("rows", of: change.writtenRows) { $1.row.write(to: &$0, section: $1.section) }
+            $0.nonEmptyArray("places", of: change.placedRows) { $0.value([$1.key, $1.rank, $1.section]) }
+            $0.nonEmptyArray("removedRows", of: change.removedRows) { $0.value($1) }
+            $0.nonEmptyArray("sections", of: change.writtenSections) { writer, section in
+                writer.object { section.writeMembers(to: &$0) }
             }
-            writer.name("description")
-            writer.value(binding.description)
-            writer.endObject()
+            $0.nonEmptyArray("removedSections", of: change.removedSections) { $0.value($1) }
+            $0.member("state", change.state)
+            $0.member("displayedSections", change.displayedSections)
+            $0.member("cells", change.cells)
+            if let binding {
+                $0.object("table") {
+                    $0.member("name", binding.table)
+                    $0.member("version", binding.version)
+                    $0.member("description", binding.description)
+                }
+            }
         }
-        writer.endObject()
-        return writer.text
     }
 
     /// Decodes an undo record from the JSON that the property ``json`` returns. Throws `corrupt` for JSON that the
@@ -255,17 +224,19 @@ package struct StoredContent {
 
 // The JSON form of rows and sections in undo records and checkpoints.
 
-extension StoredRow {
+extension StoredRow: JSONWritable {
+    public func write(to writer: inout JSONWriter) { write(to: &writer, section: nil) }
+
     /// Writes the row as a JSON array `[key, rank, id or null, model]`. If `section` is given, this number of the row's
     /// section follows as a fifth element.
-    public func write(to writer: inout JSONWriter, section: Int? = nil) {
-        writer.beginArray()
-        writer.value(key)
-        writer.value(rank)
-        if let id { writer.value(id.text) } else { writer.null() }
-        writer.value(model)
-        if let section { writer.value(section) }
-        writer.endArray()
+    func write(to writer: inout JSONWriter, section: Int?) {
+        writer.array {
+            $0.value(key)
+            $0.value(rank)
+            $0.value(id)
+            $0.value(model)
+            if let section { $0.value(section) }
+        }
     }
 
     /// Decodes a row from the JSON array that `write` writes. Throws `corrupt` for any other JSON.
@@ -286,21 +257,12 @@ extension StoredSectionSummary {
     /// Writes the section as members of a JSON object: `number`, `ordinal` and `id`, and those of `header`, `footer`
     /// and `prefetched` that are set.
     public func writeMembers(to writer: inout JSONWriter) {
-        writer.name("number")
-        writer.value(number)
-        writer.name("ordinal")
-        writer.value(ordinal)
-        writer.name("id")
-        writer.value(id.text)
-        for (name, value) in [("header", header), ("footer", footer)] {
-            guard let value else { continue }
-            writer.name(name)
-            writer.value(value)
-        }
-        if let prefetched {
-            writer.name("prefetched")
-            writer.value(prefetched)
-        }
+        writer.member("number", number)
+        writer.member("ordinal", ordinal)
+        writer.member("id", id)
+        writer.member("header", header)
+        writer.member("footer", footer)
+        writer.member("prefetched", prefetched)
     }
 
     /// Decodes a section from a JSON object with the members that `writeMembers` writes. Throws `corrupt` if `number`,

@@ -13,6 +13,9 @@ static const unsigned char schema_postgres[] = {
 static const unsigned char openapi[] = {
 #embed "../../docs/openapi.json"
 };
+static const unsigned char problems[] = {
+#embed "../../docs/problems.json"
+};
 static const unsigned char index_html[] = {
 #embed "../../Web/index.html"
 };
@@ -100,6 +103,7 @@ static const unsigned char inspector_watched_js[] = {
 const struct cassets_file cassets_schema = FILE("schema.sql", schema);
 const struct cassets_file cassets_schema_postgres = FILE("schema-postgres.sql", schema_postgres);
 const struct cassets_file cassets_openapi = FILE("docs/openapi.json", openapi);
+const struct cassets_file cassets_problems = FILE("docs/problems.json", problems);
 
 static const struct cassets_file web[] = {
     FILE("index.html", index_html),

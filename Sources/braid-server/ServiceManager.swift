@@ -11,7 +11,7 @@ struct ServiceManager {
     /// Microseconds that may pass between two `WATCHDOG=1`, if the service manager expects them from this process.
     private var watchdogTime: Int? {
         if let process = getenv("WATCHDOG_PID"), String(cString: process) != "\(getpid())" { return nil }
-        return getenv("WATCHDOG_USEC").flatMap { Int(String(cString: $0)) }.flatMap { $0 > 0 ? $0 : nil }
+        return getenv("WATCHDOG_USEC").flatMap { Int(digits: String(cString: $0)) }.flatMap { $0 > 0 ? $0 : nil }
     }
 
     /// - Parameter message: such as `READY=1`.

@@ -251,27 +251,15 @@ private struct SnapshotMaking {
     ) throws -> JSONText {
         if title.isNull { return .null }
         let height = try height?.value(for: input, evaluation), estimated = try estimated?.value(for: input, evaluation)
-        var writer = JSONWriter()
-        writer.beginObject()
-        if title.kind == .string {
-            writer.name("title")
-            writer.value(title)
-        } else {
-            for (name, value) in title.members() ?? [] {
-                writer.name(name)
-                writer.value(value)
+        return .object {
+            if title.kind == .string {
+                $0.member("title", title)
+            } else {
+                for (name, value) in title.members() ?? [] { $0.member(name, value) }
             }
+            $0.member("height", height)
+            $0.member("estimatedHeight", estimated)
         }
-        if let height {
-            writer.name("height")
-            writer.value(height)
-        }
-        if let estimated {
-            writer.name("estimatedHeight")
-            writer.value(estimated)
-        }
-        writer.endObject()
-        return writer.text
     }
 }
 

@@ -1,54 +1,32 @@
-// The JSON format of updates. Members are in the order that the HTTP contract defines. A stage's empty lists are
-// omitted.
+// The JSON format of updates. Members are in the order that the HTTP contract defines.
 extension BatchUpdate {
     /// The update as JSON: `{"from", "to", "stages", "totalRowCount", "state"?, "empty"?}`. A stage's empty lists are
     /// omitted.
     public var json: JSONText { json { _ in } }
 
-    /// Returns the update as JSON. `members` writes additional members after the members of the update.
+    /// Returns the update as JSON, with the members that a closure writes at its end.
     func json(_ members: (inout JSONWriter) -> Void) -> JSONText {
-        json("stages", members) { writer in
-            for stage in stages { stage.write(to: &writer) }
-        }
+        json(members) { $0.member("stages", stages) }
     }
 
     /// The update as JSON with `operations`, to be applied one by one, in place of `stages`; see ``sequential()``.
     public var sequentialJSON: JSONText { sequentialJSON { _ in } }
 
-    /// Returns the update as JSON with `operations` in place of `stages`. `members` writes additional members after the
-    /// members of the update.
+    /// Returns ``sequentialJSON`` with the members that a closure writes at its end.
     func sequentialJSON(_ members: (inout JSONWriter) -> Void) -> JSONText {
-        json("operations", members) { writer in
-            for operation in sequential() { operation.write(to: &writer) }
-        }
+        json(members) { $0.member("operations", sequential()) }
     }
 
-    private func json(
-        _ name: StaticString, _ members: (inout JSONWriter) -> Void, _ elements: (inout JSONWriter) -> Void
-    ) -> JSONText {
-        var writer = JSONWriter(capacity: estimatedSize)
-        writer.beginObject()
-        writer.name("from")
-        writer.value(from)
-        writer.name("to")
-        writer.value(to)
-        writer.name(name)
-        writer.beginArray()
-        elements(&writer)
-        writer.endArray()
-        writer.name("totalRowCount")
-        writer.value(totalRowCount)
-        if let state {
-            writer.name("state")
-            writer.value(state)
+    private func json(_ members: (inout JSONWriter) -> Void, changes: (inout JSONWriter) -> Void) -> JSONText {
+        .object(capacity: estimatedSize) {
+            $0.member("from", from)
+            $0.member("to", to)
+            changes(&$0)
+            $0.member("totalRowCount", totalRowCount)
+            $0.member("state", state)
+            $0.member("empty", empty)
+            members(&$0)
         }
-        if let empty {
-            writer.name("empty")
-            writer.value(empty)
-        }
-        members(&writer)
-        writer.endObject()
-        return writer.text
     }
 
     /// An estimate of the number of bytes of ``json``. O(operations, and rows of inserted and reloaded sections).
@@ -74,141 +52,97 @@ extension BatchUpdate.Stage {
     }
 }
 
-extension BatchUpdate.Stage {
-    /// Writes the stage as a JSON object without the lists that are empty.
-    func write(to writer: inout JSONWriter) {
-        writer.beginObject()
-        writer.list("deleteSections", deleteSections) { $0.value($1) }
-        writer.list("insertSections", insertSections) { $0.section($1.section, at: $1.at) }
-        writer.list("moveSections", moveSections) { $0.move($1.from, $1.to) }
-        writer.list("reloadSections", reloadSections) { $0.section($1.section, at: $1.at) }
-        writer.list("updateSections", updateSections) { $0.update($1) }
-        writer.list("deleteRows", deleteRows) { $0.value($1) }
-        writer.list("insertRows", insertRows) { $0.row($1.row, at: $1.at) }
-        writer.list("moveRows", moveRows) { $0.move($1.from, $1.to, $1.row) }
-        writer.list("reloadRows", reloadRows) { $0.row($1.row, at: $1.at) }
-        writer.list("updateRows", updateRows) { $0.row($1.row, at: $1.at) }
-        writer.endObject()
-    }
-}
-
-extension TableOperation {
-    /// Writes the operation as a JSON object with one member that is named after the operation, such as `{"deleteRow":
-    /// [0,3]}`.
-    func write(to writer: inout JSONWriter) {
-        writer.beginObject()
-        switch self {
-        case .deleteSection(let at):
-            writer.name("deleteSection")
-            writer.value(at)
-        case .insertSection(let at, let section):
-            writer.name("insertSection")
-            writer.section(section, at: at)
-        case .moveSection(let from, let to):
-            writer.name("moveSection")
-            writer.move(from, to)
-        case .reloadSection(let at, let section):
-            writer.name("reloadSection")
-            writer.section(section, at: at)
-        case .updateSection(let update):
-            writer.name("updateSection")
-            writer.update(update)
-        case .deleteRow(let at):
-            writer.name("deleteRow")
-            writer.value(at)
-        case .insertRow(let at, let row):
-            writer.name("insertRow")
-            writer.row(row, at: at)
-        case .moveRow(let from, let to, let row):
-            writer.name("moveRow")
-            writer.move(from, to, row)
-        case .reloadRow(let at, let row):
-            writer.name("reloadRow")
-            writer.row(row, at: at)
-        case .updateRow(let at, let row):
-            writer.name("updateRow")
-            writer.row(row, at: at)
+extension BatchUpdate.Stage: JSONWritable {
+    public func write(to writer: inout JSONWriter) {
+        writer.object {
+            $0.nonEmptyArray("deleteSections", of: deleteSections) { $0.value($1) }
+            $0.nonEmptyArray("insertSections", of: insertSections) { $0.section($1.section, at: $1.at) }
+            $0.nonEmptyArray("moveSections", of: moveSections) { $0.move($1.from, $1.to) }
+            $0.nonEmptyArray("reloadSections", of: reloadSections) { $0.section($1.section, at: $1.at) }
+            $0.nonEmptyArray("updateSections", of: updateSections) { $0.value($1) }
+            $0.nonEmptyArray("deleteRows", of: deleteRows) { $0.value($1) }
+            $0.nonEmptyArray("insertRows", of: insertRows) { $0.row($1.row, at: $1.at) }
+            $0.nonEmptyArray("moveRows", of: moveRows) { $0.move($1.from, $1.to, $1.row) }
+            $0.nonEmptyArray("reloadRows", of: reloadRows) { $0.row($1.row, at: $1.at) }
+            $0.nonEmptyArray("updateRows", of: updateRows) { $0.row($1.row, at: $1.at) }
         }
-        writer.endObject()
     }
 }
 
-// Encoding of the parts of an update's operations.
+// An object with one member, such as `{"deleteRow": [0,3]}`.
+extension TableOperation: JSONWritable {
+    public func write(to writer: inout JSONWriter) {
+        writer.object {
+            $0.name(name)
+            switch self {
+            case .deleteSection(let at): $0.value(at)
+            case .insertSection(let at, let section), .reloadSection(let at, let section): $0.section(section, at: at)
+            case .moveSection(let from, let to): $0.move(from, to)
+            case .updateSection(let update): $0.value(update)
+            case .deleteRow(let at): $0.value(at)
+            case .insertRow(let at, let row), .reloadRow(let at, let row), .updateRow(let at, let row):
+                $0.row(row, at: at)
+            case .moveRow(let from, let to, let row): $0.move(from, to, row)
+            }
+        }
+    }
+
+    private var name: StaticString {
+        switch self {
+        case .deleteSection: "deleteSection"
+        case .insertSection: "insertSection"
+        case .moveSection: "moveSection"
+        case .reloadSection: "reloadSection"
+        case .updateSection: "updateSection"
+        case .deleteRow: "deleteRow"
+        case .insertRow: "insertRow"
+        case .moveRow: "moveRow"
+        case .reloadRow: "reloadRow"
+        case .updateRow: "updateRow"
+        }
+    }
+}
+
+extension BatchUpdate.SectionUpdate: JSONWritable {
+    public func write(to writer: inout JSONWriter) {
+        writer.object {
+            $0.member("at", at)
+            $0.member("header", header)
+            $0.member("footer", footer)
+            $0.member("movesTo", movesTo)
+        }
+    }
+}
+
+extension RowPath: JSONWritable {
+    public func write(to writer: inout JSONWriter) {
+        writer.array {
+            $0.value(section)
+            $0.value(row)
+        }
+    }
+}
+
 extension JSONWriter {
-    fileprivate mutating func list<Element>(
-        _ name: StaticString, _ elements: [Element], _ write: (inout JSONWriter, Element) -> Void
-    ) {
-        guard !elements.isEmpty else { return }
-        self.name(name)
-        beginArray()
-        for element in elements { write(&self, element) }
-        endArray()
-    }
-
-    /// Writes an index path as the JSON array `[section, row]`.
-    mutating func value(_ path: RowPath) {
-        beginArray()
-        value(path.section)
-        value(path.row)
-        endArray()
-    }
-
     fileprivate mutating func section(_ section: Section, at place: Int) {
-        beginObject()
-        name("at")
-        value(place)
-        name("section")
-        section.write(to: &self)
-        endObject()
+        object {
+            $0.member("at", place)
+            $0.member("section", section)
+        }
     }
 
     fileprivate mutating func row(_ row: Row, at path: RowPath) {
-        beginObject()
-        name("at")
-        value(path)
-        name("row")
-        value(row.json)
-        endObject()
+        object {
+            $0.member("at", path)
+            $0.member("row", row.json)
+        }
     }
 
-    fileprivate mutating func move(_ from: Int, _ to: Int) {
-        beginObject()
-        name("from")
-        value(from)
-        name("to")
-        value(to)
-        endObject()
-    }
-
-    fileprivate mutating func move(_ from: RowPath, _ to: RowPath, _ row: Row?) {
-        beginObject()
-        name("from")
-        value(from)
-        name("to")
-        value(to)
-        if let row {
-            name("row")
-            value(row.json)
+    fileprivate mutating func move<Place: JSONWritable>(_ from: Place, _ to: Place, _ row: Row? = nil) {
+        object {
+            $0.member("from", from)
+            $0.member("to", to)
+            $0.member("row", row?.json)
         }
-        endObject()
-    }
-
-    fileprivate mutating func update(_ update: BatchUpdate.SectionUpdate) {
-        beginObject()
-        name("at")
-        value(update.at)
-        if let header = update.header {
-            name("header")
-            value(header)
-        }
-        if let footer = update.footer {
-            name("footer")
-            value(footer)
-        }
-        if let movesTo = update.movesTo {
-            name("movesTo")
-            value(movesTo)
-        }
-        endObject()
     }
 }

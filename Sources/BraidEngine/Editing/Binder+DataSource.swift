@@ -58,13 +58,6 @@ extension Snapshot {
     private static func title(_ shown: JSONText) -> JSONText {
         if let title = shown["title"] { return title }
         guard let members = shown.members() else { return .null }
-        var writer = JSONWriter()
-        writer.beginObject()
-        for (name, value) in members where name == "view" || name == "viewModel" {
-            writer.name(name)
-            writer.value(value)
-        }
-        writer.endObject()
-        return writer.text
+        return JSONText(object: members.filter { $0.name == "view" || $0.name == "viewModel" })
     }
 }

@@ -60,16 +60,12 @@ extension DataSourceCommand {
             return original.replacing(inSection, by: section.json)
         case .updateRows(let rows):
             var writer = JSONWriter()
-            writer.beginArray()
-            for (row, model) in rows {
-                writer.beginObject()
-                writer.name("at")
-                writer.value(row.dataSourceJSON)
-                writer.name("model")
-                writer.value(model)
-                writer.endObject()
+            writer.array(of: rows) { writer, row in
+                writer.object {
+                    $0.member("at", row.at.dataSourceJSON)
+                    $0.member("model", row.model)
+                }
             }
-            writer.endArray()
             return original.replacing(["dataSource", name, "rows"], by: writer.text)
         case .addSection, .updateAllSections, .removeAllSections, .registerCell: return original
         }
@@ -80,16 +76,21 @@ extension RowReference {
     /// The reference as JSON, in the form that data source calls usually have: an index path as `[section, row]`.
     fileprivate var dataSourceJSON: JSONText {
         guard case .at(.displayed(let section), let row) = self else { return json }
-        var writer = JSONWriter()
-        writer.value(RowPath(section: section, row: row))
-        return writer.text
+        return JSONText(RowPath(section: section, row: row))
     }
 
     fileprivate var json: JSONText {
         switch self {
-        case .at(let section, let row): JSONText(object: [("section", section.json), ("row", .number(row))])
+        case .at(let section, let row):
+            .object {
+                $0.member("section", section.json)
+                $0.member("row", row)
+            }
         case .id(let id, let section):
-            JSONText(object: [("id", .string(id.text))] + (section.map { [("section", $0.json)] } ?? []))
+            .object {
+                $0.member("id", id)
+                $0.member("section", section?.json)
+            }
         }
     }
 }
@@ -108,14 +109,12 @@ extension JSONText {
     /// path must exist.
     fileprivate func replacing(_ path: [String], by value: JSONText) -> JSONText {
         guard let name = path.first, let members = members() else { return value }
-        var writer = JSONWriter(capacity: count + value.count)
-        writer.beginObject()
-        for member in members {
-            writer.name(member.name)
-            writer.value(
-                member.name == name ? member.value.replacing(Array(path.dropFirst()), by: value) : member.value)
+        return .object(capacity: count + value.count) {
+            for member in members {
+                $0.member(
+                    member.name,
+                    member.name == name ? member.value.replacing(Array(path.dropFirst()), by: value) : member.value)
+            }
         }
-        writer.endObject()
-        return writer.text
     }
 }

@@ -110,10 +110,13 @@ public struct RowTally: Sendable, Equatable {
 
     /// The tally as JSON: `{"section": id, "inserted": n, "replaced": n, "moved": n, "unchanged": n}`.
     public var json: JSONText {
-        JSONText(object: [
-            ("section", .string(section.text)), ("inserted", .number(inserted)), ("replaced", .number(replaced)),
-            ("moved", .number(moved)), ("unchanged", .number(unchanged)),
-        ])
+        .object {
+            $0.member("section", section)
+            $0.member("inserted", inserted)
+            $0.member("replaced", replaced)
+            $0.member("moved", moved)
+            $0.member("unchanged", unchanged)
+        }
     }
 }
 
@@ -130,22 +133,12 @@ public enum DataSourceNotification: Sendable, Equatable {
 extension DataSourceNotification {
     /// The notification as JSON: `{"dataSource": true}`, `{"section": s}` or `{"rows": [[s,r],…]}`.
     public var json: JSONText {
-        var writer = JSONWriter()
-        writer.beginObject()
-        switch self {
-        case .dataSource:
-            writer.name("dataSource")
-            writer.value(true)
-        case .section(let section):
-            writer.name("section")
-            writer.value(section)
-        case .rows(let paths):
-            writer.name("rows")
-            writer.beginArray()
-            for path in paths { writer.value(path) }
-            writer.endArray()
+        .object {
+            switch self {
+            case .dataSource: $0.member("dataSource", true)
+            case .section(let section): $0.member("section", section)
+            case .rows(let paths): $0.member("rows", paths)
+            }
         }
-        writer.endObject()
-        return writer.text
     }
 }

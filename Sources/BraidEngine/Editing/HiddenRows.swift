@@ -63,40 +63,22 @@ extension BatchUpdate {
     public func hidden(in before: Snapshot) -> JSONText? {
         let (sections, rows) = hiddenPlaces(in: before)
         guard !sections.isEmpty || !rows.isEmpty else { return nil }
-        var writer = JSONWriter()
-        writer.beginObject()
-        writer.name("sections")
-        writer.beginArray()
-        for index in sections {
-            writer.beginObject()
-            writer.name("at")
-            writer.value(index)
-            writer.name("id")
-            writer.value(before.sections[index].id.text)
-            writer.name("rows")
-            writer.beginArray()
-            for row in before.sections[index].rows {
-                if let id = row.id { writer.value(id.text) } else { writer.value(JSONText.null) }
+        return .object {
+            $0.array("sections", of: sections) { writer, index in
+                let section = before.sections[index]
+                writer.object {
+                    $0.member("at", index)
+                    $0.member("id", section.id)
+                    $0.array("rows", of: section.rows) { $0.value($1.id) }
+                }
             }
-            writer.endArray()
-            writer.endObject()
-        }
-        writer.endArray()
-        writer.name("rows")
-        writer.beginArray()
-        for (path, row) in rows {
-            writer.beginObject()
-            writer.name("at")
-            writer.value(path)
-            if let id = row?.id {
-                writer.name("id")
-                writer.value(id.text)
+            $0.array("rows", of: rows) { writer, hidden in
+                writer.object {
+                    $0.member("at", hidden.at)
+                    $0.member("id", hidden.row?.id)
+                }
             }
-            writer.endObject()
         }
-        writer.endArray()
-        writer.endObject()
-        return writer.text
     }
 
     /// The approximate size of the JSON that ``hidden(in:)`` returns, in bytes. O(operations, and rows of deleted and

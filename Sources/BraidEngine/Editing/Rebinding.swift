@@ -19,20 +19,11 @@ public struct Rebinding: Sendable {
     /// As in the journal: `{"version"?, "description", "discard"?}`, with the whole description, so that a reader needs
     /// no registered versions.
     public var json: JSONText {
-        var writer = JSONWriter(capacity: description.text.count + 64)
-        writer.beginObject()
-        if let version {
-            writer.name("version")
-            writer.value(version)
+        .object(capacity: description.text.count + 64) {
+            $0.member("version", version)
+            $0.member("description", description.text)
+            if !discard.isEmpty { $0.member("discard", JSONText(ids: discard.sorted())) }
         }
-        writer.name("description")
-        writer.value(description.text)
-        if !discard.isEmpty {
-            writer.name("discard")
-            writer.value(JSONText(ids: discard.sorted()))
-        }
-        writer.endObject()
-        return writer.text
     }
 
     /// Decodes the change from its ``json``.

@@ -18,30 +18,14 @@ public struct RowEvent: Sendable {
     /// The event as JSON: `{"at", "id"?, "cell", "event"?, "model"?}`. A tap has no `event`. As in the snapshot,
     /// members that the row does not have are absent.
     public var json: JSONText {
-        var writer = JSONWriter(capacity: 64 + row.json.count)
-        writer.beginObject()
-        writer.name("at")
-        writer.value(at)
-        if let id = row.id {
-            writer.name("id")
-            writer.value(id.text)
+        .object(capacity: 64 + row.json.count) {
+            $0.member("at", at)
+            $0.member("id", row.id)
+            $0.member("cell", row.json["cell"])
+            if case .cellEvent(let name, let parameters) = kind {
+                $0.object("event") { $0.member(name, parameters) }
+            }
+            $0.member("model", row.model)
         }
-        if let cell = row.json["cell"] {
-            writer.name("cell")
-            writer.value(cell)
-        }
-        if case .cellEvent(let name, let parameters) = kind {
-            writer.name("event")
-            writer.beginObject()
-            writer.name(name)
-            writer.value(parameters)
-            writer.endObject()
-        }
-        if let model = row.model {
-            writer.name("model")
-            writer.value(model)
-        }
-        writer.endObject()
-        return writer.text
     }
 }

@@ -1,5 +1,4 @@
-/// Names for the bytes that have a special meaning in JSON (RFC 8259, sections 2 and 7), and tests for digits and white
-/// space.
+// The bytes with a meaning in JSON (RFC 8259, sections 2 and 7).
 extension UInt8 {
     @inline(__always) static var quote: UInt8 { 0x22 }
     @inline(__always) static var backslash: UInt8 { 0x5C }
@@ -13,7 +12,6 @@ extension UInt8 {
     @inline(__always) var isDigit: Bool { self &- 0x30 < 10 }
     @inline(__always) var isJSONSpace: Bool { self == 0x20 || self == 0x0A || self == 0x0D || self == 0x09 }
 
-    /// The value of a hexadecimal digit, or `nil` if the byte is not a hexadecimal digit.
     var hexadecimalValue: UInt32? {
         switch self {
         case 0x30...0x39: UInt32(self) - 0x30
@@ -24,43 +22,57 @@ extension UInt8 {
     }
 }
 
-/// Tests of all eight bytes of a `UInt64` at a time. Each test marks the bytes that pass by setting their highest bit.
-/// Only the lowest mark is reliable, because the subtraction in a test can borrow from a higher byte and mark that byte
-/// wrongly.
+extension Int {
+    /// Reads a whole text of one or more ASCII digits, without a sign. `nil` for any other text, and if the number is
+    /// too large.
+    init?(digits: some Collection<UInt8>) {
+        guard !digits.isEmpty else { return nil }
+        var number = 0
+        for byte in digits {
+            let (product, overflows) = number.multipliedReportingOverflow(by: 10)
+            let (sum, overflowsToo) = product.addingReportingOverflow(Int(byte &- UInt8(ascii: "0")))
+            guard byte &- UInt8(ascii: "0") < 10, !overflows, !overflowsToo else { return nil }
+            number = sum
+        }
+        self = number
+    }
+}
+
+// Tests of all eight bytes of a word at a time. Each marks the bytes that pass by their highest bit. Only the lowest
+// mark is reliable: a subtraction can borrow from a higher byte and mark it wrongly.
 extension UInt64 {
     @inline(__always) static func each(_ byte: UInt8) -> UInt64 { 0x0101_0101_0101_0101 &* UInt64(byte) }
 
-    /// Marks those of the eight bytes that end a run of plain characters in a string: `"`, `\`, control characters and
-    /// non-ASCII bytes.
+    /// Marks what ends a run of plain characters in a string: `"`, `\`, control characters and non-ASCII bytes.
     @inline(__always) var notPlain: UInt64 {
         (((self ^ .each(.quote)) &- .each(1)) | ((self ^ .each(.backslash)) &- .each(1)) | (self &- .each(0x20)) | self)
             & .each(0x80)
     }
 
-    /// Marks those of the eight bytes that a string cannot contain unescaped: `"`, `\` and control characters.
+    /// Marks what a string cannot contain unescaped: `"`, `\` and control characters.
     @inline(__always) var needsEscape: UInt64 {
         (((self ^ .each(.quote)) &- .each(1)) | ((self ^ .each(.backslash)) &- .each(1)) | (self &- .each(0x20)))
             & ~self & .each(0x80)
     }
 
-    /// Marks those of the eight bytes that are `"` or `\`.
+    /// Marks `"` and `\`.
     @inline(__always) var quoteOrBackslash: UInt64 {
         (((self ^ .each(.quote)) &- .each(1)) | ((self ^ .each(.backslash)) &- .each(1))) & ~self & .each(0x80)
     }
 
-    /// The position of the lowest marked byte among the eight bytes, from 0.
+    /// The index of the lowest marked byte.
     @inline(__always) var firstMark: Int { trailingZeroBitCount >> 3 }
 }
 
 extension UnsafeRawBufferPointer {
-    /// Loads eight bytes from `offset`, with the first byte as the lowest. `offset + 8` must not exceed `count`.
+    /// Eight bytes, little-endian. `offset + 8` must not exceed `count`.
     @inline(__always) func word(at offset: Int) -> UInt64 {
         UInt64(littleEndian: loadUnaligned(fromByteOffset: offset, as: UInt64.self))
     }
 
     @inline(__always) subscript(part range: Range<Int>) -> UnsafeRawBufferPointer { .init(rebasing: self[range]) }
 
-    /// Returns whether both buffers have the same length and the same bytes. Compares eight bytes at a time.
+    /// Compares eight bytes at a time.
     @inline(__always) func hasSameBytes(as other: UnsafeRawBufferPointer) -> Bool {
         guard count == other.count else { return false }
         var offset = 0

@@ -1,5 +1,4 @@
-/// A reader of bytes that are known to be valid JSON, with or without white space. The reader does not check the
-/// grammar.
+/// A reader of bytes that are known to be valid JSON, with or without white space. It does not check the grammar.
 struct JSONCursor {
     let input: UnsafeRawBufferPointer
     var at: Int
@@ -18,7 +17,7 @@ struct JSONCursor {
         while peek.isJSONSpace { at += 1 }
     }
 
-    /// Moves the cursor from the first byte of a JSON value to the byte after the value.
+    /// Moves behind the value that starts here.
     mutating func skipValue() {
         switch peek {
         case .quote: _ = skipString()
@@ -27,7 +26,7 @@ struct JSONCursor {
         }
     }
 
-    /// Moves the cursor past a number, `true`, `false` or `null`.
+    /// Moves behind a number, `true`, `false` or `null`.
     @inline(__always)
     mutating func skipScalar() {
         while at < input.count {
@@ -47,8 +46,8 @@ struct JSONCursor {
                 continue
             }
             at += 1
-            // The condition is a cheap filter for brackets. The four brackets differ only in the bits of 0x26, and no
-            // other byte that JSON allows outside strings matches.
+            // A cheap filter: the four brackets differ only in the bits of 0x26, and no other byte that JSON allows
+            // outside strings matches.
             if byte | 0x26 == 0x7F {
                 if byte == .openBrace || byte == .openBracket {
                     depth += 1
@@ -60,8 +59,7 @@ struct JSONCursor {
         }
     }
 
-    /// Moves the cursor from a string's opening quote to the byte after its closing quote. Returns whether the string
-    /// contains escapes.
+    /// Moves behind the string that starts here. Returns whether it contains escapes.
     @inline(__always)
     mutating func skipString() -> Bool {
         at += 1
@@ -86,8 +84,7 @@ struct JSONCursor {
         return escaped
     }
 
-    /// Moves the cursor from a string's opening quote to the byte after its closing quote. Returns the string,
-    /// unescaped.
+    /// Moves behind the string that starts here, and returns it unescaped.
     mutating func string() -> String {
         let start = at
         let escaped = skipString()
@@ -121,8 +118,7 @@ struct JSONCursor {
                         read += 2
                         scalar = 0x10000 + (scalar & 0x3FF) << 10 + unit(content, &read) & 0x3FF
                     }
-                    // The unescaped text always fits into the buffer, which is as large as the escaped text: a `\u`
-                    // escape has at least six bytes and becomes at most four bytes of UTF-8.
+                    // The buffer is large enough: six bytes of a `\u` escape become at most four of UTF-8.
                     for byte in UTF8.encode(Unicode.Scalar(scalar) ?? "\u{FFFD}")! {
                         output[written] = byte
                         written += 1
@@ -147,10 +143,10 @@ struct JSONCursor {
 }
 
 extension JSONCursor {
-    /// Visits the elements of the array that starts at the cursor.
+    /// Visits the elements of the array that starts here.
     ///
-    /// - Parameter body: called with the cursor at each element. `body` either moves the cursor behind the element and
-    ///   returns true, or returns false, which stops the walk.
+    /// - Parameter body: called at each element. Moves behind the element and returns true, or stops the walk with
+    ///   false.
     @inline(__always)
     mutating func forEachElement(_ body: (inout JSONCursor) -> Bool) {
         at += 1
@@ -167,10 +163,10 @@ extension JSONCursor {
         }
     }
 
-    /// Visits the members of the object that starts at the cursor.
+    /// Visits the members of the object that starts here.
     ///
-    /// - Parameter body: called with the cursor at each member's value. `body` either moves the cursor behind the value
-    ///   and returns true, or returns false, which stops the walk.
+    /// - Parameter body: called at each member's value. Moves behind the value and returns true, or stops the walk with
+    ///   false.
     @inline(__always)
     mutating func forEachMember(_ body: (inout JSONCursor, JSONMemberName) -> Bool) {
         at += 1
@@ -199,7 +195,6 @@ extension JSONCursor {
         return cursor.string()
     }
 
-    /// Returns whether a member's name, unescaped, equals some UTF-8 bytes.
     @inline(__always)
     func isName(_ name: JSONMemberName, _ utf8: UnsafeRawBufferPointer) -> Bool {
         if !name.escaped { return input[part: name.start + 1..<name.end - 1].hasSameBytes(as: utf8) }
@@ -208,7 +203,7 @@ extension JSONCursor {
     }
 }
 
-/// The range of an object member's name in the JSON text, quotes included, and whether the name contains escapes.
+/// The range of a member's name in the text, quotes included.
 struct JSONMemberName {
     var start: Int
     var end: Int

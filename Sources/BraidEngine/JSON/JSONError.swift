@@ -1,26 +1,24 @@
 /// The fault that makes a text invalid JSON, with its position.
 ///
-/// The position is the first byte that the grammar does not allow, or the end of a text that ends too early. The
-/// following faults have another position:
-/// - Malformed UTF-8 and lone surrogates: the first byte of the UTF-8 sequence or of the `\u` escape.
-/// - A member name that an object contains twice: the opening quote of the second name.
-/// - Arrays and objects that are nested too deeply: the first opening bracket beyond the limit.
-/// - A text that is too long: the offset is the longest allowed length, and the line and the column are 1.
+/// The position is the first byte that the grammar does not allow, or the end of a text that ends too early. For
+/// - malformed UTF-8 and lone surrogates: the start of the sequence or of the `\u` escape
+/// - a name that an object contains twice: the opening quote of the second one
+/// - too deep nesting: the first opening bracket beyond the limit
+/// - too long a text: the longest allowed length, at line 1 and column 1
 public struct JSONError: Error, Sendable, Equatable {
-    /// The fault's position, as the number of bytes before it.
+    /// The number of bytes before the fault.
     public var offset: Int
-    /// The line of the fault's position, from 1. A line ends with a line feed.
+    /// From 1. A line ends with a line feed.
     public var line: Int
-    /// The column of the fault's position, from 1, counted in bytes.
+    /// From 1, in bytes.
     public var column: Int
     /// What is wrong with the text, as a clause without a full stop.
     public var message: String
-    /// The JSON pointer to the value that the parser was reading or had just read. If the parser was reading a member's
-    /// name, the pointer leads to the object. For a name that an object contains twice, the pointer leads to the
-    /// member. `nil` if unknown.
+    /// The value that the parser was reading or had just read: the object while it read a name, the member for a name
+    /// that occurs twice. `nil` if unknown.
     public var pointer: JSONPointer?
 
-    /// Creates an error from its parts. The parser creates its errors itself; a program rarely needs this initialiser.
+    /// Creates an error from its parts.
     public init(offset: Int, line: Int, column: Int, message: String, pointer: JSONPointer? = nil) {
         self.offset = offset
         self.line = line
@@ -40,10 +38,9 @@ extension JSONError: CustomStringConvertible {
 /// What the scanner throws: small, so that the hot loops stay fast. `scan` converts it to a ``JSONError``.
 struct JSONScanError: Error {
     enum Reason {
-        /// The text has something else at the offset than the grammar expects. The string names what the grammar
-        /// expects.
+        /// What should be at the offset.
         case expected(StaticString)
-        /// A fault that no other case describes. The string is the whole message.
+        /// The whole message.
         case wrong(StaticString)
         case endsInString, controlCharacter, duplicateName
         case tooDeep(Int)
@@ -72,7 +69,7 @@ struct JSONScanError: Error {
         }
     }
 
-    /// Returns the character at an offset of the input in printable form, for an error message.
+    /// The character at an offset in printable form.
     private static func found(at offset: Int, in input: UnsafeRawBufferPointer) -> String {
         let byte = input[offset]
         switch byte {
@@ -94,7 +91,7 @@ struct JSONScanError: Error {
     }
 }
 
-/// Returns the line and column of an offset. The line and the column count from 1, and the column counts bytes.
+/// Both count from 1, the column in bytes.
 func lineAndColumn(of offset: Int, in input: UnsafeRawBufferPointer) -> (line: Int, column: Int) {
     var line = 1, lineStart = 0
     for index in 0..<min(offset, input.count) where input[index] == 0x0A {

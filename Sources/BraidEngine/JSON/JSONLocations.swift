@@ -14,17 +14,14 @@ public struct JSONLocations: Sendable {
         isValid = (try? JSONText(parsing: bytes, depthLimit: .max)) != nil
     }
 
-    /// Returns the line and column of a value's first byte, both from 1, the column in bytes.
-    ///
-    /// - Returns: `nil` if the document has no value at the pointer, or if ``JSONText`` rejects the document.
+    /// Returns the line and column of a value's first byte, both from 1, the column in bytes. `nil` if there is no such
+    /// value, or if ``JSONText`` rejects the document.
     public func position(of pointer: JSONPointer) -> (line: Int, column: Int)? {
         find(pointer).flatMap { $0.isExact ? ($0.line, $0.column) : nil }
     }
 
-    /// Returns the line and column of the value at a pointer or, if it is missing, of the nearest existing value around
-    /// it.
-    ///
-    /// Use it for messages about missing members. The line and the column count from 1, the column in bytes.
+    /// Returns the position of a value or, if it is missing, of the nearest existing value around it, for messages about
+    /// missing members.
     public func position(nearest pointer: JSONPointer) -> (line: Int, column: Int)? {
         find(pointer).map { ($0.line, $0.column) }
     }

@@ -1,22 +1,18 @@
-/// The member names of all open objects during a scan, for finding a name that an object contains twice (RFC 7493,
-/// section 2.3). Names are compared after unescaping.
+/// The member names of all open objects during a scan, to find a name that an object contains twice (RFC 7493, section
+/// 2.3).
 ///
-/// The names form a stack: an object's names lie above the names of the objects around it and are removed when the
-/// object ends. Up to 16 names of an object are compared one by one: first the length and the first eight bytes, then
-/// the rest. If an object has more than 16 names, a hash table finds them.
-///
-/// `Hasher` uses a random seed in each process, so that neither many names nor maliciously chosen names cost more than
-/// linear time. Names are removed from the table in the reverse order of insertion. With linear probing, removal in
-/// reverse order restores the table's previous state exactly.
+/// A stack: an object's names lie above those of the objects around it. Up to 16 are compared one by one, by length and
+/// first eight bytes before the rest; a hash table finds more. It is seeded for each process, so hostile names cost no
+/// more than others, and because names leave it in the reverse order of insertion, linear probing needs no tombstones.
 struct JSONNames {
     private struct Name {
-        /// The name's first eight bytes, padded with zeros.
+        /// The first eight bytes, padded with zeros.
         var word: UInt64
-        /// The offset of the name's bytes, in `unescaped` if `wasEscaped` is set, otherwise in the input.
+        /// An offset in `unescaped` if `wasEscaped`, otherwise in the input.
         var start: Int
         var length: Int32
         var wasEscaped: Bool
-        /// The name's position in `slots`, or -1 if it is not in the hash table.
+        /// The position in `slots`, or -1.
         var slot: Int32 = -1
         var hash = 0
     }
@@ -26,7 +22,7 @@ struct JSONNames {
     private let input: UnsafeRawBufferPointer
     private var stack: [Name] = []
     private var unescaped: [UInt8] = []
-    /// The hash table: positions in `stack` plus one, 0 for a free slot. The length is a power of two.
+    /// The hash table: positions in `stack` plus one, or 0. Its length is a power of two.
     private var slots: [Int32] = []
     private var slotsUsed = 0
 
@@ -34,10 +30,9 @@ struct JSONNames {
 
     @inline(__always) var count: Int { stack.count }
 
-    /// Adds a member's name to the object whose names start at the stack position `base`. Returns false if the object
-    /// already contains the name.
+    /// Returns false if the object whose names start at `base` already has the name.
     ///
-    /// - Parameter range: the offsets of the bytes between the quotes.
+    /// - Parameter range: the bytes between the quotes.
     @inline(__always)
     mutating func insert(_ range: Range<Int>, escaped: Bool, base: Int) -> Bool {
         if escaped { return insertEscaped(range, base) }
@@ -46,14 +41,13 @@ struct JSONNames {
             base)
     }
 
-    /// Removes the names of an object that ends: all names from the stack position `base` on.
+    /// Removes the names of an object that ends.
     @inline(__always)
     mutating func close(_ base: Int) {
         if slotsUsed > 0 || !unescaped.isEmpty { tidy(base) }
         stack.removeLast(stack.count - base)
     }
 
-    /// The member name at a position of the stack, unescaped.
     subscript(position: Int) -> String {
         withBytes(of: stack[position]) { String(decoding: $0, as: UTF8.self) }
     }
@@ -95,7 +89,7 @@ struct JSONNames {
         return true
     }
 
-    /// Adds a name of the stack to the hash table, which stays at most half full.
+    /// Keeps the table at most half full.
     private mutating func place(_ index: Int, _ base: Int) {
         stack[index].hash = hash(of: stack[index], base)
         if 2 * (slotsUsed + 1) > slots.count {
@@ -113,7 +107,6 @@ struct JSONNames {
         stack[index].slot = Int32(slot)
     }
 
-    /// Removes all names from the stack position `base` on from the hash table, and their bytes from `unescaped`.
     @inline(never)
     private mutating func tidy(_ base: Int) {
         for index in stride(from: stack.count - 1, through: base, by: -1) {
@@ -125,8 +118,7 @@ struct JSONNames {
         }
     }
 
-    /// Returns the hash of a name in the object whose names start at the stack position `base`. `base` is part of the
-    /// hash, so that equal names in two open objects rarely have the same hash.
+    /// `base` is part of the hash, so that equal names in two open objects rarely have the same.
     private func hash(of name: Name, _ base: Int) -> Int {
         var hasher = Hasher()
         hasher.combine(base)
@@ -146,8 +138,7 @@ struct JSONNames {
 }
 
 extension UnsafeRawBufferPointer {
-    /// Returns the first eight bytes of a range of the buffer as a little-endian integer. If the range is shorter, the
-    /// missing high bytes are zero.
+    /// The first eight bytes of a range, little-endian, padded with zeros.
     @inline(__always)
     fileprivate func prefixWord(_ range: Range<Int>) -> UInt64 {
         if range.count >= 8 { return word(at: range.lowerBound) }

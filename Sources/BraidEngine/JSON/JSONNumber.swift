@@ -3,10 +3,9 @@
 /// Two numbers are equal if their exact decimal values are equal: `1`, `1.0` and `10e-1` are equal. No comparison goes
 /// through floating point.
 public struct JSONNumber: Sendable {
-    /// The number's text as written, which is always a valid JSON number.
+    /// The text as written, always a valid JSON number.
     public let lexeme: String
 
-    /// Creates a number from text that is known to be a valid JSON number.
     init(validLexeme: String) { lexeme = validLexeme }
 
     /// Creates a JSON number from an integer.
@@ -26,14 +25,9 @@ public struct JSONNumber: Sendable {
         if let int = Int(lexeme) { return int }
         let decimal = Decimal(lexeme)
         guard decimal.exponent >= 0, decimal.exponent + decimal.digits.count <= 19 else { return nil }
-        var value = 0
-        for digit in decimal.digits + Array(repeating: 0, count: decimal.exponent) {
-            let (product, overflows) = value.multipliedReportingOverflow(by: 10)
-            let (sum, overflowsToo) = product.subtractingReportingOverflow(Int(digit))
-            if overflows || overflowsToo { return nil }
-            value = sum
-        }
-        return decimal.isNegative ? value : value == .min ? nil : -value
+        let digits = decimal.digits.map { $0 + UInt8(ascii: "0") }
+        let zeros = String(repeating: "0", count: decimal.exponent)
+        return Int((decimal.isNegative ? "-0" : "0") + String(decoding: digits, as: UTF8.self) + zeros)
     }
 
     /// The nearest floating-point value. Infinite if the number is too large for `Double`.
@@ -47,8 +41,8 @@ extension JSONNumber: Equatable {
         left.lexeme == right.lexeme || Decimal(left.lexeme) == Decimal(right.lexeme)
     }
 
-    /// A number's value as a whole number, given by its digits, times a power of ten. The digits have no zeros at the
-    /// start or the end, so that equal numbers have the same digits and exponent. Zero has no digits.
+    /// Digits times a power of ten, without zeros at the start and the end, so that equal numbers have equal parts. Zero
+    /// has no digits.
     private struct Decimal: Equatable {
         var isNegative = false
         var digits: [UInt8] = []
@@ -61,8 +55,7 @@ extension JSONNumber: Equatable {
                 case UInt8(ascii: "-"): isNegative = true
                 case UInt8(ascii: "."): inFraction = true
                 case UInt8(ascii: "e"), UInt8(ascii: "E"):
-                    // An exponent beyond 2^60 or below -2^60 is clamped, so that later arithmetic cannot overflow.
-                    // Because of this limit, two different numbers with such exponents can count as equal.
+                    // Clamped to ±2^60, so that nothing overflows. Numbers beyond can count as equal.
                     let text = String(Substring(rest))
                     let limit = 1 << 60
                     exponent = max(

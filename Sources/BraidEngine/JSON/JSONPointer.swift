@@ -8,10 +8,7 @@ public struct JSONPointer: Sendable {
     /// Creates a pointer from unescaped tokens.
     public init(tokens: [String]) { self.tokens = tokens }
 
-    /// Parses a pointer's text (RFC 6901, section 3).
-    ///
-    /// - Returns: `nil` if the text is malformed. A pointer's text must be empty or start with `/`, and each `~` must
-    ///   be followed by `0` or `1`.
+    /// Parses a pointer's text (RFC 6901, section 3): empty, or `/` before each token, and `~` only as `~0` or `~1`.
     public init?(_ text: String) {
         guard !text.isEmpty else {
             self = .root
@@ -26,19 +23,17 @@ public struct JSONPointer: Sendable {
         self.tokens = tokens
     }
 
-    /// The pointer to the whole document, with an empty text.
+    /// The pointer to the whole document. Its text is empty.
     public static let root = JSONPointer(tokens: [])
 
-    /// Returns the pointer to a member of the value that this pointer leads to.
-    ///
-    /// - Parameter token: the member's name, unescaped.
+    /// Returns the pointer to a member, by its unescaped name.
     public func appending(_ token: String) -> JSONPointer { JSONPointer(tokens: tokens + [token]) }
-    /// Returns the pointer to an element of the array that this pointer leads to. Indices count from 0.
+    /// Returns the pointer to an element of an array.
     public func appending(_ index: Int) -> JSONPointer { appending(String(index)) }
-    /// Returns this pointer followed by another pointer, which starts where this pointer ends.
+    /// Returns this pointer followed by another one.
     public func appending(_ pointer: JSONPointer) -> JSONPointer { JSONPointer(tokens: tokens + pointer.tokens) }
 
-    /// The most bytes of a pointer in a message, without its escapes.
+    /// Bytes, without escapes, of a pointer in a message.
     package static let longest = 8_192
 
     /// The pointer itself, or the pointer to the innermost value around it that fits into ``longest``.
@@ -51,13 +46,9 @@ public struct JSONPointer: Sendable {
         return fitting.count == tokens.count ? self : JSONPointer(tokens: Array(fitting))
     }
 
-    /// Returns the array index that a pointer's token spells, or `nil` if the token spells none (RFC 6901, section 4:
-    /// no sign, no leading zeros).
+    /// The array index that a token spells (RFC 6901, section 4: no sign, no leading zeros).
     static func index(_ token: String) -> Int? {
-        guard token.utf8.allSatisfy(\.isDigit), token.utf8.count == 1 || token.utf8.first != UInt8(ascii: "0") else {
-            return nil
-        }
-        return Int(token)
+        token.utf8.count > 1 && token.utf8.first == UInt8(ascii: "0") ? nil : Int(digits: token.utf8)
     }
 
     private static func unescaping(_ part: Substring.UTF8View) -> String? {
@@ -79,7 +70,7 @@ public struct JSONPointer: Sendable {
 }
 
 extension JSONPointer: CustomStringConvertible {
-    /// The pointer's text, in which `~` and `/` of a token are written as `~0` and `~1` (RFC 6901, section 3).
+    /// The pointer's text, with `~` and `/` of a token as `~0` and `~1`.
     public var description: String {
         var bytes: [UInt8] = []
         for token in tokens {

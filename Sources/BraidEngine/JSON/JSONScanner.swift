@@ -1,13 +1,13 @@
 /// Checks that bytes are one JSON text (RFC 8259) and removes the white space around its tokens.
 ///
-/// The text must also obey three rules of I-JSON (RFC 7493): UTF-8, no lone surrogates, and no name twice in an object.
-/// The scanner makes one pass and does not recurse.
+/// It must also obey three rules of I-JSON (RFC 7493): UTF-8, no lone surrogates, and no name twice in an object. One
+/// pass, without recursion.
 struct JSONScanner {
-    /// An array or object whose opening bracket has been read and whose closing bracket has not.
+    /// An open array or object.
     private struct Frame {
         /// The position in `names` of the object's first name, or -1 for an array.
         var base: Int32
-        /// The number of commas read so far between the array's elements or the object's members.
+        /// The number of commas read so far.
         var commas: Int32 = 0
 
         @inline(__always) var isObject: Bool { base >= 0 }
@@ -16,16 +16,15 @@ struct JSONScanner {
     private let input: UnsafeRawBufferPointer
     private let depthLimit: Int
     private var at = 0
-    /// The innermost open array or object. At the top level, a placeholder for the text itself.
+    /// The innermost open one. At the top level, a placeholder for the text itself.
     private var frame = Frame(base: -1)
-    /// The frames of the arrays and objects around `frame`, outermost first, after the placeholder for the text.
+    /// The frames around it, outermost first, after the placeholder.
     private var outer: [Frame] = []
     private var names: JSONNames
 
-    /// The compact text up to the last white space that was removed. Empty until white space is removed.
+    /// The compact text up to the last white space that was removed. Empty until then.
     private var kept: [UInt8] = []
-    /// The offset of the first input byte that is not in the compact text `kept` yet. If no white space has been
-    /// removed yet, the offset of the JSON value's first byte.
+    /// The offset of the first byte that is not in `kept` yet.
     private var runStart = 0
 
     private init(_ input: UnsafeRawBufferPointer, depthLimit: Int) {
@@ -34,8 +33,7 @@ struct JSONScanner {
         names = JSONNames(input)
     }
 
-    /// The result of a scan: an error, or the compact text, which is either a part of the input or a new array of
-    /// bytes.
+    /// The compact text is a part of the input if there is no white space in it.
     enum Finding {
         case part(Range<Int>)
         case compacted([UInt8])
@@ -76,7 +74,7 @@ struct JSONScanner {
 
     private mutating func value() throws(JSONScanError) {
         while true {
-            // At this point of the loop, a JSON value must start at the current byte.
+            // A value must start here.
             switch peek {
             case .quote: _ = try string()
             case 0x2D, 0x30...0x39: try number()
@@ -99,8 +97,7 @@ struct JSONScanner {
                     at, .wrong("remove the comma before this `]`: JSON allows none after the last element"))
             default: throw JSONScanError(at, .expected("a value"))
             }
-            // At this point of the loop, a JSON value has just ended. A comma or a closing bracket must follow, or the
-            // end of the text.
+            // A value has just ended.
             while true {
                 if outer.isEmpty { return }
                 skipSpace()
@@ -145,7 +142,7 @@ struct JSONScanner {
         at += 1
     }
 
-    /// Reads the name of an object member and the colon after the name.
+    /// Reads a member's name and the colon after it.
     @inline(__always)
     private mutating func name(_ what: StaticString) throws(JSONScanError) {
         guard peek == .quote else { throw JSONScanError(at, .expected(what)) }
@@ -202,8 +199,7 @@ struct JSONScanner {
 
     // MARK: Strings
 
-    /// Reads a string, from its opening quote to the byte after its closing quote (RFC 8259, section 7). Returns
-    /// whether the string contains escapes.
+    /// Reads a string (RFC 8259, section 7). Returns whether it contains escapes.
     @inline(__always)
     private mutating func string() throws(JSONScanError) -> Bool {
         at += 1
@@ -223,8 +219,8 @@ struct JSONScanner {
         return try restOfString()
     }
 
-    /// Reads the rest of a string if `string()`, which is faster, cannot read the whole string. The rest contains an
-    /// escape, a control character or a character outside ASCII, or is near the end of the input.
+    /// The slow path of `string()`, for escapes, control characters, characters outside ASCII, and the last bytes of the
+    /// input.
     @inline(never)
     private mutating func restOfString() throws(JSONScanError) -> Bool {
         var escaped = false
@@ -291,8 +287,7 @@ struct JSONScanner {
         return unit
     }
 
-    /// Returns the length of the well-formed UTF-8 sequence of a non-ASCII character (RFC 3629, section 4), or `nil` if
-    /// the bytes are malformed.
+    /// The length of the UTF-8 sequence of a non-ASCII character, or `nil` if it is malformed (RFC 3629, section 4).
     static func lengthOfSequence(in input: UnsafeRawBufferPointer, at offset: Int) -> Int? {
         let length: Int, second: ClosedRange<UInt8>
         switch input[offset] {
@@ -337,8 +332,7 @@ struct JSONScanner {
 
     // MARK: Errors
 
-    /// Returns the JSON pointer to the value that was being read or had just been read. While a member's name is read,
-    /// returns the pointer to the object. For a duplicate name, returns the pointer to the member.
+    /// See ``JSONError/pointer``.
     private func pointer(_ fault: JSONScanError) -> JSONPointer {
         var pointer = JSONPointer.root
         let open = (outer + [frame]).dropFirst()

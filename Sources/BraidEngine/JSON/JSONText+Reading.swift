@@ -3,8 +3,7 @@ public enum JSONKind: Sendable, Hashable {
     /// One of the six kinds of JSON (RFC 8259, section 3).
     case null, bool, number, string, array, object
 
-    /// The kind's name in messages and in JSON-e's `typeof`. In a data source, the kind's name is also the model type
-    /// of a model without a string member `type`.
+    /// The name in messages and in JSON-e's `typeof`, and a data source's model type for models without a `type`.
     var name: String {
         switch self {
         case .null: "null"
@@ -58,9 +57,8 @@ extension JSONText {
 
 // Arrays and objects, read without building trees: each access scans the text.
 extension JSONText {
-    /// Returns an array's elements, in order. The elements share this text's bytes.
+    /// Returns an array's elements, which share this text's bytes, or `nil` if the value is not an array.
     ///
-    /// - Returns: `nil` if the value is not an array.
     /// - Complexity: O(bytes).
     public func elements() -> [JSONText]? {
         guard kind == .array else { return nil }
@@ -77,9 +75,9 @@ extension JSONText {
         return elements
     }
 
-    /// Returns an object's members, in the order of the text. The members' values share this text's bytes.
+    /// Returns an object's members in the order of the text, or `nil` if the value is not an object. The values share
+    /// this text's bytes.
     ///
-    /// - Returns: `nil` if the value is not an object.
     /// - Complexity: O(bytes).
     public func members() -> [(name: String, value: JSONText)]? {
         guard kind == .object else { return nil }
@@ -117,9 +115,8 @@ extension JSONText {
         }
     }
 
-    /// How deep the value's arrays and objects are nested: 0 for a scalar, 1 for `[1]`, 2 for `[[1]]`.
-    ///
-    /// A text that is composed of other texts can be deeper than the limit of the parser.
+    /// How deep arrays and objects are nested: 0 for a scalar, 1 for `[1]`. A text that is composed of others can be
+    /// deeper than the parser allows.
     ///
     /// - Complexity: O(bytes).
     public var depth: Int {
@@ -144,8 +141,8 @@ extension JSONText {
 }
 
 extension JSONCursor {
-    /// Moves the cursor from the start of an object to the value of a member. If the member is missing, moves the
-    /// cursor behind the object and returns false.
+    /// Moves from the start of an object to a member's value. If it is missing, moves behind the object and returns
+    /// false.
     mutating func enter(member name: String) -> Bool {
         var name = name, found = false
         name.withUTF8 { utf8 in
@@ -158,8 +155,7 @@ extension JSONCursor {
         return found
     }
 
-    /// Moves the cursor from the start of an array to an element. If the index is too large, moves the cursor behind
-    /// the array and returns false.
+    /// Moves from the start of an array to an element. If it is missing, moves behind the array and returns false.
     mutating func enter(element index: Int) -> Bool {
         var left = index, found = false
         forEachElement { cursor in
@@ -171,10 +167,10 @@ extension JSONCursor {
         return found
     }
 
-    /// Moves the cursor from the start of a value to the value inside it to which a pointer leads.
+    /// Moves from the start of a value to the value to which a pointer leads, or to the innermost value around it that
+    /// exists.
     ///
-    /// - Returns: the number of tokens that could be followed. If fewer tokens were followed than the pointer has, the
-    ///   cursor is at the innermost value that could be reached.
+    /// - Returns: the number of tokens that were followed.
     mutating func follow(_ pointer: JSONPointer) -> Int {
         for (position, token) in pointer.tokens.enumerated() {
             let start = at

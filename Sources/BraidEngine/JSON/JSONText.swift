@@ -1,13 +1,13 @@
 /// One valid JSON value as compact text: bytes without white space between tokens.
 ///
-/// A text is a slice of a shared buffer. A copy costs O(1), and the elements of a large body share its bytes (see
-/// ``detached``). Equality and hash compare bytes: `1.0` and `1.00` differ, and so do `"A"` and `"\u0041"`.
+/// A slice of a shared buffer: copies cost O(1), and the elements of a large body share its bytes (see ``detached``).
+/// Equality and hash compare bytes, so `1.0` and `1.00` differ, and `"A"` and `"\u0041"` do too.
 public struct JSONText: Sendable, Hashable {
     private let buffer: [UInt8]
     private let start: UInt32
     private let end: UInt32
 
-    /// Creates a text from bytes that are known to be compact, valid JSON.
+    /// The bytes must be compact, valid JSON.
     init(valid buffer: [UInt8]) { self.init(valid: buffer, 0..<buffer.count) }
 
     @inline(__always)
@@ -49,7 +49,7 @@ public struct JSONText: Sendable, Hashable {
         try self.init(parsing: Array(text.utf8), depthLimit: depthLimit)
     }
 
-    /// Writes a ``JSONValue`` as compact text, in the order of its members and with the digits of its numbers.
+    /// Writes a ``JSONValue`` in the order of its members and with the digits of its numbers.
     public init(_ value: JSONValue) {
         var writer = JSONWriter()
         writer.value(value)
@@ -67,17 +67,17 @@ public struct JSONText: Sendable, Hashable {
     /// The text `[]`.
     public static let emptyArray = JSONText(valid: Array("[]".utf8))
 
-    /// Returns the JSON text `true` or `false`.
+    /// Returns `true` or `false`.
     public static func bool(_ value: Bool) -> JSONText { value ? .true : .false }
 
-    /// Returns the JSON text of a string: in quotes, with escapes only where JSON requires them.
+    /// Returns a string in quotes, with escapes only where JSON requires them.
     public static func string(_ string: String) -> JSONText {
         var writer = JSONWriter(capacity: string.utf8.count + 2)
         writer.value(string)
         return writer.text
     }
 
-    /// Returns the JSON text of an integer, for example `42`.
+    /// Returns an integer, for example `42`.
     public static func number(_ number: Int) -> JSONText { JSONText(valid: Array(String(number).utf8)) }
 
     // MARK: Bytes
@@ -94,18 +94,16 @@ public struct JSONText: Sendable, Hashable {
     /// The text's UTF-8 bytes. A copy, unless the text is the whole of its buffer.
     public var bytes: [UInt8] { count == buffer.count ? buffer : Array(buffer[Int(start)..<Int(end)]) }
 
-    /// The same text in its own buffer. Keep the detached text instead of a small part of a large body: the part would
-    /// keep the whole body in memory.
+    /// The same text in a buffer of its own. Keep this instead of a small part of a large body, which would keep the
+    /// whole body in memory.
     public var detached: JSONText {
         if count == buffer.count, buffer.capacity <= 2 * count + 32 { return self }
         return withBytes { JSONText(valid: Array($0)) }
     }
 
-    /// The text as a `String`, for messages and tests. Code that only needs bytes uses ``withBytes(_:)``.
+    /// The text as a `String`. ``withBytes(_:)`` costs less.
     public var text: String { withBytes { String(decoding: $0, as: UTF8.self) } }
 
-    /// Returns a value inside this text, which shares this text's bytes.
-    ///
     /// - Parameter range: the byte offsets in this text of exactly one value.
     @inline(__always)
     func part(_ range: Range<Int>) -> JSONText {
@@ -129,4 +127,55 @@ public struct JSONText: Sendable, Hashable {
 
 extension JSONText: CustomStringConvertible {
     public var description: String { text }
+}
+
+extension JSONText {
+    /// Returns the text on several lines, indented by two spaces for each level, without a line feed at the end.
+    ///
+    /// - Complexity: O(bytes).
+    public func pretty() -> [UInt8] { pretty(limit: .max) ?? [] }
+
+    /// Returns ``pretty()``, or `nil` above `limit` bytes: the indentation of a deeply nested text can be a hundred
+    /// times as long as the text.
+    ///
+    /// - Complexity: O(bytes of the result), and O(limit) if the result is `nil`.
+    package func pretty(limit: Int) -> [UInt8]? {
+        var output: [UInt8] = []
+        withBytes { bytes in
+            output.reserveCapacity(min(2 * bytes.count, limit))
+            var cursor = JSONCursor(bytes), depth = 0
+            func breakLine() {
+                output.append(0x0A)
+                output.append(contentsOf: repeatElement(0x20, count: 2 * depth))
+            }
+            while cursor.at < bytes.count, output.count <= limit {
+                let start = cursor.at, byte = bytes[start]
+                cursor.at += 1
+                switch byte {
+                case .openBrace, .openBracket:
+                    output.append(byte)
+                    if cursor.peek == .closeBrace || cursor.peek == .closeBracket {
+                        output.append(cursor.peek)
+                        cursor.at += 1
+                    } else {
+                        depth += 1
+                        breakLine()
+                    }
+                case .closeBrace, .closeBracket:
+                    depth -= 1
+                    breakLine()
+                    output.append(byte)
+                case .comma:
+                    output.append(byte)
+                    breakLine()
+                case .colon: output.append(contentsOf: [byte, 0x20])
+                default:
+                    cursor.at = start
+                    if byte == .quote { _ = cursor.skipString() } else { cursor.skipScalar() }
+                    output.append(contentsOf: bytes[part: start..<cursor.at])
+                }
+            }
+        }
+        return output.count <= limit ? output : nil
+    }
 }

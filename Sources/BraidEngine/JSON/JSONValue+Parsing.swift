@@ -34,13 +34,12 @@ extension JSONText {
 
 /// Builds the ``JSONValue`` tree of a text that is known to be valid JSON.
 ///
-/// Complete values wait on a stack until the array or object around them ends and moves all its values off the stack at
-/// once.
+/// Values wait on a stack until the array or object around them ends and moves all of them off at once.
 private struct JSONTreeBuilder: ~Copyable {
     private struct Frame {
-        /// The position on `values` of the array's or object's first value.
+        /// The position of its first value on the stack.
         var values: Int
-        /// The position on `names` of the object's first name, or -1 for an array.
+        /// The position of its first name on the stack, or -1 for an array.
         var names: Int
     }
 
@@ -84,8 +83,7 @@ private struct JSONTreeBuilder: ~Copyable {
                     .number(
                         JSONNumber(validLexeme: String(decoding: cursor.input[part: start..<cursor.at], as: UTF8.self)))
                 )
-                // Only a bug of the scanner could let a byte through with which no value can start. Skip the byte, so
-                // that the loop ends.
+                // Only a bug of the scanner could let through a byte with which no value starts. The loop ends anyway.
                 if cursor.at == start { cursor.at += 1 }
             }
         }
@@ -131,8 +129,7 @@ private struct MoveStack<Element>: ~Copyable {
     @inline(__always)
     mutating func pop() -> Element { taking(1).move() }
 
-    /// Removes the topmost `number` values from the stack. The caller must move them out of the returned memory before
-    /// the next push.
+    /// Removes values from the top. The caller must move them out of the returned memory before the next push.
     @inline(__always)
     mutating func taking(_ number: Int) -> UnsafeMutablePointer<Element> {
         precondition(number >= 0 && number <= count)
@@ -185,8 +182,7 @@ extension JSONValue {
     public var objectValue: JSONObject? { if case .object(let object) = self { object } else { nil } }
 }
 
-// `JSONValue` deliberately does not accept the literal `nil`. Otherwise `nil` in `condition ? nil : value` would mean
-// the JSON value `.null` instead of no value.
+// Not the literal `nil`: in `condition ? nil : value` it would mean JSON's `null` instead of no value.
 extension JSONValue: ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral,
     ExpressibleByStringLiteral,
     ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral

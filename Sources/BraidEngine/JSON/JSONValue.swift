@@ -20,9 +20,9 @@ public enum JSONValue: Sendable, Equatable {
 
 /// A JSON object: its members in the order of the text. Names are unique and are compared by their UTF-8 bytes.
 public struct JSONObject: Sendable {
-    /// The members in order. A new member comes last; a replaced value keeps its position.
+    /// In order. A new member comes last; a replaced value keeps its position.
     public private(set) var members: [(name: String, value: JSONValue)] = []
-    /// Positions in `members` by name. Empty up to `linearLimit` members, for which a linear search is fast enough.
+    /// By name. Empty up to `linearLimit` members, for which a linear search is fast enough.
     private var positions: [UTF8Key: Int] = [:]
     private static let linearLimit = 16
 
@@ -68,15 +68,14 @@ public struct JSONObject: Sendable {
         }
     }
 
-    /// Calls a closure that changes a member's value, which must be an object, in place. Returns false, without calling
-    /// the closure, if the member is missing or not an object.
+    /// Changes a member's value in place. Returns false if the value is missing or not an object.
     mutating func changeObject<Failure: Error>(_ name: String, _ change: (inout JSONObject) throws(Failure) -> Void)
         throws(Failure) -> Bool
     {
         guard let position = position(of: name), case .object(var object) = members[position].value else {
             return false
         }
-        members[position].value = .null  // the member releases its reference to the object, so `change` copies nothing
+        members[position].value = .null  // The only reference is now `object`, so `change` copies nothing.
         try change(&object)
         members[position].value = .object(object)
         return true
@@ -103,8 +102,7 @@ extension JSONObject: Equatable {
     public static func == (left: JSONObject, right: JSONObject) -> Bool {
         guard left.count == right.count else { return false }
         for (index, member) in left.members.enumerated() {
-            // Compared objects mostly have their members in the same order, so the member at the same index is tried
-            // first.
+            // Mostly, both have their members in the same order.
             let other = right.members[index]
             if other.name.hasSameBytes(as: member.name) {
                 guard other.value == member.value else { return false }
@@ -116,9 +114,8 @@ extension JSONObject: Equatable {
     }
 }
 
-/// A string that is compared and hashed by its UTF-8 bytes, as the engine compares names in JSON.
-///
-/// `String` compares by canonical equivalence, under which the composed and the decomposed spelling of "é" are equal.
+/// A string that is compared by its UTF-8 bytes, as JSON compares names. `String` compares by canonical equivalence,
+/// for which the composed and the decomposed "é" are equal.
 public struct UTF8Key: Hashable, Sendable {
     /// The string.
     public let string: String
@@ -139,8 +136,7 @@ extension UTF8Key: CustomStringConvertible {
 }
 
 extension String {
-    /// Returns whether both strings have the same UTF-8 bytes. `String`'s `==` compares by canonical equivalence
-    /// instead.
+    /// Returns whether both strings have the same UTF-8 bytes.
     @inline(__always)
     public func hasSameBytes(as other: String) -> Bool {
         guard utf8.count == other.utf8.count else { return false }

@@ -1,5 +1,6 @@
-/// A value that writes itself as one JSON value.
+/// A value that has a form in JSON.
 public protocol JSONWritable {
+    /// Writes exactly one JSON value.
     func write(to writer: inout JSONWriter)
 }
 
@@ -15,27 +16,27 @@ extension JSONWriter {
     /// }
     /// ```
     @inlinable @inline(__always)
-    public mutating func object(_ members: (inout JSONWriter) throws -> Void) rethrows {
+    public mutating func object(_ members: (inout JSONWriter) -> Void) {
         beginObject()
-        try members(&self)
+        members(&self)
         endObject()
     }
 
     /// Writes an array whose elements a closure writes.
     @inlinable @inline(__always)
-    public mutating func array(_ elements: (inout JSONWriter) throws -> Void) rethrows {
+    public mutating func array(_ elements: (inout JSONWriter) -> Void) {
         beginArray()
-        try elements(&self)
+        elements(&self)
         endArray()
     }
 
     /// Writes an array; the closure writes one value for each element.
     @inlinable @inline(__always)
     public mutating func array<Elements: Sequence>(
-        of elements: Elements, _ write: (inout JSONWriter, Elements.Element) throws -> Void
-    ) rethrows {
+        of elements: Elements, _ write: (inout JSONWriter, Elements.Element) -> Void
+    ) {
         beginArray()
-        for element in elements { try write(&self, element) }
+        for element in elements { write(&self, element) }
         endArray()
     }
 
@@ -62,48 +63,67 @@ extension JSONWriter {
 
     /// Writes a member whose value is an object.
     @inlinable @inline(__always)
-    public mutating func object(_ name: StaticString, _ members: (inout JSONWriter) throws -> Void) rethrows {
+    public mutating func object(_ name: StaticString, _ members: (inout JSONWriter) -> Void) {
         self.name(name)
-        try object(members)
+        object(members)
     }
 
     /// Writes a member whose value is an array; the closure writes its elements.
     @inlinable @inline(__always)
-    public mutating func array(_ name: StaticString, _ elements: (inout JSONWriter) throws -> Void) rethrows {
+    public mutating func array(_ name: StaticString, _ elements: (inout JSONWriter) -> Void) {
         self.name(name)
-        try array(elements)
+        array(elements)
     }
 
     /// Writes a member whose value is an array; the closure writes one value for each element.
     @inlinable @inline(__always)
     public mutating func array<Elements: Sequence>(
-        _ name: StaticString, of elements: Elements, _ write: (inout JSONWriter, Elements.Element) throws -> Void
-    ) rethrows {
+        _ name: StaticString, of elements: Elements, _ write: (inout JSONWriter, Elements.Element) -> Void
+    ) {
         self.name(name)
-        try array(of: elements, write)
+        array(of: elements, write)
     }
 
     /// Writes a member whose value is an array, unless the array is empty.
     @inlinable @inline(__always)
     public mutating func nonEmptyArray<Elements: Collection>(
-        _ name: StaticString, of elements: Elements, _ write: (inout JSONWriter, Elements.Element) throws -> Void
-    ) rethrows {
-        if !elements.isEmpty { try array(name, of: elements, write) }
+        _ name: StaticString, of elements: Elements, _ write: (inout JSONWriter, Elements.Element) -> Void
+    ) {
+        if !elements.isEmpty { array(name, of: elements, write) }
     }
 }
 
 extension JSONText {
+    /// Writes a value as compact text.
+    @inlinable
+    public init(_ value: some JSONWritable) {
+        var writer = JSONWriter()
+        value.write(to: &writer)
+        self = writer.text
+    }
+
+    /// Creates an object from its members, whose names must differ.
+    package init(object members: [(name: String, value: JSONText)]) {
+        self = .object {
+            for (name, value) in members { $0.member(name, value) }
+        }
+    }
+
     /// Returns the object whose members a closure writes, as `JSONWriter.object` does.
     ///
     /// - Parameter capacity: the expected number of bytes.
     @inlinable @inline(__always)
     public static func object(
-        capacity: Int = 0, _ members: (inout JSONWriter) throws -> Void
-    ) rethrows -> JSONText {
+        capacity: Int = 0, _ members: (inout JSONWriter) -> Void
+    ) -> JSONText {
         var writer = JSONWriter(capacity: capacity)
-        try writer.object(members)
+        writer.object(members)
         return writer.text
     }
+}
+
+extension Instant: JSONWritable {
+    public func write(to writer: inout JSONWriter) { writer.value(text) }
 }
 
 extension Int: JSONWritable {

@@ -1,31 +1,29 @@
-/// A writer of compact JSON into an array of bytes. The writer inserts the commas and colons.
+/// A writer of compact JSON into an array of bytes. It inserts the commas and colons, and checks nothing.
 ///
-/// The caller is responsible for the structure: inside an object, every value follows a name, and every `begin…` has
-/// its `end…`. The writer does not check that names are unique.
+/// Most JSON is written in the shape of its literal, with ``object(_:)`` and `member`. The calls `name`, `begin…` and
+/// `end…` below are for what does not fit, such as a document written in pieces.
 public struct JSONWriter: Sendable {
-    /// The UTF-8 bytes written so far. A caller may move the bytes out between two values.
+    /// UTF-8. A caller may move the bytes out between two values.
     public var bytes: [UInt8] = []
     private var depth = 0
     private var needsComma = false
 
-    /// Creates a writer without any bytes.
-    public init() {}
     /// Creates a writer with memory reserved for a number of bytes.
-    public init(capacity: Int) { bytes.reserveCapacity(capacity) }
+    public init(capacity: Int = 0) { bytes.reserveCapacity(capacity) }
 
-    /// The written bytes as a ``JSONText``. The bytes must be one complete JSON value.
+    /// The written bytes, which must be one complete JSON value.
     public var text: JSONText { JSONText(valid: bytes) }
 
-    /// Writes `{`. The next call is `name(_:)` or ``endObject()``.
+    /// Writes `{`.
     @inline(__always) public mutating func beginObject() { begin(.openBrace) }
     /// Writes `}`.
     @inline(__always) public mutating func endObject() { end(.closeBrace) }
-    /// Writes `[`. Every value up to ``endArray()`` is an element.
+    /// Writes `[`.
     @inline(__always) public mutating func beginArray() { begin(.openBracket) }
     /// Writes `]`.
     @inline(__always) public mutating func endArray() { end(.closeBracket) }
 
-    /// Writes the name of an object member whose name is a string literal in the source code.
+    /// Writes the name of an object's member, a literal of the source code.
     public mutating func name(_ name: StaticString) {
         separate()
         if name.hasPointerRepresentation {
@@ -36,7 +34,7 @@ public struct JSONWriter: Sendable {
         endName()
     }
 
-    /// Writes the name of an object member, escaped as JSON requires.
+    /// Writes the name of an object's member, with the escapes that JSON requires.
     @_disfavoredOverload
     public mutating func name(_ name: String) {
         separate()
@@ -44,7 +42,7 @@ public struct JSONWriter: Sendable {
         endName()
     }
 
-    /// Writes a ``JSONText`` as the next value, byte for byte.
+    /// Writes a ``JSONText``, byte for byte.
     @inline(__always)
     public mutating func value(_ text: JSONText) {
         separate()
@@ -52,7 +50,7 @@ public struct JSONWriter: Sendable {
         endValue()
     }
 
-    /// Writes a string, escaped as JSON requires (RFC 8259, section 7).
+    /// Writes a string, with the escapes that JSON requires.
     public mutating func value(_ string: String) {
         separate()
         quote(string)
@@ -81,7 +79,7 @@ public struct JSONWriter: Sendable {
         endValue()
     }
 
-    /// Writes a ``JSONValue`` tree as the next value. The recursion is as deep as the tree.
+    /// Writes a ``JSONValue``. Recursive, as deep as the tree.
     public mutating func value(_ value: JSONValue) {
         switch value {
         case .null: null()
@@ -91,25 +89,17 @@ public struct JSONWriter: Sendable {
             separate()
             bytes.append(contentsOf: number.lexeme.utf8)
             endValue()
-        case .array(let elements):
-            beginArray()
-            for element in elements { self.value(element) }
-            endArray()
+        case .array(let elements): array(of: elements) { $0.value($1) }
         case .object(let object):
-            beginObject()
-            for (name, value) in object.members {
-                self.name(name)
-                self.value(value)
+            self.object {
+                for (name, value) in object.members { $0.member(name, value) }
             }
-            endObject()
         }
     }
 
-    /// Appends bytes as they are, without a comma before them. These bytes do not change whether the writer puts a
-    /// comma before the next value.
+    /// Appends bytes as they are. The commas around them are the caller's.
     public mutating func raw(_ bytes: [UInt8]) { self.bytes.append(contentsOf: bytes) }
-    /// Appends a literal's bytes as they are, without a comma before them. These bytes do not change whether the writer
-    /// puts a comma before the next value.
+    /// Appends a literal as it is. The commas around it are the caller's.
     public mutating func raw(_ text: StaticString) { text.withUTF8Buffer { bytes.append(contentsOf: $0) } }
 
     // MARK: Commas
@@ -150,7 +140,7 @@ public struct JSONWriter: Sendable {
         string.withUTF8 { quote(UnsafeRawBufferPointer($0)) }
     }
 
-    /// Writes a string in quotes. Escapes only what RFC 8259, section 7 requires.
+    /// Escapes only what RFC 8259, section 7 requires.
     private mutating func quote(_ utf8: UnsafeRawBufferPointer) {
         bytes.append(.quote)
         var runStart = 0, at = 0

@@ -1,8 +1,7 @@
 /// The timestamp format of RFC 8927, section 3.3.3: a date and time of RFC 3339, section 5.6, in the form that Atom
 /// requires. `T` and `Z` must be capitals (RFC 4287, section 3.3).
 enum Timestamp {
-    /// Returns whether the text is a timestamp. Checks the days of each month and where leap seconds are possible. Does
-    /// not allocate.
+    /// Also checks the days of each month and where leap seconds are possible. Does not allocate.
     static func isValid(_ text: String) -> Bool {
         var text = text
         return text.withUTF8 { isValid(UnsafeRawBufferPointer($0)) }
@@ -19,13 +18,13 @@ enum Timestamp {
             reader.takeFraction(), let offset = reader.offset(), reader.isAtEnd
         else { return false }
         guard second == 60 else { return true }
-        // A leap second can only be the last second of a month in UTC (RFC 3339, section 5.7), so the UTC time must be
-        // 23:59. East of Greenwich, the local date can already be the first day of the next month.
+        // A leap second is the last second of a month in UTC (RFC 3339, section 5.7). East of Greenwich, the local date
+        // can already be the first of the next month.
         let minuteInUTC = hour * 60 + minute - offset
         return minuteInUTC == 1439 && day == lastDay(ofMonth: month, year: year) || minuteInUTC == -1 && day == 1
     }
 
-    /// Returns the number of days in a month, 28 to 31 (RFC 3339, section 5.7 and appendix C).
+    /// RFC 3339, section 5.7 and appendix C.
     static func lastDay(ofMonth month: Int, year: Int) -> Int {
         switch month {
         case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
@@ -46,19 +45,13 @@ enum Timestamp {
             return true
         }
 
-        /// Reads a number of exactly `digits` digits. Returns `nil` if fewer digits follow at the current position.
         mutating func number(_ digits: Int) -> Int? {
             guard bytes.count - position >= digits else { return nil }
-            var number = 0
-            for _ in 0..<digits {
-                guard bytes[position].isDigit else { return nil }
-                number = number * 10 + Int(bytes[position] - UInt8(ascii: "0"))
-                position += 1
-            }
-            return number
+            defer { position += digits }
+            return Int(digits: bytes[position..<position + digits])
         }
 
-        /// Skips an optional fraction of a second. Returns false if no digit follows the decimal point.
+        /// Skips an optional fraction of a second. Returns false if no digit follows the point.
         mutating func takeFraction() -> Bool {
             guard take(".") else { return true }
             let start = position
@@ -66,8 +59,7 @@ enum Timestamp {
             return position > start
         }
 
-        /// Reads the offset from UTC in minutes, positive to the east. `-00:00` is allowed and means that the local
-        /// offset is unknown (RFC 3339, section 4.3).
+        /// Minutes, positive to the east. `-00:00` means that the local offset is unknown (RFC 3339, section 4.3).
         mutating func offset() -> Int? {
             if take("Z") { return 0 }
             let isAhead = take("+")

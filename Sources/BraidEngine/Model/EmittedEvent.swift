@@ -7,15 +7,9 @@ public struct EmittedEvent: Sendable {
 
     /// The event as JSON: `{"name", "payload"?}`.
     public var json: JSONText {
-        var writer = JSONWriter(capacity: 64 + (payload?.count ?? 0))
-        writer.beginObject()
-        writer.name("name")
-        writer.value(name)
-        if let payload {
-            writer.name("payload")
-            writer.value(payload)
+        .object(capacity: 64 + (payload?.count ?? 0)) {
+            $0.member("name", name)
+            $0.member("payload", payload)
         }
-        writer.endObject()
-        return writer.text
     }
 }

@@ -21,7 +21,9 @@ public struct RowID: Hashable, Sendable, CustomStringConvertible {
     public var description: String { text }
 }
 
-extension RowID {
+extension RowID: JSONWritable {
+    public func write(to writer: inout JSONWriter) { writer.value(text) }
+
     /// From a JSON string, or a number of any size without fraction and exponent.
     init?(json: JSONText) {
         if let text = json.stringValue {
@@ -80,6 +82,10 @@ public struct SectionID: Hashable, Sendable, Comparable, CustomStringConvertible
     }
 
     public var description: String { text }
+}
+
+extension SectionID: JSONWritable {
+    public func write(to writer: inout JSONWriter) { writer.value(text) }
 }
 
 /// A row's index path: the indexes, from 0, among the displayed sections and among the section's displayed rows. On the

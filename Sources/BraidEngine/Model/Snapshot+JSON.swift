@@ -30,7 +30,7 @@ extension Snapshot {
     func encoded(session: String?, table: String?, epoch: String?, place: (inout JSONWriter) -> Void) -> [UInt8] {
         var writer = JSONWriter(capacity: encodedSize)
         writeStart(session: session, table: table, epoch: epoch, to: &writer, place: place)
-        for section in sections { section.write(to: &writer) }
+        for section in sections { writer.value(section) }
         writeEnd(to: &writer)
         return writer.bytes
     }
@@ -62,22 +62,11 @@ extension Snapshot {
         place: (inout JSONWriter) -> Void = { _ in }
     ) {
         writer.beginObject()
-        if let session {
-            writer.name("session")
-            writer.value(session)
-        }
-        if let table {
-            writer.name("table")
-            writer.value(table)
-        }
-        if let epoch {
-            writer.name("epoch")
-            writer.value(epoch)
-        }
-        writer.name("revision")
-        writer.value(revision)
-        writer.name("totalRowCount")
-        writer.value(totalRowCount)
+        writer.member("session", session)
+        writer.member("table", table)
+        writer.member("epoch", epoch)
+        writer.member("revision", revision)
+        writer.member("totalRowCount", totalRowCount)
         place(&writer)
         writer.name("sections")
         writer.beginArray()
@@ -86,21 +75,17 @@ extension Snapshot {
     /// Writes the part of the snapshot's JSON after the last section.
     fileprivate func writeEnd(to writer: inout JSONWriter) {
         writer.endArray()
-        writer.name("state")
-        writer.value(state)
-        if let empty {
-            writer.name("empty")
-            writer.value(empty)
-        }
+        writer.member("state", state)
+        writer.member("empty", empty)
         writer.endObject()
     }
 
     var json: JSONText { JSONText(valid: encoded()) }
 }
 
-extension Section {
-    /// Writes the section's JSON object, with its members in the order of the HTTP API.
-    func write(to writer: inout JSONWriter) {
+// The members are in the order of the HTTP API.
+extension Section: JSONWritable {
+    public func write(to writer: inout JSONWriter) {
         writeStart(to: &writer)
         rows.forEach(in: 0..<rows.count) { _, row in writer.value(row.json) }
         writeEnd(to: &writer)
@@ -108,26 +93,13 @@ extension Section {
 
     fileprivate func writeStart(to writer: inout JSONWriter) {
         writer.beginObject()
-        writer.name("id")
-        writer.value(id.text)
-        writer.name("header")
-        writer.value(header)
-        writer.name("footer")
-        writer.value(footer)
-        writer.name("rowCount")
-        writer.value(extent?.rowCount ?? rows.count)
-        if let extent {
-            writer.name("offset")
-            writer.value(extent.offset)
-        }
-        if let movesTo {
-            writer.name("movesTo")
-            writer.value(movesTo)
-        }
-        if !isDiffable {
-            writer.name("diffable")
-            writer.value(false)
-        }
+        writer.member("id", id)
+        writer.member("header", header)
+        writer.member("footer", footer)
+        writer.member("rowCount", extent?.rowCount ?? rows.count)
+        writer.member("offset", extent?.offset)
+        writer.member("movesTo", movesTo)
+        if !isDiffable { writer.member("diffable", false) }
         writer.name("rows")
         writer.beginArray()
     }

@@ -65,24 +65,13 @@ public struct WindowUpdate: Sendable {
     public var sequentialJSON: JSONText { update.sequentialJSON { writeMembers(to: &$0) } }
 
     private func writeMembers(to writer: inout JSONWriter) {
-        if !extents.isEmpty {
-            writer.name("extents")
-            writer.beginArray()
-            for (section, extent) in extents {
-                writer.beginObject()
-                writer.name("section")
-                writer.value(section)
-                writer.name("offset")
-                writer.value(extent.offset)
-                writer.name("rowCount")
-                writer.value(extent.rowCount)
-                writer.endObject()
+        writer.nonEmptyArray("extents", of: extents) { writer, change in
+            writer.object {
+                $0.member("section", change.section)
+                $0.member("offset", change.extent.offset)
+                $0.member("rowCount", change.extent.rowCount)
             }
-            writer.endArray()
         }
-        if let place {
-            writer.name("window")
-            place.writePlace(to: &writer)
-        }
+        place?.writePlace(to: &writer)
     }
 }

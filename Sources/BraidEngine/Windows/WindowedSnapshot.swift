@@ -105,27 +105,20 @@ extension WindowedSnapshot {
     ///   - table: the name of its description.
     ///   - epoch: the session's epoch.
     public func encoded(session: String? = nil, table: String? = nil, epoch: String? = nil) -> [UInt8] {
-        snapshot.encoded(session: session, table: table, epoch: epoch) { writer in
-            writer.name("window")
-            writePlace(to: &writer)
-        }
+        snapshot.encoded(session: session, table: table, epoch: epoch, place: writePlace)
     }
 
     /// `{"offset": …, "anchor"?: {"section": …, "id": …}}`: how many rows come before, and the row with which the
     /// window moves.
     func writePlace(to writer: inout JSONWriter) {
-        writer.beginObject()
-        writer.name("offset")
-        writer.value(offset)
-        if let anchor {
-            writer.name("anchor")
-            writer.beginObject()
-            writer.name("section")
-            writer.value(anchor.section.text)
-            writer.name("id")
-            writer.value(anchor.id.text)
-            writer.endObject()
+        writer.object("window") {
+            $0.member("offset", offset)
+            if let anchor {
+                $0.object("anchor") {
+                    $0.member("section", anchor.section)
+                    $0.member("id", anchor.id)
+                }
+            }
         }
-        writer.endObject()
     }
 }

@@ -13,13 +13,12 @@ package enum LogLevel: String, CaseIterable, Comparable, Sendable {
     }
 }
 
-/// The log: writes events to stderr, each as one line. A line contains the time, the level, the message and the event's
-/// values, as text or as a JSON object.
+/// The log: one line on stderr for each event, with its time, level, message and values.
 ///
-/// A separate thread writes the lines, so that a slow reader of stderr delays no request. A value that a client sent
-/// can neither begin a new line, nor add another value to the line, nor control a terminal.
+/// A thread of its own writes, so that a slow reader of stderr delays no request. A value that a client sent can neither
+/// begin a line, nor add a value to one, nor control a terminal.
 package struct LogLines: Sendable {
-    /// The form of log lines: text with `name=value` pairs, or JSON objects.
+    /// Text with `name=value` pairs, or JSON objects.
     package enum Format: String, CaseIterable { case text, json }
 
     package let format: Format
@@ -37,19 +36,16 @@ package struct LogLines: Sendable {
         }
     }
 
-    /// The number of lines that were dropped because stderr was full or could not be written.
+    /// Lines that stderr did not take.
     package var dropped: Int { writer.dropped }
 
-    /// Waits until all log lines are written to stderr or dropped. Waits for at most five seconds, because it is
-    /// possible that no program reads stderr.
+    /// Waits until all lines are written or dropped, at most five seconds: perhaps nobody reads stderr.
     package func flush() { writer.flush(within: .seconds(5)) }
 
-    /// Returns a log line that contains only the time, the level and the message.
     package static func line(_ format: Format, _ level: LogLevel, _ message: String) -> [UInt8] {
         LogLine(format, level, message).finished()
     }
 
-    /// Writes a log line. The line's values keep the order in which `addValues` adds them.
     package func write(_ level: LogLevel, _ message: String, _ addValues: (inout LogLine) -> Void = { _ in }) {
         guard level >= logLevel else { return }
         var line = LogLine(format, level, message)
@@ -58,7 +54,6 @@ package struct LogLines: Sendable {
     }
 }
 
-/// A log line under construction.
 package struct LogLine {
     private let format: LogLines.Format
     private var writer = JSONWriter(capacity: 320)
@@ -74,8 +69,7 @@ package struct LogLine {
             }
         case .json:
             writer.beginObject()
-            writer.name("time")
-            writer.value(Instant(millisecondsSince1970: Clock.system()).text)
+            writer.member("time", Instant(millisecondsSince1970: Clock.system()))
             add("level", level.rawValue)
             add("message", Self.withoutControls(message, replacing: " "))
         }
@@ -92,7 +86,7 @@ package struct LogLine {
             return isPlain
         }
         if isPlain, format == .text { return }
-        // The JSON writer escapes the control characters below 0x20. Replace the other control characters first.
+        // The JSON writer escapes only the control characters below 0x20.
         writer.value(isPlain ? value : Self.withoutControls(value, replacing: "\u{FFFD}", from: 0x20))
     }
 
@@ -108,16 +102,14 @@ package struct LogLine {
         writer.bytes.append(UInt8(ascii: "="))
     }
 
-    /// The whole log line, with its line feed.
     fileprivate consuming func finished() -> [UInt8] {
         if format == .json { writer.endObject() }
         writer.bytes.append(.lineFeed)
         return writer.bytes
     }
 
-    /// Replaces the characters that can begin a new line, control a terminal, or display a text in another order. These
-    /// are control characters, separators of lines and paragraphs, and controls of the writing direction. Keeps the
-    /// control characters below `first`.
+    /// Replaces what can begin a line, control a terminal or reorder a text: control characters from `first`, separators
+    /// of lines and paragraphs, and controls of the writing direction.
     private static func withoutControls(_ text: String, replacing replacement: Unicode.Scalar, from first: UInt32 = 0)
         -> String
     {

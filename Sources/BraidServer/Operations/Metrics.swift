@@ -3,34 +3,29 @@ import BraidSessions
 import BraidStore
 import Synchronization
 
-/// The counters of requests, which `GET /metrics` reads. Every thread can increment a counter without a lock.
-///
-/// The labels of these metrics are the method and path pattern of a route, and the status. No label contains a value
-/// that clients choose, such as a session's id, a path, a token or an unknown method.
+/// The counters of requests, incremented without a lock. No label is a value that clients choose, such as a session's id,
+/// a path or an unknown method.
 final class Metrics: Sendable {
-    /// The counters of requests that match no route: unknown paths and methods, `OPTIONS`, and bytes that are not HTTP.
+    /// Unknown paths and methods, `OPTIONS`, and bytes that are not HTTP.
     let unrouted = RouteCounters(method: "", template: "")
     private let routed = Mutex<[RouteCounters]>([])
     let start = Double(Clock.system()) / 1000
-    /// The function that returns the statistics of the HTTP server's connections. `nil` until the application knows its
-    /// HTTP server.
+    /// `nil` until the application knows its HTTP server.
     let connections = Mutex<(@Sendable () -> HTTPConnections?)?>(nil)
 
-    /// Sets the counters of all routes, which `GET /metrics` reports. Called once, at the start.
+    /// Called once, at the start.
     func follow(_ routes: [RouteCounters]) { routed.withLock { $0 = routes } }
 
     var routes: [RouteCounters] { routed.withLock { $0 } + [unrouted] }
 }
 
-/// The counters of the answers of one route, or of all requests that match no route, by status and by duration.
+/// Counts a route's answers by status and by duration.
 final class RouteCounters: Sendable {
     let method: String
-    /// The path pattern of the counters' route, as documented: `/v1/sessions/{id}`. Empty for requests that match no
-    /// route.
+    /// Such as `/v1/sessions/{id}`. Empty for requests that match no route.
     let template: String
 
-    /// The upper bounds of the duration histogram's buckets, in seconds. A duration lasts from the start of handling a
-    /// request until its answer is ready to be sent.
+    /// Seconds, from the start of handling a request until its answer is ready to be sent.
     private static let bounds = [
         0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10,
     ]
@@ -51,7 +46,7 @@ final class RouteCounters: Sendable {
         sum.add(nanoseconds)
     }
 
-    /// The number of the route's answers with each status, without the statuses that have not occurred.
+    /// Without the statuses that have not occurred.
     var answers: [(status: Int, count: Int)] {
         zip(Statuses.known, byStatus).compactMap { $1.value > 0 ? ($0, $1.value) : nil }
     }
@@ -61,8 +56,7 @@ final class RouteCounters: Sendable {
     }
 
     private enum Statuses {
-        /// The statuses that the server answers with, each of which has a counter. The number 0 represents any other
-        /// status, such as that of an injected fault.
+        /// 0 is any other status, such as that of an injected fault.
         static let known = [0, 200, 201, 204, 304] + Set(Problem.allCases.map(\.status)).sorted()
 
         private static let indices: [UInt8] = {

@@ -10,8 +10,7 @@ struct PrometheusText {
 
     private(set) var text = ""
 
-    /// Writes the `# HELP` and `# TYPE` lines that begin a metric family. Names, labels and help texts are constants of
-    /// this program, so they need no escaping.
+    /// Begins a metric family. Names, labels and help texts are constants of this program and need no escapes.
     mutating func family(_ name: String, _ kind: Kind, _ help: String) {
         text += "# HELP \(name) \(help)\n# TYPE \(name) \(kind.rawValue)\n"
     }
@@ -26,7 +25,7 @@ struct PrometheusText {
         sample(name, labels, Double(value))
     }
 
-    /// Writes a metric family that has only one sample, without labels.
+    /// Writes a family of one sample.
     mutating func single(_ name: String, _ kind: Kind, _ help: String, _ value: Double) {
         family(name, kind, help)
         sample(name, [], value)
@@ -36,8 +35,7 @@ struct PrometheusText {
         single(name, kind, help, Double(value))
     }
 
-    /// Writes the samples of a histogram. In Prometheus' format, each bucket also counts the values of all smaller
-    /// buckets (cumulative buckets).
+    /// Prometheus' buckets are cumulative.
     mutating func histogram(_ name: String, _ labels: [(String, String)], _ histogram: Histogram) {
         var total = 0
         for (bound, count) in zip(histogram.bounds.map(Self.number) + ["+Inf"], histogram.counts) {

@@ -4,7 +4,7 @@ import Synchronization
 
 /// The log lines about answered requests, administrative acts and reached limits.
 package struct RequestLog: Sendable {
-    /// The log to which the lines are written. `nil` if the server logs nothing.
+    /// `nil` if the server logs nothing.
     let lines: LogLines?
     private let proxies: TrustedProxies
     private let limits = LimitWarnings()
@@ -14,10 +14,9 @@ package struct RequestLog: Sendable {
         self.proxies = proxies
     }
 
-    /// Logs an answered request. The line contains neither the request's query nor its body nor its token.
+    /// Logs an answered request, without its query, body and token.
     ///
-    /// - Parameter nanoseconds: the time from the request to its answer. `nil` for a request that the HTTP server
-    ///   itself refused, for example because it is malformed.
+    /// - Parameter nanoseconds: from the request to its answer. `nil` if the HTTP server itself refused the request.
     func answered(_ request: LoggedRequest, _ route: Route?, status: Int, nanoseconds: Int? = nil) {
         lines?.write(route?.isProbe == true ? .debug : .info, "request") { line in
             add(request, to: &line) { line in
@@ -30,7 +29,7 @@ package struct RequestLog: Sendable {
         }
     }
 
-    /// Logs an administrative act that a request has performed, such as the end of a session.
+    /// Logs an administrative act, such as the end of a session.
     func act(_ act: String, _ facts: [(name: String, value: String)], by request: LoggedRequest) {
         lines?.write(.notice, act) { line in
             for fact in facts { line.add(fact.name, fact.value) }
@@ -38,7 +37,7 @@ package struct RequestLog: Sendable {
         }
     }
 
-    /// Logs an administrative act that the server has performed by itself, because of a file of `--fixtures`.
+    /// Logs an administrative act of the server itself, because of a file of `--fixtures`.
     package func fixtureAct(_ act: String, _ facts: [(name: String, value: String)], file: String) {
         lines?.write(.notice, act) { line in
             for fact in facts { line.add(fact.name, fact.value) }
@@ -46,13 +45,12 @@ package struct RequestLog: Sendable {
         }
     }
 
-    /// Logs that a limit is reached. For each limit, the log contains at most one such line a minute about the limit
-    /// itself, and at most one a minute about its shares.
+    /// Logs that a limit is reached, at most once a minute.
     ///
     /// - Parameters:
     ///   - limit: the option that sets the limit.
-    ///   - isShare: whether the request has reached the share of its session or token, as opposed to the limit itself.
-    ///   - request: the request that has reached the limit. `nil` if a connection has reached the limit.
+    ///   - isShare: whether only the share of a session or token is reached. These have a line of their own a minute.
+    ///   - request: `nil` if a connection has reached the limit.
     package func reached(_ limit: String, isShare: Bool = false) { reached(limit, isShare: isShare, by: nil) }
 
     func reached(_ limit: String, isShare: Bool, by request: LoggedRequest?) {
@@ -65,8 +63,7 @@ package struct RequestLog: Sendable {
         }
     }
 
-    /// Logs that the page which sent a request may not use the API, and the option that would allow it. The log contains
-    /// at most one such line a minute.
+    /// Logs that a web page may not use the API, and the option that would allow it, at most once a minute.
     func refusedPage(by request: LoggedRequest) {
         let origin = request.head?.headers["origin"]
         guard let times = limits.reached("allow-origin", isShare: false) else { return }
@@ -79,8 +76,7 @@ package struct RequestLog: Sendable {
         }
     }
 
-    /// Adds the values of a request to a log line: the request's id, the sender, then `facts`, and at the end the trace
-    /// id.
+    /// The request's id, the sender, then `facts`, and the trace id.
     private func add(_ request: LoggedRequest, to line: inout LogLine, _ facts: (inout LogLine) -> Void = { _ in }) {
         line.add("requestId", request.id)
         line.add("client", proxies.client(request.head, peer: request.peer))
@@ -93,18 +89,17 @@ package struct RequestLog: Sendable {
     }
 }
 
-/// The parts of a request that its log lines name.
+/// What log lines name of a request.
 struct LoggedRequest: Sendable {
     let id: String
-    /// The part of the request's head (first line and headers) that the server has read.
+    /// As far as it was read.
     let head: HTTPRequestHead?
     let peer: IPAddress?
-    /// The sender of the request. `nil` if the server could not or need not identify the sender.
+    /// `nil` if the server could not or need not identify the sender.
     let requester: Requester?
 }
 
-/// The limits that requests have reached, so that the log contains one line a minute for a limit and not one for each
-/// request.
+/// Leaves one line a minute for a limit instead of one for each request.
 private final class LimitWarnings: Sendable {
     private struct Limit: Hashable {
         let name: String
@@ -114,8 +109,7 @@ private final class LimitWarnings: Sendable {
     private static let interval = 60_000_000_000
     private let limits = Mutex<[Limit: (times: Int, next: Int)]>([:])
 
-    /// Records that a limit was reached. Returns how often the limit was reached since the last log line about it.
-    /// Returns `nil` if the next log line about the limit is not due yet.
+    /// Returns how often the limit was reached since its last line, or `nil` if the next one is not due yet.
     func reached(_ name: String, isShare: Bool) -> Int? {
         let now = monotonicNanoseconds()
         return limits.withLock { limits in

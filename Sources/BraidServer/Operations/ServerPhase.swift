@@ -3,10 +3,10 @@ import Synchronization
 /// The phase of the server's life, as `/readyz` reports it to load balancers.
 package final class ServerPhase: Sendable {
     package enum Phase: Sendable {
-        /// The server waits for its database, or loads fixtures after it has waited.
+        /// Waits for its database, or loads fixtures after that.
         case starting
         case running
-        /// The server has been told to stop, for example by a signal: it still answers requests, but will stop soon.
+        /// Still answers requests, but will stop soon.
         case stopping
     }
 
@@ -16,7 +16,6 @@ package final class ServerPhase: Sendable {
 
     package var isRunning: Bool { phase.withLock { $0 == .running } }
 
-    /// Throws `unavailable` while the server is starting or stopping.
     func checkReady() throws {
         switch phase.withLock({ $0 }) {
         case .starting: throw ProblemError(unavailable: "The server is starting: it waits for its database.")

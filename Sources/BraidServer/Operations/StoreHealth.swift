@@ -2,11 +2,9 @@ import BraidRuntime
 import BraidStore
 import Synchronization
 
-/// The queries that `/readyz` and `/metrics` send to the store. A store that hangs delays each of these answers by at
-/// most ``longestWait``.
+/// The queries of `/readyz` and `/metrics`. A store that hangs delays their answers by at most ``longestWait``.
 final class StoreHealth: Sendable {
-    /// The longest time for which a request waits for the store. `longestWait` is shorter than the 5 seconds after
-    /// which the command `braid-server health` fails.
+    /// Shorter than the 5 seconds after which `braid-server health` fails.
     static let longestWait = Duration.seconds(4)
 
     private let checks: SharedOperation<StoreCondition>
@@ -17,8 +15,7 @@ final class StoreHealth: Sendable {
         sizes = SharedOperation(within: Self.longestWait) { try await store.size() }
     }
 
-    /// Returns whether the store accepts writes. Throws the reason if the store cannot be read, or if it cannot be
-    /// written for another reason than a full disk.
+    /// Throws if the store cannot be read, or not written for another reason than a full disk.
     func condition() async throws -> StoreCondition { try await checks.value() }
 
     func size() async throws -> StoreSize { try await sizes.value() }

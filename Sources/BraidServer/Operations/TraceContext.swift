@@ -1,13 +1,12 @@
 import BraidHTTP
 
 extension HTTPRequestHead {
-    /// The trace id in the request's `traceparent`. `nil` if the header is missing or malformed: the standard says that
-    /// a receiver ignores a malformed header. Source: W3C Trace Context, 3.2.
+    /// The trace id of `traceparent` (W3C Trace Context, 3.2). A malformed header is ignored.
     var traceID: String? {
         let fields = headers.values("traceparent")
         guard fields.count == 1, let field = fields.first else { return nil }
         let bytes = Array(field.utf8)
-        // The form of the header is `version-traceid-parentid-flags`. Versions after 00 may append further parts.
+        // `version-traceid-parentid-flags`. Versions after 00 may append further parts.
         guard bytes.count == 55 || bytes.count > 55 && bytes[55] == UInt8(ascii: "-") && !field.hasPrefix("00-"),
             !field.hasPrefix("ff-"), [2, 35, 52].allSatisfy({ bytes[$0] == UInt8(ascii: "-") })
         else { return nil }

@@ -2,7 +2,7 @@ import BraidEngine
 import Synchronization
 
 /// The files of table descriptions that the server watches (`--watch`), for `GET /v1/fixtures`.
-package final class WatchedFiles: Sendable {
+package final class WatchedFiles: JSONWritable, Sendable {
     package struct File: Sendable {
         /// The table and version that the server last accepted from the file. `nil` if none since its start.
         package var table: (name: String, version: Int)?
@@ -44,43 +44,26 @@ package final class WatchedFiles: Sendable {
         }
     }
 
-    func write(to writer: inout JSONWriter) {
+    public func write(to writer: inout JSONWriter) {
         let (files, revision) = known.withLock { ($0.files, $0.revision) }
-        writer.beginObject()
-        writer.name("revision")
-        writer.value(revision)
-        writer.name("watching")
-        writer.value(files != nil)
-        writer.name("files")
-        writer.beginArray()
-        for (path, file) in (files ?? [:]).sorted(by: { $0.key < $1.key }) {
-            writer.beginObject()
-            writer.name("file")
-            writer.value(path)
-            if let table = file.table {
-                writer.name("table")
-                writer.value(table.name)
-                writer.name("version")
-                writer.value(table.version)
+        writer.object {
+            $0.member("revision", revision)
+            $0.member("watching", files != nil)
+            $0.array("files", of: (files ?? [:]).sorted { $0.key < $1.key }) { writer, known in
+                let (path, file) = known
+                writer.object {
+                    $0.member("file", path)
+                    $0.member("table", file.table?.name)
+                    $0.member("version", file.table?.version)
+                    $0.member("faults", file.faults)
+                    $0.array("behind", of: file.behind) { writer, behind in
+                        writer.object {
+                            $0.member("session", behind.session)
+                            $0.member("detail", behind.detail)
+                        }
+                    }
+                }
             }
-            writer.name("faults")
-            writer.beginArray()
-            for fault in file.faults { writer.value(fault) }
-            writer.endArray()
-            writer.name("behind")
-            writer.beginArray()
-            for (session, detail) in file.behind {
-                writer.beginObject()
-                writer.name("session")
-                writer.value(session)
-                writer.name("detail")
-                writer.value(detail)
-                writer.endObject()
-            }
-            writer.endArray()
-            writer.endObject()
         }
-        writer.endArray()
-        writer.endObject()
     }
 }

@@ -1,4 +1,5 @@
 import BraidHTTP
+import BraidRuntime
 
 /// A list of names with weights, as in `Accept` and `Accept-Encoding` (RFC 9110, 12.4.2).
 ///
@@ -34,8 +35,7 @@ struct WeightedNames: Sendable {
         let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
         let decimals = parts.count == 2 ? parts[1] : ""
         guard let whole = parts.first, whole == "0" || whole == "1", decimals.utf8.count <= 3,
-            decimals.utf8.allSatisfy(\.isDigit),
-            let rest = Int(decimals + String(repeating: "0", count: 3 - decimals.utf8.count))
+            let rest = Int(digits: decimals + String(repeating: "0", count: 3 - decimals.utf8.count))
         else { return nil }
         return min(1_000, (whole == "1" ? 1_000 : 0) + rest)
     }

@@ -125,37 +125,19 @@ struct CommandForm: Sendable {
             return response
         default: break
         }
-        return .json(status: answer.status, headers: location + [etag]) { writer in
-            writer.beginObject()
-            writer.name("revision")
-            writer.value(answer.revision)
-            writer.name("outcome")
+        return .object(status: answer.status, headers: location + [etag]) {
+            $0.member("revision", answer.revision)
             switch answer.kind {
-            case .applied: writer.value("applied")
-            case .unchanged: writer.value("unchanged")
+            case .applied: $0.member("outcome", "applied")
+            case .unchanged: $0.member("outcome", "unchanged")
             case .ignored(let reason):
-                writer.value("ignored")
-                writer.name("reason")
-                writer.value(shortened(reason))
+                $0.member("outcome", "ignored")
+                $0.member("reason", shortened(reason))
             }
-            if notifies {
-                writer.name("notification")
-                writer.value(answer.notification?.json ?? .null)
-            }
-            if let tally = answer.tally {
-                writer.name("rows")
-                writer.value(tally.json)
-            }
-            if let at = answer.at {
-                writer.name("at")
-                writer.beginArray()
-                writer.value(at.section)
-                writer.value(at.row)
-                writer.endArray()
-            }
-            writer.name("update")
-            writer.value(isSequential ? answer.update.sequentialJSON : answer.updateText)
-            writer.endObject()
+            if notifies { $0.member("notification", answer.notification?.json ?? .null) }
+            $0.member("rows", answer.tally?.json)
+            $0.member("at", answer.at)
+            $0.member("update", isSequential ? answer.update.sequentialJSON : answer.updateText)
         }
     }
 }

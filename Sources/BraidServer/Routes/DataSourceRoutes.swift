@@ -29,11 +29,8 @@ func dataSourceRoutes(_ sessions: SessionHost) -> [Route] {
             let id = context.parameter("id")
             let model = try await sessions.current(id).storedSnapshot.modelObject(at: path)
             let lease = try sessions.streams.lease(model.count, for: context.account)
-            var response = HTTPResponse.json {
-                $0.beginObject()
-                $0.name("model")
-                $0.value(model)
-                $0.endObject()
+            var response = HTTPResponse.object {
+                $0.member("model", model)
             }
             response.lease = lease
             return response
@@ -45,20 +42,16 @@ func dataSourceRoutes(_ sessions: SessionHost) -> [Route] {
             let tag = session.position(at: revision).entityTag
             if let unchanged = context.head.notModified(tag) { return unchanged }
             let lease = try sessions.streams.lease(model.count, for: context.account)
-            var response = HTTPResponse.json(headers: [("ETag", tag)]) { $0.value(model) }
+            var response = HTTPResponse.json(model, headers: [("ETag", tag)])
             response.lease = lease
             return response
         },
         Route("GET", "/v1/sessions/{id}/sections/{section}/data") { context in
             let session = try await sessions.current(context.parameter("id"))
             let data = try session.storedSnapshot.sectionData(for: try context.section(of: session))
-            return .json {
-                $0.beginObject()
-                $0.name("header")
-                $0.value(data.header)
-                $0.name("footer")
-                $0.value(data.footer)
-                $0.endObject()
+            return .object {
+                $0.member("header", data.header)
+                $0.member("footer", data.footer)
             }
         },
     ]
@@ -98,7 +91,7 @@ extension RequestContext {
                     message: error.message)
             }
         }
-        return JSONText(parts: values)
+        return JSONText(values)
     }
 
     /// Returns the arguments of a data source call: those in the body, the path and the query. The body must not repeat
@@ -106,7 +99,7 @@ extension RequestContext {
     fileprivate func arguments(of call: DataSourceCommand.Call, _ sessions: SessionHost) async throws -> JSONText {
         var added: [(name: String, value: JSONText)] = []
         if route.pattern.contains("{row}") {
-            added.append(("at", JSONText(parts: [.number(try index("section")), .number(try index("row"))])))
+            added.append(("at", JSONText([try index("section"), try index("row")])))
         } else if route.pattern.contains("{section}") {
             let session = try await sessions.current(parameter("id"))
             added.append((call.sectionArgument, try section(of: session).json))

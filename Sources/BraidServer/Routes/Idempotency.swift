@@ -92,33 +92,18 @@ extension HTTPResponse {
     /// - Parameter session: the session whose snapshot is the response's body. With a session, the store keeps a
     ///   reference, `"snapshot": {"session", "created"}`, instead of the snapshot and its headers.
     func kept(snapshotOf session: Session?) -> JSONText {
-        var writer = JSONWriter()
-        writer.beginObject()
-        writer.name("status")
-        writer.value(status)
-        writer.name("headers")
-        writer.beginArray()
-        for (name, value) in headers {
-            writer.beginArray()
-            writer.value(name)
-            writer.value(value)
-            writer.endArray()
+        .object {
+            $0.member("status", status)
+            $0.array("headers", of: headers) { $0.value([$1.0, $1.1]) }
+            if let session {
+                $0.object("snapshot") {
+                    $0.member("session", session.id)
+                    $0.member("created", session.created)
+                }
+            } else if case .bytes(let bytes) = body {
+                $0.member("body", try? JSONText(parsing: bytes, depthLimit: 1000))
+            }
         }
-        writer.endArray()
-        if let session {
-            writer.name("snapshot")
-            writer.beginObject()
-            writer.name("session")
-            writer.value(session.id)
-            writer.name("created")
-            writer.value(session.created)
-            writer.endObject()
-        } else if case .bytes(let bytes) = body, let text = try? JSONText(parsing: bytes, depthLimit: 1000) {
-            writer.name("body")
-            writer.value(text)
-        }
-        writer.endObject()
-        return writer.text
     }
 
     init(kept: JSONText) {

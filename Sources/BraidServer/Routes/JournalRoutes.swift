@@ -23,17 +23,9 @@ func journalRoutes(_ sessions: SessionHost) -> [Route] {
             let limit = try context.integer("limit", in: 1...1000) ?? 100
             let session = try await sessions.current(id)
             let (records, isCut) = try await session.journalPage(after: after, limit: limit)
-            return .json { writer in
-                writer.beginObject()
-                writer.name("records")
-                writer.beginArray()
-                for record in records { record.write(to: &writer) }
-                writer.endArray()
-                if isCut, let last = records.last {
-                    writer.name("next")
-                    writer.value(last.revision)
-                }
-                writer.endObject()
+            return .object {
+                $0.member("records", records)
+                if isCut, let last = records.last { $0.member("next", last.revision) }
             }
         }
     ]

@@ -42,15 +42,10 @@ func observeRoutes(_ sessions: SessionHost, limits: ServerLimits) -> [Route] {
             } catch {
                 throw ProblemError(error).map { $0.line == nil ? $0.at(line: lines.number) : $0 } ?? error
             }
-            return .json { writer in
-                writer.beginObject()
-                writer.name("applied")
-                writer.value(applied)
-                writer.name("unchanged")
-                writer.value(unchanged)
-                writer.name("revision")
-                writer.value(revision)
-                writer.endObject()
+            return .object {
+                $0.member("applied", applied)
+                $0.member("unchanged", unchanged)
+                $0.member("revision", revision)
             }
         }
     ]

@@ -5,11 +5,11 @@ import BraidSessions
 import BraidStore
 import Synchronization
 
-/// Returns two routes that need no session: `POST /v1/diff` and `POST /v1/render`.
+/// The routes that need no session.
 func statelessRoutes(clock: Clock) -> [Route] {
     [
         Route("POST", "/v1/diff", query: ["form"], takesBody: true) { context in
-            // Allow a deeper nesting than for models: the body contains snapshots, which contain the models.
+            // Deeper than models may be: the snapshots of the body contain them.
             let body = try context.json(deeper: 12)
             let form = try CommandForm(context)
             let object = try body.object(of: ["from", "to"])
@@ -51,15 +51,7 @@ func statelessRoutes(clock: Clock) -> [Route] {
                 let template = try JSONeTemplate(source.value())
                 var budget = JSONeBudget()
                 let result = try template.render(names, budget: &budget)
-                return .json { writer in
-                    writer.beginObject()
-                    // A template can evaluate to no value. The answer to such a template has no member `result`.
-                    if let result {
-                        writer.name("result")
-                        writer.value(result)
-                    }
-                    writer.endObject()
-                }
+                return .object { $0.member("result", result) }
             } catch {
                 let pointer = error.pointer(from: JSONPointer.root.appending("template"))
                 throw ProblemError(
@@ -71,8 +63,7 @@ func statelessRoutes(clock: Clock) -> [Route] {
 }
 
 extension Refusal {
-    /// A refusal of a request whose JSON body lacks the member `name`. `rule` says what the member must be, as in "must
-    /// be a snapshot".
+    /// The body lacks a member. `rule` says what it must be, as in "must be a snapshot".
     static func missing(_ name: String, _ rule: String) -> Refusal {
         Refusal(
             .badRequest, "The body's member `\(name)` is missing. It \(rule).",
@@ -83,8 +74,7 @@ extension Refusal {
 }
 
 extension JSONText {
-    /// Returns the members of a request's JSON body, by name. Throws `badRequest` if the body is not an object, or has
-    /// a member that is not in `names`.
+    /// Returns the members of a request's body. Throws `badRequest` unless it is an object of the given members.
     func object(of names: [String]) throws -> [String: JSONText] {
         let known = names.map { "`\($0)`" }.joined(separator: ", ")
         guard let members = members() else {
@@ -110,7 +100,7 @@ extension JSONText {
     }
 }
 
-/// Returns the routes for liveness (`/healthz`), for readiness (`/readyz`) and for the explanations of problems.
+/// The routes for liveness, readiness, and the explanations of problems.
 func operationRoutes(health: StoreHealth, phase: ServerPhase, log: LogLines?) -> [Route] {
     let readiness = Readiness(log)
     return [
@@ -137,12 +127,12 @@ func operationRoutes(health: StoreHealth, phase: ServerPhase, log: LogLines?) ->
                     .noSuchResource,
                     "The problem \"\(name)\" does not exist. The schema `ProblemName` of /openapi.json lists all.")
             }
-            return .json { problem.writePage(to: &$0) }
+            return .object(problem.writePage)
         },
     ]
 }
 
-/// The result of the last check of the store for `/readyz`. The log contains a line for each change of this result.
+/// The result of the last check of the store, whose changes are logged.
 private final class Readiness: Sendable {
     private let isReady = Atomic<Bool>(true)
     private let log: LogLines?
@@ -158,9 +148,10 @@ private final class Readiness: Sendable {
     }
 }
 
-private let healthy = HTTPResponse.json(Array(#"{"status":"ok"}"#.utf8), headers: [("Cache-Control", "no-store")])
-private let ready = HTTPResponse.json(Array(#"{"status":"ready"}"#.utf8))
-private let readOnly = HTTPResponse.json(
-    Array(
-        #"{"status":"ready, read-only","detail":"The disk is full. The server answers reads and deletes, and refuses other changes with 507."}"#
-            .utf8))
+private let healthy = HTTPResponse.object(headers: [("Cache-Control", "no-store")]) { $0.member("status", "ok") }
+private let ready = HTTPResponse.object { $0.member("status", "ready") }
+private let readOnly = HTTPResponse.object {
+    $0.member("status", "ready, read-only")
+    $0.member(
+        "detail", "The disk is full. The server answers reads and deletes, and refuses other changes with 507.")
+}

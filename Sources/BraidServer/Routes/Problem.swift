@@ -1,7 +1,7 @@
 import BraidEngine
+import CAssets
 
-/// The types of problem documents that the server can answer with, each with a name, a status, a title and an
-/// explanation. `GET /problems/{name}` returns the explanation. Source: RFC 9457.
+/// The types of problem documents (RFC 9457). `docs/problems.json` explains each of them.
 enum Problem: String, CaseIterable, Sendable {
     case ambiguousRow = "ambiguous-row"
     case badRequest = "bad-request"
@@ -64,20 +64,16 @@ enum Problem: String, CaseIterable, Sendable {
     case unsupportedVersion = "http-version-not-supported"
     case verificationFailed = "verification-failed"
 
-    /// The HTTP status of answers with this problem type. The answer of an injected fault can have another status.
+    /// An injected fault can have another one.
     var status: Int { facts.status }
     var title: String { facts.title }
 
-    /// Writes the members `type`, `title`, `status` and `detail` of a problem document.
+    /// Writes the members that every problem document begins with.
     func writeMembers(status: Int, detail: String, to writer: inout JSONWriter) {
-        writer.name("type")
-        writer.value("/problems/\(rawValue)")
-        writer.name("title")
-        writer.value(title)
-        writer.name("status")
-        writer.value(status)
-        writer.name("detail")
-        writer.value(shortened(detail))
+        writer.member("type", "/problems/\(rawValue)")
+        writer.member("title", title)
+        writer.member("status", status)
+        writer.member("detail", shortened(detail))
     }
 
     private var facts: (status: Int, title: String) {
@@ -143,5 +139,27 @@ enum Problem: String, CaseIterable, Sendable {
         case .unsupportedVersion: (505, "HTTP version not supported")
         case .verificationFailed: (422, "Verification failed")
         }
+    }
+}
+
+extension Problem {
+    /// Writes the members of the answer to `GET /problems/{name}`.
+    func writePage(to writer: inout JSONWriter) {
+        let page = Self.pages[rawValue], example = page?["example"]
+        writeMembers(status: status, detail: page?["summary"]?.stringValue ?? title, to: &writer)
+        writer.member("cause", page?["cause"])
+        writer.member("remedy", page?["remedy"])
+        writer.object("example") {
+            writeMembers(status: status, detail: example?["detail"]?.stringValue ?? title, to: &$0)
+            $0.member("instance", example?["instance"])
+            $0.member("requestId", "01J9ZK3T5W8Q")
+            $0.member("errors", example?["errors"])
+        }
+    }
+
+    /// `docs/problems.json`: by the problems' names, what each means, why it happens, what to do, and an example.
+    static var pages: JSONText {
+        let file = UnsafeBufferPointer(start: cassets_problems.bytes, count: cassets_problems.count)
+        return (try? JSONText(parsing: Array(file))) ?? .emptyObject
     }
 }

@@ -3,22 +3,20 @@ import BraidHTTP
 import BraidSessions
 import BraidStore
 
-/// An error in the form in which clients receive it: a problem type, a detail, and the faults of the request.
+/// An error as clients receive it.
 package struct ProblemError: Error, Sendable {
     var problem: Problem
     var status: Int
     package var detail: String
     package var faults: [Refusal.Fault] = []
     var headers: [(String, String)] = []
-    /// The number of the faulty line of the request's body, or of the first missing line, from 1. `nil` if the error
-    /// concerns no single line.
+    /// The faulty line of the request's body, or the first missing one, from 1.
     package var line: Int?
     /// The detail without the rows for which a template failed. `nil` if `detail` names none.
     private var detailWithoutPlace: String?
-    /// A function that writes the members which only this kind of problem document has. `nil` if the document has no
-    /// such members.
+    /// Writes the members that only this kind of problem document has.
     var writeMembers: (@Sendable (inout JSONWriter) -> Void)?
-    /// The option whose limit the request has reached. `nil` for other errors.
+    /// The option whose limit the request has reached.
     var limit: String?
 
     init(_ problem: Problem, _ detail: String, faults: [Refusal.Fault] = [], headers: [(String, String)] = []) {
@@ -29,14 +27,12 @@ package struct ProblemError: Error, Sendable {
         self.headers = headers
     }
 
-    /// Creates a 503 error (`unavailable`): the same request can succeed after `seconds`, which the answer's
-    /// `Retry-After` says.
+    /// The same request can succeed after `seconds`.
     package init(unavailable detail: String, retryAfter seconds: Int = 1) {
         self.init(.unavailable, detail, headers: [("Retry-After", "\(seconds)")])
     }
 
-    /// The `Retry-After` of the error `commandTimeout`, in seconds. The time is long, because the command has just used
-    /// much of the server's time.
+    /// Long, because the command has just used much of the server's time.
     private static let timeoutRetrySeconds = 10
 
     static let outcomeUnknownDetail =
@@ -75,13 +71,12 @@ package struct ProblemError: Error, Sendable {
             detail = refusal.detailWithPlace
             detailWithoutPlace = refusal.detail
         case .commandTimeout: headers.append(("Retry-After", "\(Self.timeoutRetrySeconds)"))
-        // Add the place of the first fault to the detail about an invalid description, event or model. The details of
-        // other refusals already name the place of the fault, if there is one.
+        // The details of other refusals already name the place of the fault.
         case .descriptionInvalid, .eventInvalid, .modelInvalid:
             guard let first = refusal.faults.first, first.detail != refusal.detail else { break }
             let pointer = first.pointer.description
             var place = pointer.isEmpty ? "the root" : "\"\(pointer)\""
-            // A very long pointer is only in `errors`, because the detail would double the size of the answer.
+            // In the detail, a very long pointer would double the size of the answer.
             if pointer.utf8.count > 1_000 { place = "the first pointer of `errors`" }
             let others = refusal.faults.count > 1 ? " `errors` lists all faults." : ""
             detail += " At \(place): \(first.detail.asSentence)\(others)"
@@ -141,15 +136,13 @@ package struct ProblemError: Error, Sendable {
         if failure.isMemoryLimit { limit = "max-buffered-bytes" }
     }
 
-    /// Creates the error `tableNotFound` for a request that names a table description that does not exist.
     init(noTable name: String) {
         self.init(
             .tableNotFound, "The table description \"\(name)\" does not exist. Register it with PUT /v1/tables/\(name)."
         )
     }
 
-    /// Converts any error to the problem that the client receives. Returns `nil` for an unexpected fault of the server
-    /// itself, which the caller logs and does not show to the client.
+    /// `nil` for an unexpected fault of the server itself, which is logged and not shown to the client.
     package init?(_ error: any Error) {
         switch error {
         case let problem as ProblemError: self = problem
@@ -213,8 +206,7 @@ package struct ProblemError: Error, Sendable {
         }
     }
 
-    /// Returns this error as a requester may see it. Only controllers see the rows for which a template failed, because
-    /// others may not know of these rows.
+    /// Only controllers see the rows for which a template failed: others may not know of these rows.
     func shown(to requester: Requester?) -> ProblemError {
         guard let detailWithoutPlace, requester?.role != .controller else { return self }
         var error = self
@@ -223,8 +215,6 @@ package struct ProblemError: Error, Sendable {
         return error
     }
 
-    /// Returns the response with this error as a problem document, of the type `application/problem+json`.
-    ///
     /// - Parameter path: the request's path without its query.
     func response(path: String, requestID: String) -> HTTPResponse {
         var writer = JSONWriter()
@@ -234,53 +224,29 @@ package struct ProblemError: Error, Sendable {
             body: .bytes(writer.bytes))
     }
 
-    /// Writes this error as a problem document (RFC 9457).
+    /// Writes a problem document (RFC 9457).
     func write(path: String, requestID: String, to writer: inout JSONWriter) {
-        writer.beginObject()
-        problem.writeMembers(status: status, detail: detail, to: &writer)
-        writer.name("instance")
-        writer.value(path)
-        writer.name("requestId")
-        writer.value(requestID)
-        if let line {
-            writer.name("line")
-            writer.value(line)
+        writer.object {
+            problem.writeMembers(status: status, detail: detail, to: &$0)
+            $0.member("instance", path)
+            $0.member("requestId", requestID)
+            $0.member("line", line)
+            $0.nonEmptyArray("errors", of: faults) { $0.value($1) }
+            writeMembers?(&$0)
         }
-        writer.faults(faults, named: "errors")
-        writeMembers?(&writer)
-        writer.endObject()
     }
 }
 
-extension JSONWriter {
-    /// Writes a member called `name`, whose value lists the faults of a request and their JSON Pointers. Writes nothing
-    /// if there are no faults.
-    package mutating func faults(_ faults: [Refusal.Fault], named name: String) {
-        guard !faults.isEmpty else { return }
-        self.name(name)
-        beginArray()
-        for fault in faults {
-            beginObject()
-            self.name("pointer")
-            value(fault.pointer.shortened.description)
-            self.name("code")
-            value(fault.code.rawValue)
-            self.name("detail")
-            value(shortened(fault.detail))
-            if let place = fault.place {
-                self.name("section")
-                value(place.section.text)
-                if let row = place.row {
-                    self.name("row")
-                    value(row)
-                }
-                if let id = place.id {
-                    self.name("id")
-                    value(shortened(id.text))
-                }
-            }
-            endObject()
+// An item of a problem document's `errors`, or of `warnings`.
+extension Refusal.Fault: JSONWritable {
+    public func write(to writer: inout JSONWriter) {
+        writer.object {
+            $0.member("pointer", pointer.shortened.description)
+            $0.member("code", code.rawValue)
+            $0.member("detail", shortened(detail))
+            $0.member("section", place?.section)
+            $0.member("row", place?.row)
+            $0.member("id", place?.id.map { shortened($0.text) })
         }
-        endArray()
     }
 }

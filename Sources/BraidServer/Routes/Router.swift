@@ -55,7 +55,7 @@ struct RequestContext: Sendable {
     /// `badRequest` unless the value is an integer in the range.
     func integer(_ name: String, in range: ClosedRange<Int>) throws -> Int? {
         guard let text = query(name) else { return nil }
-        guard let value = Int(text), text.utf8.allSatisfy(\.isDigit), range.contains(value) else {
+        guard let value = Int(digits: text), range.contains(value) else {
             throw ProblemError(
                 .badRequest,
                 "The query parameter `\(name)` must be an integer from \(range.lowerBound)\(range.upperBound == .max ? "" : " to \(range.upperBound)"), not \"\(text)\"."
@@ -211,7 +211,8 @@ final class Route: Sendable {
     /// Returns whether a request of this route is a long poll, that is, waits for an update (`?wait=…`). A request
     /// whose `wait` is 0 or invalid does not wait.
     func isLongPoll(_ head: HTTPRequestHead) -> Bool {
-        guard endsAtStop, let wait = head.query.last(where: { $0.name == "wait" }).flatMap({ Int($0.value) }) else {
+        guard endsAtStop, let wait = head.query.last(where: { $0.name == "wait" }).flatMap({ Int(digits: $0.value) })
+        else {
             return false
         }
         return wait > 0 && Self.waits.contains(wait)

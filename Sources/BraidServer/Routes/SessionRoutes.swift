@@ -34,24 +34,16 @@ func sessionRoutes(_ sessions: SessionHost) -> [Route] {
             var page = try await sessions.summaries(of: context.query("table"), after: after, limit: limit + 1)
             let next = page.count > limit ? page[limit - 1].id : nil
             page = Array(page.prefix(limit))
-            return .json { writer in
-                writer.beginObject()
-                writer.name("sessions")
-                writer.beginArray()
-                for facts in page { facts.write(to: &writer) }
-                writer.endArray()
-                if let next {
-                    writer.name("next")
-                    writer.value(next)
-                }
-                writer.endObject()
+            return .object {
+                $0.member("sessions", page)
+                $0.member("next", next)
             }
         },
         Route("GET", "/v1/sessions/{id}", for: .role(.viewer)) { context in
             let id = context.parameter("id")
             guard let facts = try await sessions.summary(id) else { throw SessionError(noSession: id) }
             try context.requester.require(sessionNumber: facts.number, id: id)
-            return .json { facts.write(to: &$0) }
+            return .json(facts)
         },
         Route("GET", "/v1/sessions/{id}/table") { context in
             let id = context.parameter("id")
@@ -198,29 +190,17 @@ extension Session {
     }
 }
 
-extension SessionSummary {
-    func write(to writer: inout JSONWriter) {
-        writer.beginObject()
-        writer.name("id")
-        writer.value(id)
-        if let table {
-            writer.name("table")
-            writer.value(table)
+extension SessionSummary: JSONWritable {
+    public func write(to writer: inout JSONWriter) {
+        writer.object {
+            $0.member("id", id)
+            $0.member("table", table)
+            $0.member("tableVersion", tableVersion)
+            $0.member("epoch", epoch)
+            $0.member("revision", revision)
+            $0.member("created", Instant(millisecondsSince1970: created))
+            $0.member("updated", Instant(millisecondsSince1970: updated))
+            $0.member("totalRowCount", totalRowCount)
         }
-        if let tableVersion {
-            writer.name("tableVersion")
-            writer.value(tableVersion)
-        }
-        writer.name("epoch")
-        writer.value(epoch)
-        writer.name("revision")
-        writer.value(revision)
-        writer.name("created")
-        writer.value(Instant(millisecondsSince1970: created).text)
-        writer.name("updated")
-        writer.value(Instant(millisecondsSince1970: updated).text)
-        writer.name("totalRowCount")
-        writer.value(totalRowCount)
-        writer.endObject()
     }
 }

@@ -9,19 +9,13 @@ func tableRoutes(store: any SessionStore, clock: Clock, limits: TableLimits) -> 
     [
         Route("GET", "/v1/tables") { _ in
             let tables = try await store.tables()
-            return .json { writer in
-                writer.beginObject()
-                writer.name("tables")
-                writer.beginArray()
-                for table in tables {
-                    writer.beginObject()
-                    writer.name("table")
-                    writer.value(table.name)
-                    table.writeVersion(to: &writer)
-                    writer.endObject()
+            return .object {
+                $0.array("tables", of: tables) { writer, table in
+                    writer.object {
+                        $0.member("table", table.name)
+                        table.writeVersion(to: &$0)
+                    }
                 }
-                writer.endArray()
-                writer.endObject()
             }
         },
         Route("POST", "/v1/tables/validate", takesBody: true) { context in
@@ -33,14 +27,10 @@ func tableRoutes(store: any SessionStore, clock: Clock, limits: TableLimits) -> 
                 description.warnings
                 + [description.openingFault(within: limits, now: Instant(millisecondsSince1970: clock.now()).text)]
                 .compactMap(\.self)
-            return .json { writer in
-                writer.beginObject()
-                writer.name("table")
-                writer.value(description.name)
-                writer.name("valid")
-                writer.value(true)
-                writer.faults(warnings, named: "warnings")
-                writer.endObject()
+            return .object {
+                $0.member("table", description.name)
+                $0.member("valid", true)
+                $0.nonEmptyArray("warnings", of: warnings) { $0.value($1) }
             }
         },
         Route("PUT", "/v1/tables/{table}", takesBody: true, obeysIfMatch: true, obeysIfNoneMatch: true) { context in
@@ -66,14 +56,9 @@ func tableRoutes(store: any SessionStore, clock: Clock, limits: TableLimits) -> 
             if change != .unchanged {
                 context.logAct("table registered", ("table", name), ("version", "\(table.version)"))
             }
-            var response = HTTPResponse.json(status: isNew ? 201 : 200, headers: [("ETag", table.entityTag)]) {
-                writer in
-                writer.beginObject()
-                writer.name("table")
-                writer.value(name)
-                writer.name("version")
-                writer.value(table.version)
-                writer.endObject()
+            var response = HTTPResponse.object(status: isNew ? 201 : 200, headers: [("ETag", table.entityTag)]) {
+                $0.member("table", name)
+                $0.member("version", table.version)
             }
             if isNew { response.headers.append(("Location", "/v1/tables/\(name)")) }
             return response
@@ -87,19 +72,11 @@ func tableRoutes(store: any SessionStore, clock: Clock, limits: TableLimits) -> 
             let name = context.parameter("table")
             let versions = try await store.versions(ofTable: name)
             guard !versions.isEmpty else { throw ProblemError(noTable: name) }
-            return .json { writer in
-                writer.beginObject()
-                writer.name("table")
-                writer.value(name)
-                writer.name("versions")
-                writer.beginArray()
-                for version in versions {
-                    writer.beginObject()
-                    version.writeVersion(to: &writer)
-                    writer.endObject()
+            return .object {
+                $0.member("table", name)
+                $0.array("versions", of: versions) { writer, version in
+                    writer.object { version.writeVersion(to: &$0) }
                 }
-                writer.endArray()
-                writer.endObject()
             }
         },
         Route("GET", "/v1/tables/{table}/versions/{version}") { context in
@@ -149,7 +126,7 @@ func fixtureRoute(_ files: WatchedFiles, subscribers: Quota) -> Route {
                 "subscribers", option: "max-subscribers", for: context.account, retryAfter: 5)
         defer { lease?.end() }
         if let since { await files.waitForChange(of: since, within: .seconds(wait)) }
-        return .json { files.write(to: &$0) }
+        return .json(files)
     }
 }
 
@@ -202,15 +179,18 @@ extension RequestContext {
 }
 
 extension HTTPResponse {
-    static func json(status: Int = 200, headers: [(String, String)] = [], _ write: (inout JSONWriter) -> Void)
-        -> HTTPResponse
-    {
-        var writer = JSONWriter()
-        write(&writer)
-        return .json(writer.bytes, status: status, headers: headers)
+    /// Returns an answer whose body is the JSON object with the members that a closure writes.
+    package static func object(
+        status: Int = 200, headers: [(String, String)] = [], _ members: (inout JSONWriter) -> Void
+    ) -> HTTPResponse {
+        .json(JSONText.object(members).bytes, status: status, headers: headers)
     }
 
-    static func json(_ bytes: [UInt8], status: Int = 200, headers: [(String, String)] = []) -> HTTPResponse {
+    package static func json(_ value: some JSONWritable, headers: [(String, String)] = []) -> HTTPResponse {
+        .json(JSONText(value).bytes, headers: headers)
+    }
+
+    package static func json(_ bytes: [UInt8], status: Int = 200, headers: [(String, String)] = []) -> HTTPResponse {
         HTTPResponse(status: status, headers: [("Content-Type", "application/json")] + headers, body: .bytes(bytes))
     }
 }
@@ -218,9 +198,7 @@ extension HTTPResponse {
 extension TableSummary {
     /// Writes the members `version` and `updated` of an object that describes this version.
     fileprivate func writeVersion(to writer: inout JSONWriter) {
-        writer.name("version")
-        writer.value(version)
-        writer.name("updated")
-        writer.value(Instant(millisecondsSince1970: updated).text)
+        writer.member("version", version)
+        writer.member("updated", Instant(millisecondsSince1970: updated))
     }
 }

@@ -13,36 +13,23 @@ func tokenRoutes(_ tokens: SessionTokens) -> [Route] {
             context.logAct(
                 "token created", ("session", id), ("token", stored.id), ("grants", stored.role),
                 ("expires", Instant(millisecondsSince1970: stored.expires).text))
-            return .json(
+            return .object(
                 status: 201,
                 headers: [("Cache-Control", "no-store"), ("Location", "/v1/sessions/\(id)/tokens/\(stored.id)")]
-            ) { writer in
-                writer.beginObject()
-                writer.name("token")
-                writer.value(token)
-                stored.writeMembers(to: &writer)
-                writer.endObject()
+            ) {
+                $0.member("token", token)
+                stored.writeMembers(to: &$0)
             }
         },
         Route("GET", "/v1/sessions/{id}/tokens", query: ["limit", "after"]) { context in
             let id = context.parameter("id"), after = context.query("after")
             let limit = try context.integer("limit", in: 1...1000) ?? 100
             let found = try await tokens.list(of: id, after: after, limit: limit + 1)
-            return .json { writer in
-                writer.beginObject()
-                writer.name("tokens")
-                writer.beginArray()
-                for found in found.prefix(limit) {
-                    writer.beginObject()
-                    found.token.writeMembers(to: &writer)
-                    writer.endObject()
+            return .object {
+                $0.array("tokens", of: found.prefix(limit)) { writer, found in
+                    writer.object { found.token.writeMembers(to: &$0) }
                 }
-                writer.endArray()
-                if found.count > limit {
-                    writer.name("next")
-                    writer.value(found[limit - 1].token.id)
-                }
-                writer.endObject()
+                if found.count > limit { $0.member("next", found[limit - 1].token.id) }
             }
         },
         Route("DELETE", "/v1/sessions/{id}/tokens/{token}") { context in
@@ -87,13 +74,9 @@ private func tokenRequest(_ body: JSONText) throws -> (role: Role, seconds: Int)
 
 extension NewToken {
     fileprivate func writeMembers(to writer: inout JSONWriter) {
-        writer.name("tokenId")
-        writer.value(id)
-        writer.name("role")
-        writer.value(role)
-        writer.name("created")
-        writer.value(Instant(millisecondsSince1970: created).text)
-        writer.name("expires")
-        writer.value(Instant(millisecondsSince1970: expires).text)
+        writer.member("tokenId", id)
+        writer.member("role", role)
+        writer.member("created", Instant(millisecondsSince1970: created))
+        writer.member("expires", Instant(millisecondsSince1970: expires))
     }
 }

@@ -5,10 +5,10 @@ import BraidHTTP
 func faultRoutes(_ faults: Faults) -> [Route] {
     let path = "/v1/test/faults"
     return [
-        Route("GET", path) { _ in .json { faults.write(to: &$0) } },
+        Route("GET", path) { _ in .json(faults) },
         Route("PUT", path, takesBody: true) { context in
             try faults.replace(with: context.json())
-            return .json { faults.write(to: &$0) }
+            return .json(faults)
         },
         Route("DELETE", path) { _ in
             faults.reset()

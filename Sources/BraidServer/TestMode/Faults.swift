@@ -12,7 +12,7 @@ struct Fault: Sendable {
 
 /// The rules of the faults that a server in test mode injects, with the number of requests to which each rule has
 /// applied.
-final class Faults: Sendable {
+final class Faults: JSONWritable, Sendable {
     private struct State {
         var seed = 0
         var rules: [(rule: FaultRule, matched: Int, applied: Int)] = []
@@ -67,27 +67,18 @@ final class Faults: Sendable {
     }
 
     /// Writes the rules with the numbers of requests that they have matched and applied to.
-    func write(to writer: inout JSONWriter) {
+    public func write(to writer: inout JSONWriter) {
         let state = state.withLock { $0 }
-        writer.beginObject()
-        writer.name("seed")
-        writer.value(state.seed)
-        writer.name("faults")
-        writer.beginArray()
-        for (rule, matched, applied) in state.rules {
-            writer.beginObject()
-            for (name, value) in rule.json.members {
-                writer.name(name)
-                writer.value(value)
+        writer.object {
+            $0.member("seed", state.seed)
+            $0.array("faults", of: state.rules) { writer, counted in
+                writer.object {
+                    for (name, value) in counted.rule.json.members { $0.member(name, value) }
+                    $0.member("matched", counted.matched)
+                    $0.member("applied", counted.applied)
+                }
             }
-            writer.name("matched")
-            writer.value(matched)
-            writer.name("applied")
-            writer.value(applied)
-            writer.endObject()
         }
-        writer.endArray()
-        writer.endObject()
     }
 }
 

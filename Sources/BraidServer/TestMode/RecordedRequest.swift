@@ -81,95 +81,56 @@ struct RecordedRequest: Sendable {
 
 // MARK: - As JSON
 
-extension RecordedRequest {
-    func write(to writer: inout JSONWriter) {
+extension RecordedRequest: JSONWritable {
+    public func write(to writer: inout JSONWriter) {
         let head = request.head
-        writer.beginObject()
-        writer.name("id")
-        writer.value(id)
-        writer.name("time")
-        writer.value(Instant(millisecondsSince1970: time).text)
-        writer.name("milliseconds")
-        writer.value(JSONNumber(Double(nanoseconds / 1_000) / 1_000).map(JSONValue.number) ?? .null)
-        writer.name("method")
-        writer.value(head.method)
-        writer.name("path")
-        writer.value(head.plainPath)
-        writer.name("query")
-        writer.fields(head.query)
-        writer.name("headers")
-        writer.fields(head.headers.texts.filter { $0.name != "authorization" })
-        if let requester = request.requester {
-            writer.name("role")
-            writer.value(requester.role.rawValue)
-            if let token = requester.token {
-                writer.name("token")
-                writer.value(token.id)
+        writer.object {
+            $0.member("id", id)
+            $0.member("time", Instant(millisecondsSince1970: time))
+            $0.member("milliseconds", JSONNumber(Double(nanoseconds / 1_000) / 1_000).map(JSONValue.number) ?? .null)
+            $0.member("method", head.method)
+            $0.member("path", head.plainPath)
+            $0.fields("query", head.query)
+            $0.fields("headers", head.headers.texts.filter { $0.name != "authorization" })
+            if let requester = request.requester {
+                $0.member("role", requester.role.rawValue)
+                $0.member("token", requester.token?.id)
             }
+            $0.member("session", request.session)
+            writeBody(to: &$0)
+            $0.member("answer", answer)
+            $0.member("fault", fault)
+            if isLost { $0.member("lost", true) }
         }
-        if let session = request.session {
-            writer.name("session")
-            writer.value(session)
-        }
-        writeBody(to: &writer)
-        if let answer {
-            writer.name("answer")
-            answer.write(to: &writer)
-        }
-        if let fault {
-            writer.name("fault")
-            writer.value(fault)
-        }
-        if isLost {
-            writer.name("lost")
-            writer.value(true)
-        }
-        writer.endObject()
     }
 
     private func writeBody(to writer: inout JSONWriter) {
         guard bodyBytes > 0 else { return }
         if request.body.isEmpty {
-            writer.name("bodyBytes")
-            writer.value(bodyBytes)
+            writer.member("bodyBytes", bodyBytes)
         } else {
-            writer.name("body")
-            writer.value(request.json ?? .string(String(decoding: request.body, as: UTF8.self)))
+            writer.member("body", request.json ?? .string(String(decoding: request.body, as: UTF8.self)))
         }
     }
 }
 
-extension RecordedRequest.Answer {
-    fileprivate func write(to writer: inout JSONWriter) {
-        writer.beginObject()
-        writer.name("status")
-        writer.value(status)
-        writer.name("headers")
-        writer.fields(headers.map { (name: $0.0.lowercased(), value: $0.1) })
-        if let body {
-            writer.name("body")
-            writer.value(body)
+extension RecordedRequest.Answer: JSONWritable {
+    public func write(to writer: inout JSONWriter) {
+        writer.object {
+            $0.member("status", status)
+            $0.fields("headers", headers.map { (name: $0.0.lowercased(), value: $0.1) })
+            $0.member("body", body)
+            $0.member("problem", problem)
+            if isReplayed { $0.member("replayed", true) }
+            $0.member("events", stream?.eventCount.load(ordering: .relaxed))
         }
-        if let problem {
-            writer.name("problem")
-            writer.value(problem)
-        }
-        if isReplayed {
-            writer.name("replayed")
-            writer.value(true)
-        }
-        if let stream {
-            writer.name("events")
-            writer.value(stream.eventCount.load(ordering: .relaxed))
-        }
-        writer.endObject()
     }
 }
 
 extension JSONWriter {
-    /// Writes header fields or query parameters as one JSON object. If several fields have the same name, joins their
+    /// Writes a member with header fields or query parameters as one JSON object. If several fields have the same name, joins their
     /// values with ", ".
-    fileprivate mutating func fields(_ fields: some Sequence<(name: String, value: String)>) {
+    fileprivate mutating func fields(_ name: StaticString, _ fields: some Sequence<(name: String, value: String)>) {
         var values: [(name: String, value: String)] = []
         for field in fields {
             if let index = values.firstIndex(where: { $0.name == field.name }) {
@@ -178,11 +139,8 @@ extension JSONWriter {
                 values.append(field)
             }
         }
-        beginObject()
-        for field in values {
-            name(field.name)
-            value(field.value)
+        object(name) {
+            for field in values { $0.member(field.name, field.value) }
         }
-        endObject()
     }
 }

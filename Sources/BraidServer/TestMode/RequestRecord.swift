@@ -60,15 +60,9 @@ func requestRoutes(_ record: RequestRecord) -> [Route] {
     [
         Route("GET", "/v1/test/requests", pool: Workers.shared.long) { _ in
             let (requests, dropped) = record.content
-            return .json { writer in
-                writer.beginObject()
-                writer.name("requests")
-                writer.beginArray()
-                for request in requests { request.write(to: &writer) }
-                writer.endArray()
-                writer.name("dropped")
-                writer.value(dropped)
-                writer.endObject()
+            return .object {
+                $0.member("requests", requests)
+                $0.member("dropped", dropped)
             }
         },
         Route("DELETE", "/v1/test/requests") { _ in
@@ -81,16 +75,11 @@ func requestRoutes(_ record: RequestRecord) -> [Route] {
             let requests = record.content.requests
             let result = verification.result(for: requests)
             guard !result.isMet else {
-                return .json { writer in
-                    writer.beginObject()
-                    result.writeMatches(to: &writer)
-                    writer.endObject()
-                }
+                return .object { result.writeMatches(to: &$0) }
             }
             var problem = ProblemError(.verificationFailed, result.detail)
             problem.writeMembers = { writer in
-                writer.name("expected")
-                writer.value(body)
+                writer.member("expected", body)
                 result.writeMatches(to: &writer)
                 result.writeNearestMisses(to: &writer)
             }

@@ -124,38 +124,22 @@ extension BodyReader {
 
 extension RequestVerification.Result {
     func writeMatches(to writer: inout JSONWriter) {
-        writer.name("count")
-        writer.value(matches.count)
-        writer.name("requests")
-        writer.beginArray()
-        for id in matches { writer.value(id) }
-        writer.endArray()
+        writer.member("count", matches.count)
+        writer.member("requests", matches)
     }
 
     func writeNearestMisses(to writer: inout JSONWriter) {
-        writer.name("nearestMisses")
-        writer.beginArray()
-        for (request, mismatches) in nearestMisses {
-            writer.beginObject()
-            writer.name("request")
-            request.write(to: &writer)
-            writer.name("differences")
-            writer.beginArray()
-            for mismatch in mismatches {
-                writer.beginObject()
-                writer.name("member")
-                writer.value(mismatch.member.description)
-                writer.name("expected")
-                writer.value(mismatch.expected)
-                if let actual = mismatch.actual {
-                    writer.name("actual")
-                    writer.value(actual)
+        writer.array("nearestMisses", of: nearestMisses) { writer, miss in
+            writer.object {
+                $0.member("request", miss.request)
+                $0.array("differences", of: miss.mismatches) { writer, mismatch in
+                    writer.object {
+                        $0.member("member", mismatch.member.description)
+                        $0.member("expected", mismatch.expected)
+                        $0.member("actual", mismatch.actual)
+                    }
                 }
-                writer.endObject()
             }
-            writer.endArray()
-            writer.endObject()
         }
-        writer.endArray()
     }
 }

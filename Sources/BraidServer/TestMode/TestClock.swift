@@ -75,12 +75,7 @@ struct TestClock: Sendable {
 /// Returns the routes that show and set the clock of a server in test mode.
 func clockRoutes(_ clock: TestClock) -> [Route] {
     @Sendable func answer() -> HTTPResponse {
-        .json { writer in
-            writer.beginObject()
-            writer.name("time")
-            writer.value(clock.now.text)
-            writer.endObject()
-        }
+        .object { $0.member("time", clock.now) }
     }
     return [
         Route.inMemory("GET", "/v1/test/clock", for: .role(.controller)) { _ in answer() },

@@ -18,24 +18,18 @@ package struct JournalFile {
     /// opened.
     static func opening(of session: StoredOpening, checkpoint: StoredSession?) -> [UInt8] {
         var writer = JSONWriter()
-        writer.beginObject()
-        writer.name("session")
-        writer.value(session.facts.id)
-        writer.name("epoch")
-        writer.value(session.facts.epoch)
-        writer.name("created")
-        writer.value(Instant(millisecondsSince1970: session.facts.created).text)
-        writer.name("opening")
-        writer.value(session.body)
-        if session.facts.table != nil, let description = session.description {
-            writer.name("description")
-            writer.value(description)
+        writer.object {
+            $0.member("session", session.facts.id)
+            $0.member("epoch", session.facts.epoch)
+            $0.member("created", Instant(millisecondsSince1970: session.facts.created))
+            $0.member("opening", session.body)
+            if session.facts.table != nil, let description = session.description {
+                $0.member("description", description)
+            }
+            if let checkpoint {
+                $0.object("checkpoint") { checkpoint.writeCheckpoint(openedWith: session.description, to: &$0) }
+            }
         }
-        if let checkpoint {
-            writer.name("checkpoint")
-            checkpoint.writeCheckpoint(openedWith: session.description, to: &writer)
-        }
-        writer.endObject()
         writer.raw("\n")
         return writer.bytes
     }
@@ -44,7 +38,7 @@ package struct JournalFile {
     package static func lines(of records: [JournalRecord]) -> [UInt8] {
         var writer = JSONWriter()
         for record in records {
-            record.write(to: &writer)
+            writer.value(record)
             writer.raw("\n")
         }
         return writer.bytes

@@ -2,24 +2,16 @@ import BraidEngine
 import BraidRuntime
 import BraidStore
 
-extension JournalRecord {
-    /// Writes a journal record as a JSON object, in the form of the API and of the journal file.
-    package func write(to writer: inout JSONWriter) {
-        writer.beginObject()
-        writer.name("revision")
-        writer.value(revision)
-        writer.name("at")
-        writer.value(Instant(millisecondsSince1970: at).text)
-        writer.name("command")
-        writer.value(command)
-        writer.name("update")
-        writer.value(update)
-        let emitted = emittedEvents
-        if !emitted.isEmpty {
-            writer.name("emitted")
-            writer.value(JSONText(parts: emitted))
+// The form of the API and of the journal file.
+extension JournalRecord: JSONWritable {
+    public func write(to writer: inout JSONWriter) {
+        writer.object {
+            $0.member("revision", revision)
+            $0.member("at", Instant(millisecondsSince1970: at))
+            $0.member("command", command)
+            $0.member("update", update)
+            $0.nonEmptyArray("emitted", of: emittedEvents) { $0.value($1) }
         }
-        writer.endObject()
     }
 }
 

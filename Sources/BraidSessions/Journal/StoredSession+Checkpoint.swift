@@ -6,60 +6,36 @@ import BraidStore
 // section's rows as `[key, rank, id, model]`. `published` contains the table that clients see, if that table differs
 // from the stored table.
 extension StoredSession {
-    /// Writes this stored session as a checkpoint. `openedWith` is the description with which the session was opened.
-    /// The checkpoint contains a description only if the session has another description at the checkpoint's revision.
+    /// Writes the members of this session's checkpoint: its description only if that is another one than the session
+    /// was opened with.
     func writeCheckpoint(openedWith first: JSONText?, to writer: inout JSONWriter) {
-        writer.beginObject()
-        writer.name("revision")
-        writer.value(facts.revision)
-        writer.name("at")
-        writer.value(facts.updated)
-        writer.name("nextKey")
-        writer.value(nextKey)
-        writer.name("nextSection")
-        writer.value(nextSection)
-        writer.name("state")
-        writer.value(state)
-        if facts.table != nil, let description, description != first {
-            writer.name("description")
-            writer.value(description)
-        }
-        if let cells {
-            writer.name("cells")
-            writer.value(cells)
-        }
+        writer.member("revision", facts.revision)
+        writer.member("at", facts.updated)
+        writer.member("nextKey", nextKey)
+        writer.member("nextSection", nextSection)
+        writer.member("state", state)
+        if facts.table != nil, let description, description != first { writer.member("description", description) }
+        writer.member("cells", cells)
         Self.write(displayedSections, sections, to: &writer)
         if let published {
-            writer.name("published")
-            writer.beginObject()
-            writer.name("at")
-            writer.value(published.updated)
-            Self.write(published.displayedSections, published.sections, to: &writer)
-            writer.endObject()
+            writer.object("published") {
+                $0.member("at", published.updated)
+                Self.write(published.displayedSections, published.sections, to: &$0)
+            }
         }
-        writer.endObject()
     }
 
     private static func write(
         _ displayed: JSONText?, _ sections: [(facts: StoredSectionSummary, rows: [StoredRow])],
         to writer: inout JSONWriter
     ) {
-        if let displayed {
-            writer.name("displayedSections")
-            writer.value(displayed)
+        writer.member("displayedSections", displayed)
+        writer.array("sections", of: sections) { writer, section in
+            writer.object {
+                section.facts.writeMembers(to: &$0)
+                $0.member("rows", section.rows)
+            }
         }
-        writer.name("sections")
-        writer.beginArray()
-        for (facts, rows) in sections {
-            writer.beginObject()
-            facts.writeMembers(to: &writer)
-            writer.name("rows")
-            writer.beginArray()
-            for row in rows { row.write(to: &writer) }
-            writer.endArray()
-            writer.endObject()
-        }
-        writer.endArray()
     }
 
     /// Reads a stored session from a checkpoint. Throws a `JournalFault` or a `StoreError` if the text is not a

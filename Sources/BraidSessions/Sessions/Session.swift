@@ -341,7 +341,7 @@ package final class Session: Sendable {
                     publishes: outcome.unpublished == nil, nextKey: outcome.table.nextKey,
                     nextSection: outcome.table.nextSection, totalRowCount: outcome.snapshot.totalRowCount,
                     command: trial.text, update: trial.answer.updateText,
-                    controllerEvents: controllerEvents.isEmpty ? nil : JSONText(parts: controllerEvents),
+                    controllerEvents: controllerEvents.isEmpty ? nil : JSONText(controllerEvents),
                     hidden: outcome.update.hidden(in: trial.before.snapshot), undo: trial.undo.json, answer: kept))
         } catch StoreError.revisionConflict where store.sharing != nil {
             return false

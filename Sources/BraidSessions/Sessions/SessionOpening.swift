@@ -214,22 +214,13 @@ extension SessionOpening {
     ///
     /// - Parameter fork: the table and state of the fork when it is opened.
     static func stored(from origin: Origin, revision: Int, empty: JSONText?, _ fork: StoredSession) -> JSONText {
-        var writer = JSONWriter()
-        writer.beginObject()
-        writer.name("from")
-        writer.beginObject()
-        writer.name("session")
-        writer.value(origin.session)
-        writer.name("revision")
-        writer.value(revision)
-        writer.endObject()
-        if let empty {
-            writer.name("empty")
-            writer.value(empty)
+        .object {
+            $0.object("from") {
+                $0.member("session", origin.session)
+                $0.member("revision", revision)
+            }
+            $0.member("empty", empty)
+            $0.object("checkpoint") { fork.writeCheckpoint(openedWith: fork.description, to: &$0) }
         }
-        writer.name("checkpoint")
-        fork.writeCheckpoint(openedWith: fork.description, to: &writer)
-        writer.endObject()
-        return writer.text
     }
 }

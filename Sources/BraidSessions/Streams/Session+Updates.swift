@@ -36,11 +36,9 @@ package struct EncodedAnswer: Sendable {
 
 extension EncodedAnswer {
     fileprivate init(
-        position: Position, _ lease: Quota.Lease?, capacity: Int = 0, _ write: (inout JSONWriter) -> Void
+        position: Position, _ lease: Quota.Lease?, capacity: Int = 0, _ members: (inout JSONWriter) -> Void
     ) {
-        var writer = JSONWriter(capacity: capacity)
-        write(&writer)
-        self.init(position: position, json: writer.bytes, lease: lease)
+        self.init(position: position, json: JSONText.object(capacity: capacity, members).bytes, lease: lease)
     }
 }
 
@@ -149,17 +147,10 @@ extension Session {
     }
 
     func list(_ updates: [JSONText], from: Int, to: Int, _ lease: Quota.Lease? = nil) -> EncodedAnswer {
-        EncodedAnswer(position: position(at: to), lease) { writer in
-            writer.beginObject()
-            writer.name("from")
-            writer.value(from)
-            writer.name("to")
-            writer.value(to)
-            writer.name("updates")
-            writer.beginArray()
-            for update in updates { writer.value(update) }
-            writer.endArray()
-            writer.endObject()
+        EncodedAnswer(position: position(at: to), lease) {
+            $0.member("from", from)
+            $0.member("to", to)
+            $0.member("updates", updates)
         }
     }
 
@@ -194,13 +185,10 @@ extension Session {
     }
 
     private func reset(_ snapshot: [UInt8], at revision: Int, _ lease: Quota.Lease? = nil) -> EncodedAnswer {
-        EncodedAnswer(position: position(at: revision), lease, capacity: snapshot.count + 64) { writer in
-            writer.beginObject()
-            writer.name("reset")
-            writer.value(true)
-            writer.name("snapshot")
-            writer.raw(snapshot)
-            writer.endObject()
+        EncodedAnswer(position: position(at: revision), lease, capacity: snapshot.count + 64) {
+            $0.member("reset", true)
+            $0.name("snapshot")
+            $0.raw(snapshot)
         }
     }
 }

@@ -50,32 +50,24 @@ extension Archive {
         var counts = Counts(), buffer: [UInt8] = []
         func line(_ body: (inout JSONWriter) -> Void) throws {
             var writer = JSONWriter()
-            writer.beginObject()
-            body(&writer)
-            writer.endObject()
+            writer.object(body)
             buffer += writer.bytes
             buffer.append(UInt8(ascii: "\n"))
             guard buffer.count >= 64 << 10 else { return }
             try write(buffer)
             buffer.removeAll(keepingCapacity: true)
         }
-        try line { writer in
-            writer.name("archive")
-            writer.value(name)
-            writer.name("version")
-            writer.value(version)
+        try line {
+            $0.member("archive", name)
+            $0.member("version", version)
         }
         let facts = try data.facts()
-        try line { writer in
-            writer.name("database")
-            writer.beginObject()
-            writer.name("epoch_suffix")
-            writer.value(facts.epochSuffix)
-            writer.name("suffixed_sessions")
-            writer.value(facts.suffixedSessions)
-            writer.name("last_session")
-            writer.value(facts.lastSession)
-            writer.endObject()
+        try line {
+            $0.object("database") {
+                $0.member("epoch_suffix", facts.epochSuffix)
+                $0.member("suffixed_sessions", facts.suffixedSessions)
+                $0.member("last_session", facts.lastSession)
+            }
         }
         for (index, table) in ArchiveTable.all.enumerated() {
             try data.rows(of: table) { row in
@@ -86,14 +78,10 @@ extension Archive {
                 try line { $0.write(row, of: table) }
             }
         }
-        try line { writer in
-            writer.name("end")
-            writer.beginObject()
-            for (table, count) in zip(ArchiveTable.all, counts.rows) {
-                writer.name(table.name as String)
-                writer.value(count)
+        try line {
+            $0.object("end") {
+                for (table, count) in zip(ArchiveTable.all, counts.rows) { $0.member(table.name, count) }
             }
-            writer.endObject()
         }
         try write(buffer)
         return counts
@@ -102,22 +90,16 @@ extension Archive {
 
 extension JSONWriter {
     fileprivate mutating func write(_ row: [ArchiveValue], of table: ArchiveTable) {
-        name(table.name as String)
-        beginObject()
-        for (column, value) in zip(table.columns, row) {
-            switch value {
-            case .null, .damaged: continue
-            case .integer(let number):
-                name(column.name as String)
-                self.value(number)
-            case .text(let text):
-                name(column.name as String)
-                self.value(text)
-            case .json(let json):
-                name(column.name as String)
-                self.value(json)
+        name(table.name)
+        object {
+            for (column, value) in zip(table.columns, row) {
+                switch value {
+                case .null, .damaged: continue
+                case .integer(let number): $0.member(column.name, number)
+                case .text(let text): $0.member(column.name, text)
+                case .json(let json): $0.member(column.name, json)
+                }
             }
         }
-        endObject()
     }
 }

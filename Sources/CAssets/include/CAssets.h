@@ -19,6 +19,8 @@ extern const struct cassets_file cassets_schema;
 extern const struct cassets_file cassets_schema_postgres;
 /// `docs/openapi.json`.
 extern const struct cassets_file cassets_openapi;
+/// `docs/problems.json`.
+extern const struct cassets_file cassets_problems;
 /// The files in the folder `Web/`. Their names are their paths in this folder.
 extern const struct cassets_file *const cassets_web;
 extern const size_t cassets_web_count;

@@ -1,4 +1,5 @@
 import BraidEngine
+import BraidRuntime
 @preconcurrency import Glibc
 
 extension ServerCommand {
@@ -134,7 +135,7 @@ enum EnvironmentVariables {
         let words = name.split(separator: "_"), protocols = ["TCP", "UDP", "SCTP"]
         if words.last == "PORT", protocols.contains(where: { value.hasPrefix("\($0.lowercased())://") }) { return true }
         return zip(words, words.dropFirst()).contains { word, next in
-            word == "SERVICE" ? next == "HOST" || next == "PORT" : Int(word) != nil && protocols.contains(String(next))
+            word == "SERVICE" ? next == "HOST" || next == "PORT" : Int(digits: word) != nil && protocols.contains(String(next))
         }
     }
 }

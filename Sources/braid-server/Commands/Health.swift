@@ -1,4 +1,5 @@
 import BraidHTTP
+import BraidRuntime
 import Glibc
 
 /// For a container's HEALTHCHECK, without another HTTP client.
@@ -72,7 +73,7 @@ struct Health: ServerCommand {
         let behind = authority[host.endIndex...]
         guard !host.isEmpty, host != "[]", behind.isEmpty || behind.hasPrefix(":") else { return nil }
         let digits = behind.dropFirst()
-        guard digits.allSatisfy({ $0.isASCII && $0.isNumber }) else { return nil }
+        guard digits.utf8.allSatisfy(\.isDigit) else { return nil }
         let port = digits.isEmpty ? 80 : Int(digits) ?? .max
         let path = rest[authority.endIndex...]
         return (
@@ -108,7 +109,7 @@ struct StatusLine {
         let words = String(
             decoding: answer.prefix { $0 != UInt8(ascii: "\r") && $0 != UInt8(ascii: "\n") }, as: UTF8.self
         ).split(separator: " ")
-        guard words.count >= 2, words[0].hasPrefix("HTTP/1."), let status = Int(words[1]) else {
+        guard words.count >= 2, words[0].hasPrefix("HTTP/1."), let status = Int(digits: words[1]) else {
             throw HTTPServerError("the answer is not HTTP")
         }
         return StatusLine(status: status)

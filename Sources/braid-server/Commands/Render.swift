@@ -47,9 +47,7 @@ struct Render: ServerCommand {
             }
         }
         guard let result else { return }
-        var writer = JSONWriter()
-        writer.value(result)
-        try StandardOutput.print(writer.bytes)
+        try StandardOutput.print(JSONText(result).bytes)
     }
 }
 

@@ -43,9 +43,14 @@ import Testing
 
     @Test("Every problem page has a summary, a cause, a remedy and an example of the problem's type")
     func everyProblemIsExplained() throws {
+        #expect(Set(Problem.pages.members()?.map(\.name) ?? []) == Set(Problem.allCases.map(\.rawValue)))
         for problem in Problem.allCases {
+            let entry = Problem.pages[problem.rawValue]
+            #expect(entry?.members()?.map(\.name) == ["summary", "cause", "remedy", "example"], "\(problem.rawValue)")
+            let parts = entry?["example"]?.members()?.map(\.name) ?? []
+            #expect(parts.filter { $0 != "errors" } == ["instance", "detail"], "\(problem.rawValue)")
             var writer = JSONWriter()
-            problem.writePage(to: &writer)
+            writer.object(problem.writePage)
             let page = try JSONText(parsing: writer.bytes)
             for member in ["detail", "cause", "remedy"] {
                 #expect(page[member]?.stringValue?.hasSuffix(".") == true, "\(problem.rawValue): \(member)")
