@@ -21,7 +21,7 @@ extension StoreKind {
 
     func openHoldable(at place: String) throws -> any HoldableStore {
         #if PostgreSQL
-        if self == .postgres { return try PostgresStore(url: place, options: .patient) }
+        if self == .postgres { return try PostgresStore(url: place, timeout: .patient) }
         #endif
         return try SQLiteStore(path: place)
     }
@@ -36,7 +36,7 @@ extension SQLiteStore: HoldableStore {
         let gate = DispatchSemaphore(value: 0)
         let isHeld = Flag()
         let end = Task {
-            try await writer.write { _ in
+            try await write { _ in
                 isHeld.isSet = true
                 gate.wait()
             }
@@ -47,9 +47,9 @@ extension SQLiteStore: HoldableStore {
 }
 
 #if PostgreSQL
-extension PostgresStoreOptions {
-    /// Options with a long timeout, so that a held transaction does not fail on a busy machine.
-    static let patient = PostgresStoreOptions(timeout: .seconds(600))
+extension Duration {
+    /// A long timeout, so that a held transaction does not fail on a busy machine.
+    static let patient = Duration.seconds(600)
 }
 
 extension PostgresStore: HoldableStore {
@@ -74,7 +74,7 @@ extension PostgresStore: HoldableStore {
         }
         other.start()
         while !isHeld.isSet { try await Task.sleep(for: .milliseconds(1)) }
-        let end = Task { try await writer.write(["SELECT pg_advisory_xact_lock(\(key))"]) { _ in } }
+        let end = Task { try await write(["SELECT pg_advisory_xact_lock(\(key))"]) { _ in } }
         // The store's transaction has begun as soon as another connection sees it waiting for the lock.
         let watch = try PostgresConnection(url: url, timeout: .seconds(30), settings: [])
         while try watch.query(

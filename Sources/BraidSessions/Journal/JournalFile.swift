@@ -20,14 +20,14 @@ package struct JournalFile {
         var writer = JSONWriter()
         writer.beginObject()
         writer.name("session")
-        writer.value(session.facts.id)
+        writer.value(session.summary.id)
         writer.name("epoch")
-        writer.value(session.facts.epoch)
+        writer.value(session.summary.epoch)
         writer.name("created")
-        writer.value(Instant(millisecondsSince1970: session.facts.created).text)
+        writer.value(Instant(millisecondsSince1970: session.summary.created).text)
         writer.name("opening")
         writer.value(session.body)
-        if session.facts.table != nil, let description = session.description {
+        if session.summary.table != nil, let description = session.description {
             writer.name("description")
             writer.value(description)
         }

@@ -11,16 +11,16 @@ extension StoredSession {
     func writeCheckpoint(openedWith first: JSONText?, to writer: inout JSONWriter) {
         writer.beginObject()
         writer.name("revision")
-        writer.value(facts.revision)
+        writer.value(summary.revision)
         writer.name("at")
-        writer.value(facts.updated)
+        writer.value(summary.updated)
         writer.name("nextKey")
         writer.value(nextKey)
         writer.name("nextSection")
         writer.value(nextSection)
         writer.name("state")
         writer.value(state)
-        if facts.table != nil, let description, description != first {
+        if summary.table != nil, let description, description != first {
             writer.name("description")
             writer.value(description)
         }
@@ -41,7 +41,7 @@ extension StoredSession {
     }
 
     private static func write(
-        _ displayed: JSONText?, _ sections: [(facts: StoredSectionSummary, rows: [StoredRow])],
+        _ displayed: JSONText?, _ sections: [SectionRows],
         to writer: inout JSONWriter
     ) {
         if let displayed {
@@ -50,9 +50,9 @@ extension StoredSession {
         }
         writer.name("sections")
         writer.beginArray()
-        for (facts, rows) in sections {
+        for (section, rows) in sections {
             writer.beginObject()
-            facts.writeMembers(to: &writer)
+            section.writeMembers(to: &writer)
             writer.name("rows")
             writer.beginArray()
             for row in rows { row.write(to: &writer) }
@@ -69,7 +69,7 @@ extension StoredSession {
             guard let value = json[name]?.intValue else { throw JournalFault("the checkpoint has no `\(name)`") }
             return try kind.checked(value, name)
         }
-        func sections(_ json: JSONText) throws -> [(facts: StoredSectionSummary, rows: [StoredRow])] {
+        func sections(_ json: JSONText) throws -> [SectionRows] {
             guard let sections = json["sections"]?.elements() else {
                 throw JournalFault("the checkpoint has no `sections`")
             }
@@ -83,7 +83,7 @@ extension StoredSession {
         guard let state = checkpoint["state"] else { throw JournalFault("the checkpoint has no `state`") }
         let at = try number(checkpoint, "at", .time)
         self.init(
-            facts: SessionSummary(
+            summary: SessionSummary(
                 id: "", number: 0, table: nil, tableVersion: nil, epoch: "",
                 revision: try number(checkpoint, "revision", .revision), created: at, updated: at, totalRowCount: 0),
             description: nil, state: state, displayedSections: checkpoint["displayedSections"],
