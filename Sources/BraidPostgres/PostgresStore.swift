@@ -53,7 +53,7 @@ public final class PostgresStore: SessionStore {
         peers.stop()
     }
 
-    public var statistics: StoreStatistics { writer.counters.current }
+    public var statistics: StoreStatistics { writer.statistics }
 
     /// Performs a read. Returns the connection for the thread's next one, or `nil` if it cannot be used any more.
     private static func serve(
@@ -107,7 +107,7 @@ public final class PostgresStore: SessionStore {
 
 extension PostgresStore {
     public func putTable(_ name: String, description: JSONText, after latest: Int?, at: Int) async throws -> Int {
-        try await waitingForLocks(Tables.put(name, description, after: latest, at: at)) {
+        try await waitingForLocks(PostgresQueries.putTable(name, description, after: latest, at: at)) {
             guard let row = $0.dropFirst().first?.first else { throw StoreError.tableChanged }
             return try row.number(0, .version, "version")
         }
@@ -124,7 +124,7 @@ extension PostgresStore {
     public func tables() async throws -> [TableSummary] { try await readers.read { try $0.tables() } }
 
     public func deleteTable(_ name: String) async throws -> TableDeletion {
-        try await waitingForLocks(Tables.delete(name), value: Tables.deletion)
+        try await waitingForLocks(PostgresQueries.deleteTable(name), value: PostgresQueries.tableDeletion)
     }
 
     /// Writes what may have to wait for a lock of another connection: briefly, because the other writes wait with it,
@@ -178,7 +178,7 @@ extension PostgresStore {
     }
 
     public func deleteSession(_ id: String, as summary: SessionSummary?) async throws -> Int? {
-        try await waitingForLocks(Ending.statements(of: id, as: summary, sender: peers.sender)) {
+        try await waitingForLocks(PostgresQueries.deleteSession(id, as: summary, sender: peers.sender)) {
             $0.last?.first?.int(0)
         }
     }

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// Statistics of a store's writes since it was opened.
 public struct StoreStatistics: Sendable, Equatable {
     /// Seconds for each transaction, with its disk flush (none with `synchronous = normal`).
@@ -46,25 +44,6 @@ public struct DiskSpace: Sendable, Equatable {
         self.size = size
         self.free = free
     }
-}
-
-/// Collects ``StoreStatistics``.
-package final class StoreCounters: Sendable {
-    private let statistics = Mutex(StoreStatistics())
-
-    package init() {}
-
-    package var current: StoreStatistics { statistics.withLock { $0 } }
-
-    package func count(writes: Int, duration: Duration) {
-        guard writes > 0 else { return }
-        statistics.withLock {
-            $0.commitSeconds.add(duration / .seconds(1))
-            $0.groupSizes.add(Double(writes))
-        }
-    }
-
-    package func count(failures: Int) { statistics.withLock { $0.failures += failures } }
 }
 
 /// The number of measurements in each of several buckets, and the sum of all.

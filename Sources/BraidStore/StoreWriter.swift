@@ -40,7 +40,7 @@ package final class StoreWriter<Committer: GroupCommitter>: @unchecked Sendable 
     private var lastSucceeded = true
     private var isStopping = false
     private let committer: Committer
-    package let counters = StoreCounters()
+    private let counted = Mutex(StoreStatistics())
     private let trouble: StoreTrouble
     private let end = Latch()
 
@@ -71,6 +71,8 @@ package final class StoreWriter<Committer: GroupCommitter>: @unchecked Sendable 
             if !isOpen { request.fail(.closed) }
         }
     }
+
+    package var statistics: StoreStatistics { counted.withLock { $0 } }
 
     /// The number of waiting requests.
     package var queued: Int { condition.withLock { waiting.count } }
@@ -130,14 +132,20 @@ package final class StoreWriter<Committer: GroupCommitter>: @unchecked Sendable 
     ///
     /// - Parameter isWhole: whether the database accepts all kinds of writes.
     package func committed(_ group: [Request], since start: ContinuousClock.Instant, isWhole: Bool = true) {
-        counters.count(writes: group.count { !$0.isTest }, duration: ContinuousClock.now - start)
+        let duration = ContinuousClock.now - start, writes = group.count { !$0.isTest }
+        if writes > 0 {
+            counted.withLock {
+                $0.commitSeconds.add(duration / .seconds(1))
+                $0.groupSizes.add(Double(writes))
+            }
+        }
         if isWhole { trouble.succeeded() }
     }
 
     /// - Parameter isTrouble: whether operators must know, because the error is not of one request alone.
     package func fail(_ group: [Request], _ error: StoreError, isTrouble: Bool) {
         if isTrouble, !group.isEmpty { trouble.failed(error) }
-        counters.count(failures: group.count { !$0.isTest })
+        counted.withLock { $0.failures += group.count { !$0.isTest } }
         // Before the callers receive the error, so that a health check which begins after that sees it.
         condition.withLock { lastSucceeded = false }
         for request in group { request.fail(error) }

@@ -233,9 +233,9 @@ extension NewSession {
     }
 }
 
-enum Ending {
+extension PostgresQueries {
     /// The first waits for a commit in progress, so that the second also deletes what this has written.
-    static func statements(of id: String, as summary: SessionSummary?, sender: String) -> [PostgresStatement] {
+    static func deleteSession(_ id: String, as summary: SessionSummary?, sender: String) -> [PostgresStatement] {
         let condition: PostgresStatement =
             if let summary { " AND number = \(summary.number) AND revision = \(summary.revision)" } else { "" }
         return [

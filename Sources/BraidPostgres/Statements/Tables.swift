@@ -2,13 +2,12 @@
 import BraidEngine
 import BraidStore
 
-/// The writes of table descriptions. They first lock the table `table_description`, so that no other server gives out
-/// the same version.
-enum Tables {
+// The writes first lock the table `table_description`, so that no other server gives out the same version.
+extension PostgresQueries {
     private static let lock: PostgresStatement = "LOCK TABLE table_description IN SHARE ROW EXCLUSIVE MODE"
 
     /// The second returns the new version, or no row if `latest` is given and is not the latest.
-    static func put(_ name: String, _ description: JSONText, after latest: Int?, at: Int) -> [PostgresStatement] {
+    static func putTable(_ name: String, _ description: JSONText, after latest: Int?, at: Int) -> [PostgresStatement] {
         [
             lock,
             """
@@ -26,7 +25,7 @@ enum Tables {
     }
 
     /// The second returns how many sessions use a version, and how many versions were deleted.
-    static func delete(_ name: String) -> [PostgresStatement] {
+    static func deleteTable(_ name: String) -> [PostgresStatement] {
         [
             lock,
             """
@@ -37,13 +36,11 @@ enum Tables {
         ]
     }
 
-    static func deletion(_ rows: [PostgresRows]) -> TableDeletion {
+    static func tableDeletion(_ rows: [PostgresRows]) -> TableDeletion {
         guard let row = rows.last?.first else { return .missing }
         return row.int(0) > 0 ? .inUse(sessions: row.int(0)) : row.int(1) > 0 ? .deleted : .missing
     }
-}
 
-extension PostgresQueries {
     func table(_ name: String, version: Int?) throws -> StoredTable? {
         let rows = try db.query(
             """

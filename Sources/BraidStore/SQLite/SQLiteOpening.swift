@@ -18,7 +18,7 @@ struct SQLiteOpening {
     private let file: SQLiteFileOptions
 
     init(path: String, options: StoreOptions, file: SQLiteFileOptions) {
-        self.path = Self.followingLink(path)
+        self.path = path == ":memory:" ? path : Self.followingLink(path)
         self.options = options
         self.file = file
     }

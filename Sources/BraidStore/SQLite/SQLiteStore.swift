@@ -41,7 +41,7 @@ public final class SQLiteStore: SessionStore {
 
     deinit { writer.stop() }
 
-    public var statistics: StoreStatistics { writer.counters.current }
+    public var statistics: StoreStatistics { writer.statistics }
 
     private func read<Value: Sendable>(_ body: @escaping @Sendable (SQLiteQueries) throws -> Value) async throws
         -> Value
