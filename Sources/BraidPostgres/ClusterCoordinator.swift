@@ -1,14 +1,13 @@
 #if PostgreSQL
 import BraidRuntime
 import BraidStore
+import Glibc
 import Synchronization
 
-/// Coordinates this server with the other servers on the same PostgreSQL database. The coordinator receives the other
-/// servers' notifications and holds the session locks that this server has taken. It also ends the database connections
-/// of servers that hang.
+/// Coordinates this server with the others on the same database: receives their notifications, holds this server's
+/// session locks, and ends the connections of servers that hang.
 ///
-/// The coordinator uses one connection for notifications and locks. If this connection is lost, the database releases
-/// the locks.
+/// One thread with one connection. If it is lost, the database releases the locks.
 final class ClusterCoordinator: Sendable {
     private struct Job: Sendable {
         let statement: PostgresStatement
@@ -23,8 +22,7 @@ final class ClusterCoordinator: Sendable {
         var isStopping = false
     }
 
-    /// A random name of this server. Each notification begins with its sender's name, so that a server ignores its own
-    /// notifications.
+    /// A random name, with which each of this server's notifications begins, so that it can ignore them.
     let sender = String(UInt64.random(in: .min ... .max), radix: 36)
     private let dialer: Dialer
     private let wait: Duration
@@ -32,23 +30,21 @@ final class ClusterCoordinator: Sendable {
     private let wake: WakeUp
     private let state = Mutex(State())
     private let end = Latch()
-    /// The interval at which the coordinator tests its connection and ends the connections of hung servers. At the same
-    /// interval, the coordinator sends this server the notice `look`, so that the server looks for changes in the
-    /// database.
+    /// Between two tests of the connection, each with the end of hung connections and the notice `look`.
     private static let interval = Duration.seconds(2)
-    /// If the database sends nothing on the coordinator's connection for this time, this server closes the connection.
+    /// After this time without data, the connection is closed.
     private static let silence = Duration.seconds(6)
-    /// The longest time for which the database may wait for a server that holds locks. After this time, the other
-    /// servers end that server's connection. The time must be longer than `interval`.
+    /// How long the database may wait for a server that holds locks, before the others end its connection. Must be
+    /// longer than `interval`.
     private static let lease = Duration.seconds(4)
 
-    /// Creates this server's coordinator for a database. `wait` is the longest time for which `takeTurn` waits for a
-    /// session's lock.
+    /// - Parameter wait: how long `takeTurn` waits for a session's lock.
     init(dialer: Dialer, wait: Duration, answerClock: AnswerClock) throws {
         self.dialer = dialer
         self.wait = wait
         self.answerClock = answerClock
-        wake = try WakeUp()
+        guard let wake = WakeUp() else { throw StoreError.io("no pipe: \(String(cString: strerror(errno)))") }
+        self.wake = wake
     }
 
     func listen(_ hear: @escaping @Sendable (StoreNotice) -> Void) throws {
@@ -63,8 +59,7 @@ final class ClusterCoordinator: Sendable {
         var pause = 1_000
         while try await run("SELECT pg_try_advisory_lock(\(Self.turn(of: session)))") == false {
             guard .now < deadline else { throw StoreError.busy(path: dialer.name) }
-            // Between two attempts to lock the session, wait for a random time, so that no waiting server always loses.
-            // The random time grows with the time spent waiting, because servers may wait for many sessions.
+            // Random, so that no waiting server always loses, and growing, because servers may wait for many sessions.
             try? await Task.sleep(for: .microseconds(Int.random(in: pause...4 * pause)))
             pause = min(2 * pause, 8_000)
         }
@@ -73,29 +68,25 @@ final class ClusterCoordinator: Sendable {
 
     func endTurn(of session: Int) async {
         guard state.withLock({ $0.turns.remove(session) }) != nil else { return }
-        // Ignore an error of the unlocking: if the database cannot be reached, the connection is lost, and the database
-        // releases the session's lock.
+        // If the database cannot be reached, the connection is lost, and with it the lock.
         _ = try? await run("SELECT pg_advisory_unlock(\(Self.turn(of: session)))")
     }
 
     func hasTurn(of session: Int) -> Bool { state.withLock { $0.turns.contains(session) } }
 
-    /// Returns the SQL text of the two keys of a session's advisory lock. Sessions whose numbers have the same last 32
-    /// bits share a lock.
+    /// The two keys of a session's advisory lock. Sessions whose numbers have the same last 32 bits share it.
     static func turn(of session: Int) -> PostgresStatement {
         "'braid_server'::regclass::oid::int4, \(Int(Int32(truncatingIfNeeded: session)))::int4"
     }
 
     // MARK: Servers that hang
 
-    /// The SQL statement that ends the connections of servers that hang. A server hangs if the database waits longer
-    /// than `lease` for the server to send or to receive. The statement only concerns a connection that holds a
-    /// session's lock, or that writes or locks sessions, answers or table descriptions in an open transaction.
+    /// Ends the connections of servers that hang, if they hold a session's lock, or write or lock sessions, answers or
+    /// table descriptions: the database has waited for longer than `lease` for them to send or to receive. Their
+    /// transactions are rolled back, and a server that goes on later cannot commit what it had begun.
     ///
-    /// After a hung server's connection has ended, the database rolls its transaction back and releases its locks. If
-    /// the hung server continues later, its connection is lost, so it cannot commit what it had begun. PostgreSQL's own
-    /// timeouts are not enough. `idle_in_transaction_session_timeout` does not count while the database waits for the
-    /// rest of a pipeline. `idle_session_timeout` does not end a connection to which the database cannot send a
+    /// PostgreSQL's own timeouts are not enough: `idle_in_transaction_session_timeout` does not count while the database
+    /// waits for the rest of a pipeline, and `idle_session_timeout` does not end a connection to which it cannot send a
     /// notification.
     private static let endingHungConnections: PostgresStatement = """
         SELECT pg_terminate_backend(a.pid) FROM pg_stat_activity a
@@ -111,8 +102,7 @@ final class ClusterCoordinator: Sendable {
 
     // MARK: The thread
 
-    /// Starts the coordinator's thread, unless it runs already or the coordinator stops. Throws if the system starts no
-    /// thread. The next call then tries to start the thread again.
+    /// Starts the thread, unless it runs or the coordinator stops. If that fails, the next call tries again.
     private func start() throws {
         let failure: Int32 = state.withLock { state in
             if state.isRunning || state.isStopping { return 0 }
@@ -123,7 +113,7 @@ final class ClusterCoordinator: Sendable {
         guard failure == 0 else { throw StoreError.noThread(failure) }
     }
 
-    /// Runs a statement on the coordinator's connection, and returns the first column of the first row as a Boolean.
+    /// Returns the first column of the first row.
     private func run(_ statement: PostgresStatement) async throws -> Bool {
         try start()
         return try await withCheckedThrowingContinuation { continuation in
@@ -143,7 +133,7 @@ final class ClusterCoordinator: Sendable {
         if isRunning { wake.signal() } else { end.open() }
     }
 
-    /// Stops the coordinator's thread, and returns after its connection is closed.
+    /// Returns after the connection is closed.
     func stopped() async {
         stop()
         await end.opened()
@@ -170,10 +160,10 @@ final class ClusterCoordinator: Sendable {
         end.open()
     }
 
-    /// Runs statements and receives notifications on the coordinator's connection until the connection is lost or the
-    /// coordinator stops.
+    /// Runs statements and receives notifications until the connection is lost or the coordinator stops.
     private func attend(_ connection: PostgresConnection) throws {
-        try connection.listen()
+        let channel = try connection.query("SELECT (\(raw: StoreNotice.channel))::text").first?.text(0) ?? ""
+        _ = try connection.query("LISTEN \(raw: channel)")
         tell(.hearing)
         var next = ContinuousClock.now + Self.interval
         while !state.withLock({ $0.isStopping }) {
@@ -191,8 +181,7 @@ final class ClusterCoordinator: Sendable {
         }
     }
 
-    /// Runs the statements that wait for the coordinator, in one round trip to the database. The caller of every
-    /// statement receives a result or an error, even if the connection is lost.
+    /// Runs the waiting statements in one round trip. Every caller receives a result or an error.
     private func settle(_ jobs: [Job], over connection: PostgresConnection) throws {
         guard !jobs.isEmpty else { return }
         let result = Result { try connection.all(jobs.map(\.statement)) }
@@ -202,12 +191,11 @@ final class ClusterCoordinator: Sendable {
         _ = try result.get()
     }
 
-    /// Moves this server's clock for the age of stored answers forward to the clock in the database, if that clock is
-    /// later. Moves the clock in the database forward only if it is more than half a minute late, so that most calls
-    /// write nothing.
+    /// Moves the earlier of the two `AnswerClock`s, here and in the database, forward: that in the database only if it is
+    /// half a minute late, so that most calls write nothing.
     private func share(_ connection: PostgresConnection) throws {
         do {
-            let time = try connection.sharedAnswerTime(), now = answerClock.now()
+            let time = try PostgresQueries(db: connection).sharedAnswerTime(), now = answerClock.now()
             answerClock.advance(to: time)
             if now - time > 30_000 {
                 _ = try connection.query("UPDATE braid_server SET answer_time = \(now) WHERE answer_time < \(now)")
@@ -227,12 +215,9 @@ final class ClusterCoordinator: Sendable {
     }
 }
 
-// The notices, for example of a commit, that servers send each other as PostgreSQL notifications. The payload of a
-// notification is the sender's name, followed by one word for each notice.
+// The payload of a notification is the sender's name, followed by one word for each notice.
 extension StoreNotice {
-    /// The SQL expression for the name of the PostgreSQL channel on which servers notify each other. The name contains
-    /// the OID of the table `braid_server`, because servers that use another schema of the same database need another
-    /// channel.
+    /// In SQL: the channel. With the table's OID, because servers on another schema of the database need another.
     static let channel = "'braid_' || 'braid_server'::regclass::oid"
 
     static func committed(_ session: Int, _ revision: Int) -> String { "c\(session).\(revision)" }

@@ -4,62 +4,110 @@ import BraidStore
 
 /// A store in a PostgreSQL database that several servers can use at the same time.
 ///
-/// One connection of the store performs all writes that callers request, in groups of requests. Reads use other
-/// connections, so a read neither waits for a write nor delays a write. If a connection is lost, the store opens a new
-/// connection when it next needs one.
+/// Reads have connections of their own, so they neither wait for a write nor delay one. A lost connection is replaced
+/// when it is next needed.
 public final class PostgresStore: SessionStore {
-    /// The database's address for messages, which contains no password.
+    /// The database's address for messages, without a password.
     public var name: String { dialer.name }
 
     let dialer: Dialer
-    private let options: PostgresStoreOptions
-    let writer: PostgresWriter
-    private let readers: Readers
+    private let options: StoreOptions
+    private let timeout: Duration
+    private let readers: ReaderPool<PostgresQueries>
+    let writer: StoreWriter<PostgresCommitter>
     private let revisions: Revisions
     let peers: ClusterCoordinator
     public var answerClock: AnswerClock { dialer.answerClock }
-    /// A text for the log about the schema of the opened database, such as an upgrade. `nil` if the database was new or
-    /// had this server's schema version, or if no connection has been opened yet.
+    /// What the log says of the opened database's schema, such as an upgrade. `nil` if it was new or of this version, or
+    /// if there was no connection yet.
     public var schemaNotice: String? { dialer.schemaNotice }
 
-    /// Opens a database, and creates the store's tables if the first PostgreSQL schema of the search path contains no
-    /// tables. If another application's tables are there, nothing is changed.
+    /// Opens a database, and creates the tables if the first schema of the search path has none. Tables of another
+    /// application are not changed.
     ///
     /// - Parameters:
-    ///   - url: the database's address in libpq's form, `postgres://user@host:port/database?…`.
-    ///   - options: the store's options.
-    ///   - connects: whether the initializer connects to the database. If not, the first operation connects, and throws
-    ///     the reason if the database cannot be opened.
+    ///   - url: in libpq's form, `postgres://user@host:port/database?…`.
+    ///   - timeout: after this time without data, a connection is closed. A single statement may take three quarters of
+    ///     it, and wait for a lock for a quarter.
+    ///   - connects: whether to connect now. Otherwise the first operation does, and throws why it cannot.
     /// - Throws: ``StoreError`` with the reason why the database cannot be opened.
     public init(
-        url: String, options: PostgresStoreOptions = PostgresStoreOptions(), connects: Bool = true
+        url: String, options: StoreOptions = StoreOptions(), timeout: Duration = .seconds(20), connects: Bool = true
     ) throws {
-        let dialer = try Dialer(url: url, options: options)
+        let dialer = try Dialer(url: url, options: options, timeout: timeout)
         self.dialer = dialer
         self.options = options
-        peers = try ClusterCoordinator(
-            dialer: dialer, wait: options.timeout / 4, answerClock: dialer.answerClock)
+        self.timeout = timeout
+        peers = try ClusterCoordinator(dialer: dialer, wait: timeout / 4, answerClock: dialer.answerClock)
         let connection = connects ? try dialer.connect() : nil
-        writer = try PostgresWriter(
-            dialer: dialer, connection: connection, sender: peers.sender, patience: options.timeout,
+        readers = ReaderPool { Self.serve($0, $1, dialer) }
+        writer = try StoreWriter(
+            PostgresCommitter(
+                dialer: dialer, readers: readers, connection: connection, sender: peers.sender, patience: timeout),
             onChange: options.onChange)
-        readers = Readers(dialer: dialer, maximum: options.readers)
         revisions = Revisions(readers: readers)
     }
 
     deinit {
         writer.stop()
-        readers.stop()
         peers.stop()
     }
 
-    /// The statistics of this server's writes since the store was opened.
-    public var statistics: StoreStatistics { writer.counters.current }
+    public var statistics: StoreStatistics { writer.statistics }
+
+    /// Performs a read. Returns the connection for the thread's next one, or `nil` if it cannot be used any more.
+    private static func serve(
+        _ read: ReaderPool<PostgresQueries>.Read, _ kept: PostgresQueries?, _ dialer: Dialer
+    ) -> PostgresQueries? {
+        func perform(_ queries: PostgresQueries) throws -> PostgresQueries? {
+            do {
+                try read.perform(queries)()
+                return queries
+            } catch let lost as LostConnection {
+                throw lost
+            } catch {
+                read.fail(StoreError(error, of: dialer.name))
+                return (try? queries.db.endTransaction()) == nil ? nil : queries
+            }
+        }
+        do {
+            if let kept, kept.db.isAlive, dialer.retirement == nil {
+                do {
+                    return try perform(kept)
+                } catch is LostConnection {
+                    // Most likely it broke while it was idle. A read changes nothing, so it is repeated.
+                }
+            }
+            return try perform(PostgresQueries(db: dialer.connect()))
+        } catch {
+            read.fail(StoreError(error, of: dialer.name))
+            return nil
+        }
+    }
+
+    /// Returns what `value` makes of the statements' rows after the commit. It throws a `StoreError` if they have
+    /// refused the write.
+    ///
+    /// - Parameters:
+    ///   - cost: about how many rows the statements write.
+    ///   - notice: for the other servers.
+    func write<Value: Sendable>(
+        _ statements: [PostgresStatement], isTest: Bool = false, cost: Int = 1, notice: String? = nil,
+        value: @escaping @Sendable ([PostgresRows]) throws -> Value
+    ) async throws -> Value {
+        // It would end the connection, and fail the other requests of its group.
+        guard !statements.contains(where: { $0.isTooLarge }) else { throw StoreError.tooLarge }
+        return try await writer.write(isTest: isTest, cost: cost) { continuation in
+            PostgresCommitter.Work(statements: statements, notice: notice) { rows in
+                continuation.resume(with: Result { try value(rows) })
+            }
+        }
+    }
 }
 
 extension PostgresStore {
     public func putTable(_ name: String, description: JSONText, after latest: Int?, at: Int) async throws -> Int {
-        try await waitingForLocks(Tables.put(name, description, after: latest, at: at)) {
+        try await waitingForLocks(PostgresQueries.putTable(name, description, after: latest, at: at)) {
             guard let row = $0.dropFirst().first?.first else { throw StoreError.tableChanged }
             return try row.number(0, .version, "version")
         }
@@ -76,26 +124,22 @@ extension PostgresStore {
     public func tables() async throws -> [TableSummary] { try await readers.read { try $0.tables() } }
 
     public func deleteTable(_ name: String) async throws -> TableDeletion {
-        try await waitingForLocks(Tables.delete(name), value: Tables.deletion)
+        try await waitingForLocks(PostgresQueries.deleteTable(name), value: PostgresQueries.tableDeletion)
     }
 
-    /// Runs the statements of a write that may have to wait for a lock of another connection.
-    ///
-    /// Each attempt waits for the lock only briefly, because the other writes of its group and the later groups wait
-    /// with it. The method repeats the attempt for at most a quarter of `options.timeout`.
+    /// Writes what may have to wait for a lock of another connection: briefly, because the other writes wait with it,
+    /// but again and again for a quarter of `timeout`.
     private func waitingForLocks<Value: Sendable>(
-        _ statements: [PostgresStatement], value: @escaping @Sendable ([Rows]) throws -> Value
+        _ statements: [PostgresStatement], value: @escaping @Sendable ([PostgresRows]) throws -> Value
     ) async throws -> Value {
-        let longest = options.timeout / 4, deadline = ContinuousClock.now + longest
+        let longest = self.timeout / 4, deadline = ContinuousClock.now + longest
         func timeout(_ time: Duration) -> PostgresStatement {
             "SELECT set_config('lock_timeout', \("\(time.milliseconds)"), true)"
         }
         while true {
             do {
-                // The request's first statement sets a short lock timeout, which would last until the end of the
-                // transaction. The request's last statement restores the normal timeout, for later requests of the same
-                // transaction.
-                return try await writer.write([timeout(.milliseconds(50))] + statements + [timeout(longest)]) {
+                // The setting would last until the end of the transaction, so it is restored for its other requests.
+                return try await write([timeout(.milliseconds(50))] + statements + [timeout(longest)]) {
                     try value(Array($0.dropFirst().dropLast()))
                 }
             } catch StoreError.busy where .now < deadline {
@@ -110,9 +154,9 @@ extension PostgresStore {
         let session = try session.copied
         guard !session.isExhausted else { throw StoreError.exhausted }
         do {
-            return try await writer.write([session.statement()], cost: session.rows.count, value: NewSession.outcome)
+            return try await write([session.statement()], cost: session.rows.count, value: NewSession.outcome)
         } catch StoreError.tableMissing where session.description != nil {
-            return try await writer.write(
+            return try await write(
                 [session.statement(restoringVersion: true)], cost: session.rows.count, value: NewSession.outcome)
         }
     }
@@ -133,16 +177,18 @@ extension PostgresStore {
         try await readers.read { try $0.sessions(of: table, after: after, limit: limit) }
     }
 
-    public func deleteSession(_ id: String, as facts: SessionSummary?) async throws -> Int? {
-        try await waitingForLocks(Ending.statements(of: id, as: facts, sender: peers.sender)) { $0.last?.first?.int(0) }
+    public func deleteSession(_ id: String, as summary: SessionSummary?) async throws -> Int? {
+        try await waitingForLocks(PostgresQueries.deleteSession(id, as: summary, sender: peers.sender)) {
+            $0.last?.first?.int(0)
+        }
     }
 
     public func unusedSessions() async throws -> [UnusedSession] { try await readers.read { try $0.unusedSessions() } }
 
     public func renew(_ sessions: [Int], at: Int) async throws {
-        let renewal: PostgresStatement =
+        try await write([
             "UPDATE session SET used = \(at) WHERE number = ANY(\(sessions.map(Int?.some))) AND used IS NOT NULL"
-        try await writer.write([renewal]) { _ in }
+        ]) { _ in }
     }
 }
 
@@ -150,17 +196,17 @@ extension PostgresStore {
     public func commit(_ commit: SessionCommit) async throws {
         guard !commit.isExhausted else { throw StoreError.exhausted }
         do {
-            try await write(commit)
+            try await store(commit)
         } catch StoreError.tableMissing {
-            try await write(commit, restoringVersion: true)
+            try await store(commit, restoringVersion: true)
         }
     }
 
-    private func write(_ commit: SessionCommit, restoringVersion: Bool = false) async throws {
+    private func store(_ commit: SessionCommit, restoringVersion: Bool = false) async throws {
         let statement = commit.statement(
             journalLimit: options.journalLimit, byteLimit: options.journalBytes,
             hasTurn: peers.hasTurn(of: commit.session), restoringVersion: restoringVersion)
-        try await writer.write(
+        try await write(
             [statement], cost: commit.cost, notice: StoreNotice.committed(commit.session, commit.to),
             value: SessionCommit.outcome)
     }
@@ -178,7 +224,7 @@ extension PostgresStore {
 
 extension PostgresStore {
     public func keep(_ answer: KeptAnswer) async throws {
-        try await writer.write([answer.statement], value: KeptAnswer.outcome)
+        try await write([answer.statement], value: KeptAnswer.outcome)
     }
 
     public func answer(to key: String, by requester: String, of session: Int, now: Int) async throws -> KeptAnswer? {
@@ -188,7 +234,7 @@ extension PostgresStore {
 
 extension PostgresStore {
     public func createToken(_ token: NewToken, for sessionID: String) async throws {
-        try await writer.write([token.statement(for: sessionID)]) {
+        try await write([token.statement(for: sessionID)]) {
             guard $0.first?.first?.bool(0) == true else { throw StoreError.sessionMissing }
         }
     }
@@ -200,7 +246,7 @@ extension PostgresStore {
     }
 
     public func deleteToken(_ id: String, of sessionID: String) async throws -> Bool {
-        try await writer.write([NewToken.deletion(id, of: sessionID, sender: peers.sender)]) {
+        try await write([NewToken.deletion(id, of: sessionID, sender: peers.sender)]) {
             ($0.first?.count ?? 0) > 0
         }
     }
@@ -225,7 +271,7 @@ extension PostgresStore {
     public func check() async throws -> StoreCondition {
         _ = try await sessions(after: nil, limit: 1)
         let test: PostgresStatement = "SELECT current_setting('transaction_read_only') = 'on'"
-        try await writer.write([test], isTest: true) { [name] in
+        try await write([test], isTest: true) { [name] in
             if $0.first?.first?.bool(0) == true { throw StoreError.readOnly(path: name) }
         }
         return .writable
@@ -238,7 +284,6 @@ extension PostgresStore {
 
     public func close() async {
         await writer.stopped()
-        await readers.stopped()
         await peers.stopped()
     }
 }

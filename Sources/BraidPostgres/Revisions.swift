@@ -2,8 +2,7 @@
 import BraidStore
 import Synchronization
 
-/// Reads the stored revisions of sessions. Requests for revisions that arrive before a database query begins share one
-/// query.
+/// Reads the stored revisions of sessions. Requests that arrive before a query begins share it.
 final class Revisions: Sendable {
     private final class Batch: Sendable {
         let asked = Mutex<[Int: [CheckedContinuation<StoredRevision?, any Error>]]>([:])
@@ -15,11 +14,11 @@ final class Revisions: Sendable {
         }
     }
 
-    private let readers: Readers
-    /// The batch of requests that further requests can still join. One query answers all requests of the batch.
+    private let readers: ReaderPool<PostgresQueries>
+    /// The batch that further requests can still join.
     private let open = Mutex<Batch?>(nil)
 
-    init(readers: Readers) { self.readers = readers }
+    init(readers: ReaderPool<PostgresQueries>) { self.readers = readers }
 
     func revision(of session: Int) async throws -> StoredRevision? {
         try await withCheckedThrowingContinuation { continuation in
@@ -35,11 +34,10 @@ final class Revisions: Sendable {
 
     private func read(_ batch: Batch) {
         readers.run(
-            perform: { [self] connection in
-                // Close the batch before its query begins: a request that arrives later may need a commit that this
-                // query does not see.
+            perform: { [self] queries in
+                // Before the query begins: a later request may need a commit that it does not see.
                 close(batch)
-                let found = try connection.revisions(of: batch.asked.withLock { Array($0.keys) })
+                let found = try queries.revisions(of: batch.asked.withLock { Array($0.keys) })
                 return { batch.answer(.success(found)) }
             },
             fail: { [self] error in
@@ -51,13 +49,12 @@ final class Revisions: Sendable {
     private func close(_ batch: Batch) { open.withLock { if $0 === batch { $0 = nil } } }
 }
 
-extension PostgresConnection {
-    /// Returns the stored revisions of the given sessions. The dictionary's keys are session numbers. Sessions that
-    /// have ended are missing from the dictionary.
+extension PostgresQueries {
+    /// By session number, without sessions that have ended.
     fileprivate func revisions(of sessions: [Int]) throws -> [Int: StoredRevision] {
-        let rows = try query("SELECT number, revision, updated FROM session WHERE number = ANY (\(sessions))")
-        // One query answers for many sessions, so a damaged number must not fail it. A copy of that session in memory
-        // becomes stale, and reading the session reports the damage.
+        let rows = try db.query("SELECT number, revision, updated FROM session WHERE number = ANY (\(sessions))")
+        // A damaged number of one session must not fail the query for the others. That session's copy becomes stale, and
+        // reading it reports the damage.
         return Dictionary(rows.map { ($0.int(0), StoredRevision(number: $0.int(1), time: $0.int(2))) }) { $1 }
     }
 }

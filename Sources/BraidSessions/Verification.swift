@@ -101,8 +101,9 @@ package final class Verification {
         var binder = try session.boundTable(descriptions).binder
         binder.limits.templateSteps = .max
         let rows = try session.restored(by: binder).snapshot.totalRowCount
-        guard rows == session.facts.totalRowCount else {
-            throw StoreError.corrupt("total_row_count is \(session.facts.totalRowCount), but clients see \(rows) rows")
+        guard rows == session.summary.totalRowCount else {
+            throw StoreError.corrupt(
+                "total_row_count is \(session.summary.totalRowCount), but clients see \(rows) rows")
         }
     }
 
@@ -110,7 +111,7 @@ package final class Verification {
     private func checkJournal(of session: StoredSession) throws {
         var last: Int?
         while true {
-            let records = try data.journal(of: session.facts.number, after: last ?? 0, limit: 1000, bytes: 1 << 20)
+            let records = try data.journal(of: session.summary.number, after: last ?? 0, limit: 1000, bytes: 1 << 20)
             for record in records {
                 if let last, record.revision != last + 1 {
                     throw StoreError.corrupt("revision \(last + 1) is missing")
@@ -120,14 +121,14 @@ package final class Verification {
             if records.isEmpty { break }
         }
         // A server may commit to the session while `verify` reads the session, so the journal may be ahead.
-        guard session.facts.revision == 0 || last ?? 0 >= session.facts.revision else {
+        guard session.summary.revision == 0 || last ?? 0 >= session.summary.revision else {
             throw StoreError.corrupt(
-                "it ends at revision \(last ?? 0), but the session is at \(session.facts.revision)")
+                "it ends at revision \(last ?? 0), but the session is at \(session.summary.revision)")
         }
-        if let last, last > session.facts.revision, let now = try data.session(session.facts.id),
-            now.facts.number == session.facts.number, last > now.facts.revision
+        if let last, last > session.summary.revision, let now = try data.session(session.summary.id),
+            now.summary.number == session.summary.number, last > now.summary.revision
         {
-            throw StoreError.corrupt("it goes on to revision \(last), but the session is at \(now.facts.revision)")
+            throw StoreError.corrupt("it goes on to revision \(last), but the session is at \(now.summary.revision)")
         }
     }
 }

@@ -1,45 +1,39 @@
 import BraidEngine
+import BraidRuntime
+import Synchronization
 
-/// The stored answer to a request with the header `Idempotency-Key`. If the client repeats the request with the same
-/// key, the server normally returns this answer again.
-///
-/// Source: draft-ietf-httpapi-idempotency-key-header.
+/// The answer to a request with an `Idempotency-Key`, for a client that repeats the request
+/// (draft-ietf-httpapi-idempotency-key-header).
 public struct KeptAnswer: Sendable, Equatable {
-    /// The number of the session that received the request, or 0 for a request that opens a session. If the same
-    /// idempotency key occurs in another session, it belongs to another request.
+    // Session, requester and key together name a request.
+
+    /// The number of the session that received the request, or 0 for one that opens a session.
     public var session: Int
-    /// The id of the token with which the request was made, or empty for a controller. If the same idempotency key
-    /// comes with another token, it belongs to another request.
+    /// The id of the request's token, or empty for a controller.
     public var requester: String
-    /// The value of the `Idempotency-Key` field of the answered request, without quotes.
+    /// The value of the `Idempotency-Key`, without quotes.
     public var key: String
-    /// The time of the answer by the store's ``AnswerClock``, in milliseconds. The answer expires after a day.
+    /// Milliseconds of the store's ``AnswerClock``.
     public var at: Int
-    /// A hash of the request to which this answer belongs. A client that sends the same idempotency key with a request
-    /// that has another hash has made a mistake.
+    /// A hash of the request. Another request with the same key is a client's mistake.
     public var request: Int
-    /// The answer.
     public var answer: JSONText
 
-    /// The time after which an answer expires, in milliseconds. The store can delete an answer earlier, because of
-    /// ``quota`` or because the session has ended.
+    /// Milliseconds. The store may delete an answer earlier: for the ``quota``, or with its session.
     public static let lifetime = 24 * 60 * 60 * 1000
 
-    /// The largest total cost of one requester's stored answers in one session, in bytes. If the total cost is larger,
-    /// the store deletes the requester's oldest answers there.
+    /// The most bytes of one requester's answers in one session. Beyond it, the oldest go.
     public static let quota = 16 << 20
-    /// The most old answers that the store deletes when it stores a new one, so that no commit waits for a long delete.
+    /// How many old answers a new one replaces at most, so that no commit waits for a long delete.
     package static let mostEvicted = 64
 
-    /// An SQL condition: the costs of a stored answer are in their range.
+    /// In SQL: the costs are in their range.
     package static let hasSoundCost =
         "\(StoredNumber.bytes.condition("cost_before")) AND \(StoredNumber.bytes.condition("cost"))"
 
-    /// The cost of this answer for the requester's quota: the size of the answer and its key in bytes, but at least 1
-    /// KiB. So the quota of 16 MiB also limits the number of one requester's answers in a session, to 16,384.
+    /// Bytes of the ``quota``: at least 1 KiB, so that it also limits the number of answers, to 16,384.
     package var cost: Int { max(1 << 10, answer.count + key.utf8.count) }
 
-    /// Creates an answer to be stored.
     public init(session: Int, requester: String, key: String, at: Int, request: Int, answer: JSONText) {
         self.session = session
         self.requester = requester
@@ -47,5 +41,38 @@ public struct KeptAnswer: Sendable, Equatable {
         self.at = at
         self.request = request
         self.answer = answer
+    }
+}
+
+/// The clock that measures the age of kept answers. It runs with the monotonic clock while a server runs, so that a jump
+/// of the machine's time changes no answer's age.
+///
+/// It goes on at the time of the newest answer, or at the time that the servers of a shared store have stored. Without
+/// any, it starts with the machine's time.
+public final class AnswerClock: Sendable {
+    /// This clock's time minus the monotonic time, in milliseconds.
+    private let offset: Mutex<Int>
+
+    /// - Parameter time: what the clock shows now, in milliseconds.
+    package init(from time: Int?) { offset = Mutex((time ?? systemMilliseconds()) - Self.monotonic()) }
+
+    private static func monotonic() -> Int { monotonicNanoseconds() / 1_000_000 }
+
+    /// Milliseconds.
+    public func now() -> Int { offset.withLock { $0 } + Self.monotonic() }
+
+    /// Sets the clock to the time of a shared store, before anyone reads it.
+    package func begin(at time: Int) { offset.withLock { $0 = time - Self.monotonic() } }
+
+    /// A test can add to the offset to make answers older.
+    package var setting: Int {
+        get { offset.withLock { $0 } }
+        set { offset.withLock { $0 = newValue } }
+    }
+
+    /// Sets the clock to another server's time, if that is later.
+    package func advance(to time: Int) {
+        let offset = time - Self.monotonic()
+        self.offset.withLock { $0 = max($0, offset) }
     }
 }

@@ -1,46 +1,38 @@
 import BraidRuntime
 import Glibc
 
-/// A new file that gets its final name PATH only when the file is complete and on disk. Before that, the file's name is
-/// `PATH-partial`.
+/// A new file that gets its name PATH when it is complete and on disk, and is `PATH-partial` before.
 ///
-/// A `NewFile` does not replace a file that exists when the `NewFile` is created. It replaces a file that is created
-/// later only if the file system has no hard links. If `finish` is not called or fails, the partial file is removed,
-/// unless the process is killed. Only the file's owner can read the file, because the data of sessions is confidential.
+/// Replaces no file, except one that appears meanwhile on a file system without hard links. Without `finish`, the
+/// partial file is removed, unless the process is killed. Only the owner can read it: sessions are confidential.
 package final class NewFile {
     package let path: String
     package let partial: String
-    /// The descriptor of the locked file `PATH-partial`. This descriptor is closed last, because closing any descriptor
-    /// of the file also drops SQLite's locks on the file.
+    /// Of the locked partial file. Closed last, because closing any descriptor drops SQLite's locks.
     private let descriptor: CInt
-    /// Whether this object must not remove the partial file, because the file has its final name, could not be opened,
-    /// or belongs to another process.
+    /// Whether the partial file must not be removed: it has its final name, could not be opened, or is another's.
     private var isFinished = false
 
-    /// Creates the file `PATH-partial`, and locks it against other processes that write a file of the same name. If a
-    /// killed process has left such a file, this file is reused.
+    /// Creates and locks the partial file, or reuses what a killed process has left.
     ///
-    /// - Parameter isDatabase: whether the file will be an SQLite database. If so, the initializer also throws if an
-    ///   old write-ahead log PATH-wal with content exists, which would damage the new database.
+    /// - Parameter isDatabase: whether to refuse an old write-ahead log, which would damage an SQLite database.
     package init(_ path: String, isDatabase: Bool) throws {
         self.path = path
         partial = path + "-partial"
         guard access(path, F_OK) != 0 else { throw StoreError.exists(path: path) }
-        var log = stat()
-        if isDatabase, stat(path + "-wal", &log) == 0, log.st_size > 0 { throw StoreError.exists(path: path + "-wal") }
+        if isDatabase, fileSize(path + "-wal") ?? 0 > 0 { throw StoreError.exists(path: path + "-wal") }
         descriptor = open(partial, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
             isFinished = true
             throw StoreError.writing(partial, errno)
         }
         var own = stat(), named = stat()
-        // If the name `…-partial` no longer leads to the opened file, another process has finished or removed the file
-        // in the meantime.
+        // Another process may have finished or removed the file meanwhile.
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK, fstat(descriptor, &own) == 0,
             stat(partial, &named) == 0, own.st_ino == named.st_ino, own.st_nlink == 1,
             ftruncate(descriptor, 0) == 0
         else {
-            isFinished = true  // The partial file belongs to another process, so this object must not remove it.
+            isFinished = true
             throw StoreError.exists(path: partial)
         }
     }
@@ -50,26 +42,24 @@ package final class NewFile {
         if descriptor >= 0 { close(descriptor) }
     }
 
-    /// Appends bytes to the partial file.
     package func write(_ bytes: [UInt8]) throws {
         lseek(descriptor, 0, SEEK_END)
         guard Files.write(bytes, to: descriptor) else { throw StoreError.writing(partial, errno) }
     }
 
-    /// Flushes the file to disk and gives it its final name. The method uses `link` because `rename` would replace a
-    /// file that another program has created with this name.
+    /// Flushes the file and gives it its name: by `link`, because `rename` would replace another program's file.
     package func finish() throws {
         guard fsync(descriptor) == 0 else { throw StoreError.writing(partial, errno) }
         if link(partial, path) == 0 {
             unlink(partial)
         } else if errno == EEXIST {
             throw StoreError.exists(path: path)
-        } else if Glibc.rename(partial, path) != 0 {  // `rename` also works on file systems without hard links.
+        } else if Glibc.rename(partial, path) != 0 {  // without hard links
             throw StoreError.writing(path, errno)
         }
         isFinished = true
         let directory = open(Self.directory(of: path), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        // If this process cannot open the directory for reading, the method returns without flushing the directory.
+        // A directory that cannot be read cannot be flushed.
         guard directory >= 0 else { return }
         defer { close(directory) }
         guard fsync(directory) == 0 else { throw StoreError.writing(path, errno) }
@@ -82,9 +72,17 @@ package final class NewFile {
 }
 
 extension StoreError {
-    /// Creates the error for a file that cannot be written, from the value of `errno`.
+    /// - Parameter error: the value of `errno`.
     static func writing(_ path: String, _ error: CInt) -> StoreError {
         [ENOSPC, EDQUOT, EFBIG].contains(error)
             ? .noRoom(path: path) : .io("\(path): \(String(cString: strerror(error)))")
     }
 }
+
+/// `nil` if the file does not exist. Does not open it, because closing it again would drop SQLite's locks.
+func fileStatus(_ path: String) -> stat? {
+    var status = stat()
+    return stat(path, &status) == 0 ? status : nil
+}
+
+func fileSize(_ path: String) -> Int? { fileStatus(path).map { Int($0.st_size) } }

@@ -1,8 +1,8 @@
-/// The tables, columns and indexes of a database. The server reads the shape that it expects from the text of
-/// `schema.sql` or `schema-postgres.sql`. The server reads the shape that a database has from the database's catalog.
+/// The tables, columns and indexes of a database: those expected are read from the text of `schema.sql` or
+/// `schema-postgres.sql`, those found from the database's catalog.
 package struct SchemaShape: Equatable {
     package struct Column: Equatable {
-        /// The column's type in lower case, such as `bigint`.
+        /// In lower case.
         package var type: String
         package var isRequired: Bool
         package var hasDefault: Bool
@@ -16,13 +16,12 @@ package struct SchemaShape: Equatable {
         fileprivate var text: String { type.uppercased() + (isRequired ? " NOT NULL" : "") }
     }
 
-    /// An index of a table, which may also belong to a primary key or a unique constraint. Two indexes with different
-    /// names can be equal.
+    /// May also belong to a primary key or a unique constraint. Its name does not count.
     package struct Index: Hashable {
         package var table: String
         package var columns: String
         package var isUnique: Bool
-        /// The WHERE condition of a partial index. `nil` if the index contains all rows.
+        /// The WHERE condition of a partial index.
         package var condition: String?
 
         package init(table: String, columns: String, isUnique: Bool, condition: String?) {
@@ -34,8 +33,8 @@ package struct SchemaShape: Equatable {
     }
 
     package var tables: [String: [String: Column]] = [:]
-    /// The table indexes, each with the SQL statement that creates it. The statement is `nil` for an index that belongs
-    /// to a table's definition, and for each index that was read from PostgreSQL's catalog.
+    /// Each index with the statement that creates it. `nil` if it belongs to a table's definition, or was read from
+    /// PostgreSQL's catalog.
     package var indexes: [Index: String?] = [:]
 
     package init() {}
@@ -44,9 +43,16 @@ package struct SchemaShape: Equatable {
         tables[table, default: [:]][name] = column
     }
 
-    /// Returns texts that say what is missing or different in a database with the shape `found`, for a server that
-    /// expects this shape. The result is empty if the server can use the database. The database may have additional
-    /// tables, indexes and columns, except a column without which no row can be inserted.
+    /// Throws `differentSchema` if a server that expects this shape cannot use a database of the shape `found`.
+    package func check(_ found: SchemaShape, path: String, version: Int) throws {
+        let differences = differences(in: found)
+        guard differences.isEmpty else {
+            throw StoreError.differentSchema(path: path, version: version, differences: differences)
+        }
+    }
+
+    /// Says what is missing or different. Additional tables, indexes and columns are allowed, except a column without
+    /// which no row can be inserted.
     package func differences(in found: SchemaShape) -> [String] {
         var differences: [String] = []
         for (table, columns) in tables.sorted(by: { $0.key < $1.key }) {
@@ -79,8 +85,7 @@ package struct SchemaShape: Equatable {
 }
 
 extension SchemaShape {
-    /// Returns the text that a server logs after it has opened a database with the schema version `found`. Returns
-    /// `nil` if `found` is the server's own version, or 0 for a new database.
+    /// What the log says of an opened database. `found` is 0 for a new one.
     package static func notice(found: Int, known: Int) -> String? {
         if found == 0 || found == known { return nil }
         return found < known
@@ -89,12 +94,25 @@ extension SchemaShape {
     }
 }
 
-// Reads the shape of a database (its tables, columns and indexes) from the text of an SQL schema. This code understands
-// only the SQL that schema.sql and schema-postgres.sql use. The tests compare its results with the catalogs of new
-// databases.
 extension SchemaShape {
-    /// Creates the shape (tables, columns and indexes) that a new database has after the SQL statements of `schema`
-    /// were executed.
+    /// Executes the statements of an upgrade, and then `check`. Calls `before` before each statement and once more at
+    /// the end, with the number of earlier calls.
+    package static func upgrade(
+        by statements: [String], before: ((Int) throws -> Void)?, execute: (String) throws -> Void,
+        check: () throws -> Void
+    ) throws {
+        for (index, statement) in statements.enumerated() {
+            try before?(index)
+            try execute(statement)
+        }
+        try check()
+        try before?(statements.count)
+    }
+}
+
+// Understands only the SQL that the two schemas use. The tests compare the results with the catalogs of new databases.
+extension SchemaShape {
+    /// - Parameter schema: the SQL that creates the database.
     package init(schema: String) {
         let lines = schema.split(separator: "\n").map { line in
             line.split(separator: " ").prefix { !$0.hasPrefix("--") }.joined(separator: " ")
@@ -114,13 +132,13 @@ extension SchemaShape {
         }
     }
 
-    /// Returns the WHERE condition of a partial index, from the SQL statement that creates the index.
+    /// The WHERE condition in the statement that creates a partial index.
     static func condition(of statement: String) -> String? {
         let words = statement.split(whereSeparator: \.isWhitespace)
         return words.firstIndex(of: "WHERE").map { words[($0 + 1)...].joined(separator: " ") }
     }
 
-    /// Adds a column or a constraint to this shape, from one part of a table's definition.
+    /// - Parameter part: a column or a constraint.
     private mutating func add(_ part: String, to table: String) {
         let words = part.split(separator: " ")
         guard words.count > 1 else { return }
@@ -139,8 +157,7 @@ extension SchemaShape {
         if isKey || words.contains("UNIQUE") { unique(String(words[0])) }
     }
 
-    /// Returns the text between the first opening parenthesis and its closing parenthesis, split at commas. Commas
-    /// inside inner parentheses do not split the text.
+    /// The text between the first parenthesis and its closing one, split at the commas outside inner parentheses.
     private static func parts(_ text: String) -> [String] {
         var parts: [String] = [], depth = 0, part = ""
         for character in text {

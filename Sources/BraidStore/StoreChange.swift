@@ -2,16 +2,14 @@ import Synchronization
 
 /// A change of a store's state that operators need to know.
 public enum StoreChange: Sendable, Equatable {
-    /// Operations of the store now fail with the given error.
+    /// Operations of the store now fail.
     case failing(StoreError)
-    /// Operations of the store succeed again, after they have failed with the given error.
     case working(after: StoreError)
-    /// All sessions have new epochs, because the database was restored or may have lost commits.
+    /// The database was restored or may have lost commits.
     case newEpochs
 }
 
-/// Knows whether a store's operations fail at the moment. Reports the first failure and the recovery. Reports a further
-/// failed operation only if its error is of another kind than the last one.
+/// Reports the first failure, each failure of another kind than the last one, and the recovery.
 package final class StoreTrouble: Sendable {
     private let error = Mutex<StoreError?>(nil)
     private let isFailing = Atomic<Bool>(false)
@@ -40,8 +38,7 @@ package final class StoreTrouble: Sendable {
 }
 
 extension StoreError {
-    /// The name of the kind of error, such as `disk-full`, for failures of the disk or the database. `nil` for all
-    /// other errors, such as errors that callers can cause.
+    /// Such as `disk-full`, for failures of the disk or the database. `nil` for errors that callers can cause.
     public var kind: String? {
         switch self {
         case .full: "disk-full"
@@ -52,8 +49,7 @@ extension StoreError {
         case .readOnly: "read-only"
         case .sessionExists, .sessionMissing, .revisionConflict, .answered, .tableMissing, .tableChanged, .exhausted,
             .tooLarge, .closed, .locked, .usedByOtherName, .notADatabase, .wrongApplication, .newerVersion,
-            .differentSchema, .missing,
-            .exists, .noRoom, .otherVersion, .notEmpty:
+            .differentSchema, .missing, .exists, .noRoom, .otherVersion, .notEmpty:
             nil
         }
     }

@@ -1,21 +1,19 @@
 import Glibc
 
-/// The reason why a store refused an operation or could not be opened.
+/// Why a store refused an operation or could not be opened.
 public enum StoreError: Error, Sendable, Equatable {
-    // Errors that a caller can cause, as opposed to errors of the disk. The store has changed nothing.
+    // Errors that a caller can cause. The store has changed nothing.
     case sessionExists
     case sessionMissing
-    /// The stored session is at another revision than the one that the commit must follow. In PostgreSQL, another
-    /// server may also have locked the session.
+    /// The stored session is at another revision, or, in PostgreSQL, locked by another server.
     case revisionConflict
-    /// The store already contains an answer for the request's idempotency key, for example because another server has
-    /// answered the same request in the meantime.
+    /// The idempotency key has an answer already, perhaps by another server.
     case answered
-    /// The table description that a session needs is not registered.
+    /// A session needs a table description that is not registered.
     case tableMissing
-    /// The latest version of the table description is not the one that the caller expects.
+    /// The latest version of the table description is another.
     case tableChanged
-    /// The session has used up its row keys, section numbers or revisions, of which it has 2^32 − 1 each.
+    /// The session has used up its 2^32 − 1 row keys, section numbers or revisions.
     case exhausted
     /// A value or a statement is larger than the database accepts at once.
     case tooLarge
@@ -24,51 +22,48 @@ public enum StoreError: Error, Sendable, Equatable {
     // Errors of the disk or the database. The store has changed nothing, except after `outcomeUnknown`.
     case full
     case io(String)
-    /// A lock in the database did not become free in time. In SQLite, another process holds the database's write lock.
-    /// In PostgreSQL, another transaction or server holds the lock, or the transaction lost a conflict or a deadlock.
+    /// A lock of another process, transaction or server did not become free in time, or, in PostgreSQL, the transaction
+    /// lost a conflict or a deadlock.
     case busy(path: String)
     case corrupt(String)
     /// The database cannot be reached, or does not accept requests at the moment.
     case unavailable(String)
-    /// The database did not confirm the change, so the change may be stored or not.
+    /// The change may be stored or not.
     case outcomeUnknown(String)
 
-    // Reasons why the server did not open a database. `readOnly` and `newerVersion` are also errors of later
-    // operations.
+    // Why a database was not opened. `readOnly` and `newerVersion` can also come later.
 
-    /// Another process uses the database, so this process must not open it. `holder` is that process's ID, if it is
-    /// known.
+    /// Another process uses the database. `holder` is its ID, if known.
     case locked(path: String, holder: String?)
     case readOnly(path: String)
     case notADatabase(path: String)
-    /// A server uses the database under another name, such as a hard link. The database's latest changes are in a
-    /// write-ahead log next to that name, so they cannot be read under this one.
+    /// A server uses the file under another name, such as a hard link, and the log with the latest changes is there.
     case usedByOtherName(path: String)
-    /// The database belongs to another application, not to Braid Server. `path` is the path of the SQLite file or the
-    /// address of the PostgreSQL database. Commands such as `backup` also throw this error for an empty file.
+    /// The database belongs to another application. Commands such as `backup` also throw this for an empty file.
     case wrongApplication(path: String)
-    /// The database has a newer schema that this server cannot use.
     case newerVersion(found: Int, known: Int)
-    /// The database has a schema version that this server can use, but a table, column or index is missing or
-    /// different.
+    /// A table, column or index is missing or different.
     case differentSchema(path: String, version: Int, differences: [String])
 
-    // Reasons why a command such as `braid-server backup` did not read or write a file or a database.
+    // Why a command such as `braid-server backup` did not read or write.
     case missing(path: String)
     case exists(path: String)
-    /// A command could not write a file, because the disk is full. If the file was new, the command has removed it.
+    /// The disk is full. A new file was removed.
     case noRoom(path: String)
-    /// The database has an older or newer schema than the command needs. The command does not upgrade a schema.
+    /// The command needs another schema version, and upgrades none.
     case otherVersion(found: Int, known: Int)
-    /// The database already contains data. An import accepts only an empty database.
+    /// An import accepts only an empty database.
     case notEmpty(path: String)
 }
 
 extension StoreError {
-    /// Creates the error for a thread that the system has not started. `failure` is the error number of
-    /// pthread_create(3).
+    /// - Parameter failure: the error number of pthread_create(3).
     package static func noThread(_ failure: Int32) -> StoreError {
         .io("no thread can be started: \(String(cString: strerror(failure)))")
+    }
+
+    static func rowsWithoutSection(_ session: Int) -> StoreError {
+        .corrupt("session \(session) has rows of a section that it has not")
     }
 }
 

@@ -1,18 +1,18 @@
 import BraidEngine
 
-/// One row of a store's database, with columns that count from 0. Extensions of this protocol contain the decoding that
-/// the SQLite store and the PostgreSQL store share.
+/// One row of a database, with columns that count from 0. The extensions contain the decoding, and the SQL, that the
+/// stores share.
 package protocol StoredColumns {
     func int(_ column: CInt) -> Int
     func isNull(_ column: CInt) -> Bool
-    /// Returns the bytes of a text column. The bytes are valid as long as the row is valid.
+    /// The bytes of a text column, valid as long as the row is.
     func bytes(_ column: CInt) -> UnsafeRawBufferPointer
 }
 
 extension StoredColumns {
     package func optionalInt(_ column: CInt) -> Int? { isNull(column) ? nil : int(column) }
 
-    /// Returns a stored integer. Throws `corrupt`, which says `name`, if the integer is not in the range of its kind.
+    /// Throws `corrupt`, with `name`, for an integer outside the range of its kind.
     package func number(_ column: CInt, _ kind: StoredNumber, _ name: String) throws -> Int {
         try kind.checked(int(column), name)
     }
@@ -25,11 +25,8 @@ extension StoredColumns {
 
     package func optionalText(_ column: CInt) -> String? { isNull(column) ? nil : text(column) }
 
-    /// Returns the JSON in a column. The JSON is validated again, because the disk may return other bytes than were
-    /// written.
-    ///
-    /// The JSON may be nested deeper than the JSON of a request, because a stored update is nested deeper than the
-    /// models in it.
+    /// Validates the JSON again, because the disk may return other bytes than were written. It may be nested deeper than
+    /// a request: a stored update is nested deeper than the models in it.
     package func json(_ column: CInt) throws -> JSONText {
         do {
             return try JSONText(parsing: [UInt8](bytes(column)), depthLimit: 1000)
@@ -41,15 +38,15 @@ extension StoredColumns {
     package func optionalJSON(_ column: CInt) throws -> JSONText? { isNull(column) ? nil : try json(column) }
 }
 
+// `columns` and `select` are for queries in which `s` is the table `session`, and `t` the table `token`. `isSound` is an
+// SQL condition: the initializer accepts the row. Lists leave out damaged rows.
+
 extension SessionSummary {
-    /// The columns that the initializer `init(_:)` reads, as an SQL list. In a query, `s` must be the table `session`,
-    /// and these columns must come first.
     package static let columns = """
         s.id, s.number, s.table_name, (SELECT s.epoch || CASE WHEN s.number <= last_session THEN suffix ELSE '' END FROM epoch_suffix),
         s.revision, s.created, s.updated, s.total_row_count, s.table_version
         """
 
-    /// An SQL condition: the initializer `init(_:)` accepts the row. Lists leave out damaged sessions.
     package static let isSound = [
         StoredNumber.session.condition("s.number"), StoredNumber.revision.condition("s.revision"),
         StoredNumber.time.condition("s.created"), StoredNumber.time.condition("s.updated"),
@@ -67,12 +64,131 @@ extension SessionSummary {
     }
 }
 
+extension UnusedSession {
+    package static let columns = "\(SessionSummary.columns), s.unused_limit, s.used"
+
+    package static let isSound = [
+        SessionSummary.isSound, StoredNumber.unusedLimit.condition("s.unused_limit"),
+        StoredNumber.time.condition("s.used"),
+    ].joined(separator: " AND ")
+
+    package init(_ columns: some StoredColumns) throws {
+        self.init(
+            summary: try SessionSummary(columns), limit: try columns.number(9, .unusedLimit, "unused_limit"),
+            used: try columns.number(10, .time, "used"))
+    }
+}
+
+extension StoredSession {
+    /// Lacks the condition.
+    package static let select = """
+        SELECT \(SessionSummary.columns), coalesce(st.description, t.description, o.description),
+               st.state, st.displayed_sections, st.cells, s.next_key, s.next_section, s.journal_bytes
+        FROM session s JOIN opening o ON o.session = s.number JOIN state st ON st.session = s.number
+        LEFT JOIN table_description t ON t.name = s.table_name AND t.version = s.table_version
+        """
+
+    /// The session without its sections.
+    package init(_ columns: some StoredColumns) throws {
+        _ = try columns.number(15, .bytes, "journal_bytes")
+        self.init(
+            summary: try SessionSummary(columns), description: try columns.optionalJSON(9),
+            state: try columns.json(10), displayedSections: try columns.optionalJSON(11),
+            cells: try columns.optionalJSON(12), nextKey: try columns.number(13, .nextKey, "next_key"),
+            nextSection: try columns.number(14, .nextKey, "next_section"), sections: [])
+    }
+}
+
+extension StoredOpening {
+    /// Lacks the condition.
+    package static let select = """
+        SELECT \(SessionSummary.columns), coalesce(o.description, t.description), o.body
+        FROM session s JOIN opening o ON o.session = s.number
+        LEFT JOIN table_description t ON t.name = s.table_name AND t.version = s.table_version
+        """
+
+    package init(_ columns: some StoredColumns) throws {
+        self.init(
+            summary: try SessionSummary(columns), description: try columns.optionalJSON(9),
+            body: try columns.json(10))
+    }
+}
+
+extension PublishedTable {
+    /// The table without its sections, from the columns updated, displayed_sections.
+    package init(_ columns: some StoredColumns) throws {
+        self.init(
+            updated: try columns.number(0, .time, "updated"), displayedSections: try columns.optionalJSON(1),
+            sections: [])
+    }
+}
+
+extension StoredSectionSummary {
+    package static let columns = "key, id, ordinal, header, footer, prefetched"
+
+    package init(_ columns: some StoredColumns, number: Int) throws {
+        self.init(
+            number: number, id: SectionID(columns.text(1)), ordinal: try columns.number(2, .place, "ordinal"),
+            header: try columns.optionalJSON(3), footer: try columns.optionalJSON(4),
+            prefetched: try columns.optionalNumber(5, .count, "prefetched"))
+    }
+}
+
+extension StoredRow {
+    package static let columns = "key, section, rank, id, body"
+
+    package init(_ columns: some StoredColumns, key: Int) throws {
+        self.init(
+            key: key, rank: try columns.number(2, .place, "rank"), id: columns.optionalText(3).map { RowID($0) },
+            model: try columns.json(4))
+    }
+}
+
+extension JournalRecord {
+    /// From the columns revision, at, command, changes, cell_events, hidden.
+    package init(_ columns: some StoredColumns, revision: Int) throws {
+        self.init(
+            revision: revision, at: try columns.number(1, .time, "at"), command: try columns.json(2),
+            update: try columns.json(3), controllerEvents: try columns.optionalJSON(4),
+            hidden: try columns.optionalJSON(5))
+    }
+}
+
+extension KeptAnswer {
+    /// From the columns at, request, answer.
+    package init(_ columns: some StoredColumns, key: String, requester: String, session: Int) throws {
+        self.init(
+            session: session, requester: requester, key: key, at: try columns.number(0, .time, "at"),
+            request: columns.int(1), answer: try columns.json(2))
+    }
+}
+
+extension StoredTable {
+    package static let columns = "version, updated, description"
+
+    package init(_ columns: some StoredColumns, name: String) throws {
+        self.init(
+            name: name, version: try columns.number(0, .version, "version"),
+            updated: try columns.number(1, .time, "updated"), description: try columns.json(2))
+    }
+}
+
+extension TableSummary {
+    package static let columns = "name, version, updated"
+
+    package static let isSound =
+        "\(StoredNumber.version.condition("version")) AND \(StoredNumber.time.condition("updated"))"
+
+    package init(_ columns: some StoredColumns) throws {
+        self.init(
+            name: columns.text(0), version: try columns.number(1, .version, "version"),
+            updated: try columns.number(2, .time, "updated"))
+    }
+}
+
 extension StoredToken {
-    /// The columns that the initializer `init(_:)` reads, as an SQL list. In a query, `t` must be the table `token`,
-    /// and `s` the table `session`.
     package static let columns = "t.id, t.role, t.created, t.expires, t.hash, t.session, s.id"
 
-    /// An SQL condition: the initializer `init(_:)` accepts the row. Lists leave out damaged tokens.
     package static let isSound = [
         StoredNumber.session.condition("t.session"), StoredNumber.time.condition("t.created"),
         StoredNumber.time.condition("t.expires"),

@@ -1,26 +1,25 @@
 import BraidEngine
 
-/// What a stored integer is, and so which values it can have. A database or an archive may be damaged: whoever reads
-/// an integer from it checks the range first, so that later arithmetic cannot overflow.
+/// What a stored integer is, and so its range. A database or an archive may be damaged: check each integer that is read
+/// from it, so that later arithmetic cannot overflow.
 package enum StoredNumber: Sendable {
-    /// The number of a session, from 1.
     case session
-    /// The same for a kept answer, which can also belong to no session: 0.
+    /// As `session`, or 0: an answer to a request that opens a session belongs to none.
     case answeredSession
-    /// The version of a table description, from 1.
+    /// Of a table description.
     case version
     case revision
-    /// The key of a row, or the number of a section.
+    /// Of a row, or the number of a section.
     case key
     /// The key or number that the next row or section gets.
     case nextKey
-    /// A number of rows.
+    /// Of rows.
     case count
     /// The rank of a row, or the ordinal of a section.
     case place
     /// Milliseconds since 1970.
     case time
-    /// The difference of a kept answer's time from that of the newest one.
+    /// A kept answer's time minus that of the newest one.
     case age
     case bytes
     case hash
@@ -50,17 +49,32 @@ package enum StoredNumber: Sendable {
         .millisecondsSince1970...Instant(millisecondsSince1970: .max)
         .millisecondsSince1970
 
-    /// Returns a stored value. Throws `corrupt`, which says `name`, if the value is not in the range.
+    /// Throws `corrupt`, with `name`, for a value outside the range.
     package func checked(_ value: Int, _ name: String) throws(StoreError) -> Int {
         if range.contains(value) { return value }
         throw .corrupt("\(name) is \(value), not \(rule)")
     }
 
-    /// What a value must be, for messages: `an integer from 1 to 2147483647`.
+    /// For messages: `an integer from 1 to 2147483647`.
     package var rule: String { "an integer from \(range.lowerBound) to \(range.upperBound)" }
 
-    /// An SQL condition: the column's value is in the range.
+    /// In SQL: the column's value is in the range.
     package func condition(_ column: String) -> String {
         "\(column) BETWEEN \(range.lowerBound) AND \(range.upperBound)"
     }
+}
+
+/// The integer keys of SQLite's tables of rows, sections and journal records: a session's number, and in the low 32
+/// bits the number of a row, a section or a revision in that session.
+package enum Key {
+    static let bits = 32
+    package static let largest = 1 << bits - 1
+    /// Its keys do not overflow.
+    package static let largestSession = Int(Int32.max)
+
+    static func of(_ session: Int, _ number: Int) -> Int { session << bits | number }
+
+    static func all(of session: Int) -> ClosedRange<Int> { of(session, 0)...of(session, largest) }
+
+    static func number(in key: Int) -> Int { key & largest }
 }

@@ -2,13 +2,12 @@ import BraidEngine
 
 /// One version of a registered table description.
 public struct StoredTable: Sendable {
-    /// The number of latest versions that a store keeps of each table description. A store also keeps each older
-    /// version that a session uses.
+    /// How many of the latest versions a store keeps, besides those that sessions use.
     public static let keptVersions = 20
 
     public var name: String
     public var version: Int
-    /// The time at which this version of the table description was registered, in milliseconds since 1970.
+    /// When this version was registered, in milliseconds since 1970.
     public var updated: Int
     public var description: JSONText
 
@@ -20,16 +19,11 @@ public struct StoredTable: Sendable {
     }
 }
 
-/// The name, version and time of one version of a registered table description, without its text.
+/// A ``StoredTable`` without its text.
 public struct TableSummary: Sendable, Equatable {
     public var name: String
     public var version: Int
-    /// The time at which this version of the table description was registered, in milliseconds since 1970.
     public var updated: Int
-
-    /// An SQL condition: the numbers of a version are in their ranges. Lists leave out damaged versions.
-    package static let isSound =
-        "\(StoredNumber.version.condition("version")) AND \(StoredNumber.time.condition("updated"))"
 
     public init(name: String, version: Int, updated: Int) {
         self.name = name
@@ -38,30 +32,27 @@ public struct TableSummary: Sendable, Equatable {
     }
 }
 
-/// The table description to which a stored session is bound.
-public struct StoredBinding: Sendable, Equatable {
-    /// The name of the table description.
+/// The table description that a session uses.
+public struct SessionDescription: Sendable, Equatable {
+    /// The description's name.
     public var table: String
-    /// The version of the registered table description. `nil` if the description is not registered and is stored with
-    /// the session.
+    /// `nil` if the description is not registered, and is stored with the session.
     public var version: Int?
-    public var description: JSONText
+    public var text: JSONText
 
-    public init(table: String, version: Int?, description: JSONText) {
+    public init(table: String, version: Int?, text: JSONText) {
         self.table = table
         self.version = version
-        self.description = description
+        self.text = text
     }
 
-    /// The text of the table description, if the store keeps it with the session because the description is not
-    /// registered. Otherwise `nil`.
-    package var inlineDescription: JSONText? { version == nil ? description : nil }
+    /// The text that is stored with the session.
+    package var inlineText: JSONText? { version == nil ? text : nil }
 }
 
-/// The outcome of a request to delete a table description.
 public enum TableDeletion: Sendable, Equatable {
     case deleted
     case missing
-    /// The store deleted nothing, because `sessions` sessions use one of the description's versions.
+    /// Nothing was deleted, because so many sessions use one of the versions.
     case inUse(sessions: Int)
 }

@@ -1,38 +1,33 @@
 import BraidEngine
 
-/// The undo record of a revision: the changes that lead a stored session back to the revision before it.
-///
-/// The journal stores an undo record with each of its records, so that a session can be restored at any revision that
-/// the journal reaches.
+/// What leads a stored session from a revision back to the one before. The journal stores it with each of its records,
+/// so that a session can be restored at any revision that the journal reaches.
 public struct StoredUndo: Sendable {
-    /// The changes that restore the rows, sections, state and everything else of the previous revision.
     public var change: TableChange
-    /// The table description to which the session was bound at the previous revision. `nil` if the revision of this
-    /// record did not change the binding.
-    public var binding: StoredBinding?
-    /// The time of the previous revision, in milliseconds since 1970.
+    // As of the previous revision:
+
+    /// `nil` if this revision did not change the description.
+    public var description: SessionDescription?
+    /// Milliseconds since 1970.
     public var updated: Int
-    /// The key of the session's next new row, as it was at the previous revision.
     public var nextKey: Int
-    /// The number of the session's next new section, as it was at the previous revision.
     public var nextSection: Int
-    /// Whether all stored changes were published at the previous revision, so that clients saw the stored table.
+    /// Whether clients saw the stored table.
     public var isPublished: Bool
 
     public init(
-        change: TableChange, binding: StoredBinding? = nil, updated: Int, nextKey: Int, nextSection: Int,
+        change: TableChange, description: SessionDescription? = nil, updated: Int, nextKey: Int, nextSection: Int,
         isPublished: Bool
     ) {
         self.change = change
-        self.binding = binding
+        self.description = description
         self.updated = updated
         self.nextKey = nextKey
         self.nextSection = nextSection
         self.isPublished = isPublished
     }
 
-    /// The undo record as JSON. The JSON always has the members `updated`, `nextKey` and `nextSection`. It has other
-    /// members only for values that the revision changed, and `unpublished` if changes were unpublished before it.
+    /// With the members `updated`, `nextKey` and `nextSection`, and others only for what the revision changed.
     public var json: JSONText {
         .object {
             $0.member("updated", updated)
@@ -49,18 +44,17 @@ public struct StoredUndo: Sendable {
             $0.member("state", change.state)
             $0.member("displayedSections", change.displayedSections)
             $0.member("cells", change.cells)
-            if let binding {
+            if let description {
                 $0.object("table") {
-                    $0.member("name", binding.table)
-                    $0.member("version", binding.version)
-                    $0.member("description", binding.description)
+                    $0.member("name", description.table)
+                    $0.member("version", description.version)
+                    $0.member("description", description.text)
                 }
             }
         }
     }
 
-    /// Decodes an undo record from the JSON that the property ``json`` returns. Throws `corrupt` for JSON that the
-    /// initializer cannot decode.
+    /// Decodes ``json``, or throws `corrupt`.
     public init(json: JSONText) throws {
         func keys(_ name: String) throws -> [Int] { try (json[name]?.elements() ?? []).map { try $0.stored(.key) } }
         change = TableChange()
@@ -88,30 +82,26 @@ public struct StoredUndo: Sendable {
         change.state = json["state"]
         change.displayedSections = json["displayedSections"]
         change.cells = json["cells"]
-        binding = try json["table"].map { table in
+        description = try json["table"].map { table in
             guard let name = table["name"]?.stringValue, let description = table["description"] else {
                 throw StoreError.corrupt("a stored binding is not one")
             }
-            return StoredBinding(
-                table: name, version: try table["version"]?.stored(.version), description: description.detached)
+            return SessionDescription(
+                table: name, version: try table["version"]?.stored(.version), text: description.detached)
         }
     }
 }
 
-/// Takes a stored session back to earlier revisions, by applying the undo records of its journal one after the other,
-/// the latest one first.
+/// Takes a stored session back to earlier revisions, by the undo records of its journal, the latest first.
 package struct SessionRewind {
-    /// The session at the revision reached so far, except its `sections`, which are outdated. The property `content`
-    /// contains the sections at this revision.
+    /// At the revision reached so far. Its sections are in `content`; `sections` is outdated.
     private var session: StoredSession
     private var content: StoredContent
-    /// The session's published table, if every revision so far had unpublished changes. At all these revisions, clients
-    /// saw this published table. Otherwise `nil`.
+    /// What clients saw, if every revision so far had unpublished changes.
     private var published: PublishedTable?
     private var isPublished: Bool
-    /// The session at the earliest revision so far at which clients saw the stored table. This property is set when the
-    /// revision before has unpublished changes: at that revision, clients saw an older table, which the journal does
-    /// not contain.
+    /// At the earliest revision so far at which clients saw the stored table. Set when they saw an older table at the
+    /// revision before, because the journal does not contain that.
     private var lastPublished: StoredSession?
 
     package init(_ session: StoredSession) {
@@ -121,9 +111,8 @@ package struct SessionRewind {
         isPublished = session.published == nil
     }
 
-    /// Takes the stored session back by one revision, with that revision's undo record.
     package mutating func apply(_ undo: StoredUndo) throws {
-        guard session.facts.revision > 0 else { throw StoreError.corrupt("the journal goes beyond the session") }
+        guard session.summary.revision > 0 else { throw StoreError.corrupt("the journal goes beyond the session") }
         if isPublished, !undo.isPublished { lastPublished = try stored }
         isPublished = undo.isPublished
         if isPublished { published = nil }
@@ -133,69 +122,64 @@ package struct SessionRewind {
             session.displayedSections = displayed.isNull ? nil : displayed
         }
         if let cells = undo.change.cells { session.cells = cells }
-        if let binding = undo.binding {
-            session.facts.tableVersion = binding.version
-            session.description = binding.description
+        if let description = undo.description {
+            session.summary.tableVersion = description.version
+            session.description = description.text
         }
-        session.facts.revision -= 1
-        session.facts.updated = undo.updated
+        session.summary.revision -= 1
+        session.summary.updated = undo.updated
         session.nextKey = undo.nextKey
         session.nextSection = undo.nextSection
         session.published = nil
     }
 
-    /// Returns the session at the earliest restored revision at which clients saw the stored table. Returns `start` if
-    /// clients saw an older table at all restored revisions.
-    ///
-    /// The result's `totalRowCount` is that of `start`.
+    /// The session at the earliest revision at which clients saw the stored table, or `start`, whose `totalRowCount` the
+    /// result always has.
     package func earliest(from start: StoredSession) throws -> StoredSession {
         isPublished ? try stored : lastPublished ?? start
     }
 
-    /// Whether the session is rewound far enough to contain the table that clients saw at the given revision.
-    package func reaches(_ revision: Int) -> Bool { isPublished && session.facts.revision <= revision }
+    /// Whether the session is rewound to the table that clients saw at this revision.
+    package func reaches(_ revision: Int) -> Bool { isPublished && session.summary.revision <= revision }
 
-    /// Returns the session with the table that clients saw at a revision. In the result, no change is unpublished.
-    /// Returns `nil` if the undo records that were applied do not lead back to this table.
+    /// The session as clients saw it at a revision, or `nil` if the undo records do not lead back to it.
     package func seen(at revision: Int) throws -> StoredSession? {
         var seen: StoredSession
         if reaches(revision) {
             seen = try stored
-        } else if let published, session.facts.revision <= revision {
+        } else if let published, session.summary.revision <= revision {
             seen = session
             seen.sections = published.sections
             seen.displayedSections = published.displayedSections
-            seen.facts.updated = published.updated
+            seen.summary.updated = published.updated
             seen.published = nil
         } else {
             return nil
         }
-        seen.facts.revision = revision
+        seen.summary.revision = revision
         return seen
     }
 
     private var stored: StoredSession {
         get throws {
             var session = session
-            session.sections = try content.sorted(session.facts.number)
+            session.sections = try content.sorted(session.summary.number)
             return session
         }
     }
 }
 
-/// The sections and rows of a session in dictionaries, so that changes can be applied to them. The keys are the
-/// sections' numbers and the rows' keys.
+/// Sections by number and rows by key, so that changes can be applied to them.
 package struct StoredContent {
     package var sections: [Int: StoredSectionSummary]
     package var rows: [Int: (section: Int, row: StoredRow)] = [:]
 
-    package init(_ sorted: [(facts: StoredSectionSummary, rows: [StoredRow])]) {
-        sections = Dictionary(uniqueKeysWithValues: sorted.map { ($0.facts.number, $0.facts) })
+    package init(_ sorted: [SectionRows]) {
+        sections = Dictionary(uniqueKeysWithValues: sorted.map { ($0.summary.number, $0.summary) })
         rows.reserveCapacity(sorted.reduce(0) { $0 + $1.rows.count })
-        for (facts, stored) in sorted { for row in stored { rows[row.key] = (facts.number, row) } }
+        for (summary, stored) in sorted { for row in stored { rows[row.key] = (summary.number, row) } }
     }
 
-    /// Applies the changes of rows and sections in `change`.
     mutating func apply(_ change: TableChange) {
         for key in change.removedRows { rows[key] = nil }
         for (section, row) in change.writtenRows { rows[row.key] = (section, row) }
@@ -204,25 +188,35 @@ package struct StoredContent {
             rows[key]?.section = section
         }
         for number in change.removedSections { sections[number] = nil }
-        for facts in change.writtenSections { sections[facts.number] = facts }
+        for summary in change.writtenSections { sections[summary.number] = summary }
     }
 
-    /// Returns the session's sections by ascending ordinal, each with its rows by ascending rank.
-    package func sorted(_ session: Int) throws -> [(facts: StoredSectionSummary, rows: [StoredRow])] {
+    /// Sets the section in a database row, or removes it if its id is null: it was not there when the row was published.
+    package mutating func setSection(from columns: some StoredColumns, number: Int) throws {
+        sections[number] = columns.isNull(1) ? nil : try StoredSectionSummary(columns, number: number)
+    }
+
+    /// Sets the row in a database row, or removes it if its section is null.
+    package mutating func setRow(from columns: some StoredColumns, key: Int) throws {
+        rows[key] = try columns.optionalNumber(1, .key, "section").map { ($0, try StoredRow(columns, key: key)) }
+    }
+
+    /// By ascending ordinal, each with its rows by ascending rank.
+    ///
+    /// - Parameter session: the session's number, for messages.
+    package func sorted(_ session: Int) throws -> [SectionRows] {
         var bySection: [Int: [StoredRow]] = [:]
         for (section, row) in rows.values {
-            guard sections[section] != nil else {
-                throw StoreError.corrupt("session \(session) has rows of a section that it has not")
-            }
+            guard sections[section] != nil else { throw StoreError.rowsWithoutSection(session) }
             bySection[section, default: []].append(row)
         }
-        return sections.values.sorted { $0.ordinal < $1.ordinal }.map { facts in
-            (facts, (bySection[facts.number] ?? []).sorted { $0.rank < $1.rank })
+        return sections.values.sorted { $0.ordinal < $1.ordinal }.map { summary in
+            (summary, (bySection[summary.number] ?? []).sorted { $0.rank < $1.rank })
         }
     }
 }
 
-// The JSON form of rows and sections in undo records and checkpoints.
+// MARK: JSON in undo records and checkpoints
 
 extension StoredRow: JSONWritable {
     public func write(to writer: inout JSONWriter) { write(to: &writer, section: nil) }
@@ -239,7 +233,7 @@ extension StoredRow: JSONWritable {
         }
     }
 
-    /// Decodes a row from the JSON array that `write` writes. Throws `corrupt` for any other JSON.
+    /// Decodes what `write` writes, or throws `corrupt`.
     public static func read(_ json: JSONText) throws -> (section: Int?, row: StoredRow) {
         guard let parts = json.elements(), parts.count == 4 || parts.count == 5,
             parts[2].isNull || parts[2].stringValue != nil
@@ -254,8 +248,7 @@ extension StoredRow: JSONWritable {
 }
 
 extension StoredSectionSummary {
-    /// Writes the section as members of a JSON object: `number`, `ordinal` and `id`, and those of `header`, `footer`
-    /// and `prefetched` that are set.
+    /// Writes `number`, `ordinal` and `id`, and those of `header`, `footer` and `prefetched` that are set.
     public func writeMembers(to writer: inout JSONWriter) {
         writer.member("number", number)
         writer.member("ordinal", ordinal)
@@ -265,8 +258,7 @@ extension StoredSectionSummary {
         writer.member("prefetched", prefetched)
     }
 
-    /// Decodes a section from a JSON object with the members that `writeMembers` writes. Throws `corrupt` if `number`,
-    /// `ordinal` or `id` is missing or malformed.
+    /// Decodes what `writeMembers` writes, or throws `corrupt`.
     public init(stored json: JSONText) throws {
         guard let id = json["id"]?.stringValue else { throw StoreError.corrupt("a stored section is not one") }
         self.init(

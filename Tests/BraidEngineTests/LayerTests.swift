@@ -42,6 +42,29 @@ struct LayerTests {
         #expect(upward.isEmpty, "\(upward.map(\.description).joined(separator: "\n"))")
     }
 
+    @Test(
+        "The driver of a store names no type of Braid", arguments: ["BraidStore/SQLite/Driver", "BraidPostgres/Driver"])
+    func driverHasNoUpwardReference(driver: String) throws {
+        let root = Self.engine.deletingLastPathComponent()
+        var sources: [Source] = []
+        for module in ["BraidEngine", "BraidRuntime", "BraidStore", "BraidPostgres"] {
+            for file in try FileManager.default.subpathsOfDirectory(atPath: root.appending(path: module).path)
+            where file.hasSuffix(".swift") {
+                let path = "\(module)/\(file)",
+                    text = try String(contentsOf: root.appending(path: path), encoding: .utf8)
+                if path.hasPrefix(driver) {
+                    sources.append(Source(folder: "Driver", file: file, text: text))
+                } else if !path.contains("/Driver/") {
+                    sources.append(Source(folder: "Braid", file: file, text: text))
+                }
+            }
+        }
+        #expect(sources.count { $0.folder == "Driver" } > 3)
+        let upward = upwardReferences(
+            in: sources, layers: [Layer("Driver", above: []), Layer("Braid", above: ["Driver"])])
+        #expect(upward.isEmpty, "\(upward.map(\.description).joined(separator: "\n"))")
+    }
+
     @Test("Every folder of the engine is in the list of layers, after all folders that it may use")
     func layersAreComplete() throws {
         let entries = try FileManager.default.contentsOfDirectory(

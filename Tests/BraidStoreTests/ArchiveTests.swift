@@ -47,7 +47,7 @@ import Testing
     func sameBytes(seed: Int) async throws {
         let original = directory + "/original.sqlite"
         var random = SeededGenerator(seed: UInt64(seed))
-        let store = try SQLiteStore(path: original, options: SQLiteStoreOptions(journalLimit: 9))
+        let store = try SQLiteStore(path: original, options: StoreOptions(journalLimit: 9))
         try await RandomFlow(on: store).run(steps: 120, using: &random)
         let first = try export(.file, original)
         let kinds: [StoreKind] = PostgresCluster.isThere ? [.file, .postgres, .file, .postgres] : [.file, .file]
@@ -97,23 +97,24 @@ import Testing
         let sessions = try await store.sessions(after: nil, limit: 100)
         #expect(try await copy.sessions(after: nil, limit: 100).map(\.id) == sessions.map(\.id))
         try #require(!sessions.isEmpty)
-        for facts in sessions {
-            var mine = try await store.session(facts.id), other = try await copy.session(facts.id)
-            #expect(mine?.facts.epoch != other?.facts.epoch, "an import begins new epochs")
-            mine?.facts.epoch = ""
-            other?.facts.epoch = ""
+        for summary in sessions {
+            var mine = try await store.session(summary.id), other = try await copy.session(summary.id)
+            #expect(mine?.summary.epoch != other?.summary.epoch, "an import begins new epochs")
+            mine?.summary.epoch = ""
+            other?.summary.epoch = ""
             #expect(dump(other) == dump(mine))
-            let journal = try await store.journal(of: facts.number, after: 0, limit: 100)
+            let journal = try await store.journal(of: summary.number, after: 0, limit: 100)
             #expect(
-                try await copy.journal(of: facts.number, after: 0, limit: 100).map(\.command) == journal.map(\.command))
-            var start = try await store.journalStart(of: facts.id),
-                otherStart = try await copy.journalStart(of: facts.id)
-            start?.facts.epoch = ""
-            otherStart?.facts.epoch = ""
+                try await copy.journal(of: summary.number, after: 0, limit: 100).map(\.command)
+                    == journal.map(\.command))
+            var start = try await store.journalStart(of: summary.id),
+                otherStart = try await copy.journalStart(of: summary.id)
+            start?.summary.epoch = ""
+            otherStart?.summary.epoch = ""
             #expect(dump(otherStart) == dump(start))
             #expect(
-                try await copy.tokens(of: facts.id, after: nil, limit: 100, now: 0)
-                    == store.tokens(of: facts.id, after: nil, limit: 100, now: 0))
+                try await copy.tokens(of: summary.id, after: nil, limit: 100, now: 0)
+                    == store.tokens(of: summary.id, after: nil, limit: 100, now: 0))
         }
         // A session that is opened after the import must get a number that no session had before.
         let numbers = (try await store.createSession(.make("later")), try await copy.createSession(.make("later")))
@@ -221,7 +222,7 @@ import Testing
     func postgresColumns() async throws {
         let place = try StoreKind.postgres.place()
         try await StoreKind.postgres.open(at: place).close()
-        let found = try PostgresConnection(url: place, timeout: .seconds(30), settings: []).texts(
+        let found = try PostgresQueries(db: PostgresConnection(url: place, timeout: .seconds(30), settings: [])).texts(
             """
             SELECT table_name || '.' || column_name || ' ' || data_type || CASE is_nullable WHEN 'NO' THEN '' ELSE '?' END
             FROM information_schema.columns WHERE table_schema = current_schema()
@@ -330,7 +331,7 @@ import Testing
 
     private struct Nowhere: ArchiveTarget {
         func insert(_ row: [ArchiveValue], into table: ArchiveTable) {}
-        func finish(_ facts: DatabaseFacts) {}
+        func finish(_ summary: DatabaseSummary) {}
     }
 
     @Test("Each integer of an archive is refused outside its range, and accepted at both ends")
@@ -437,7 +438,7 @@ import Testing
         await store.close()
         // An import that fails changes nothing, not even the number that the next session gets.
         let faulty = Self.archive.replacingOccurrences(of: #""last_session":2"#, with: #""last_session":1"#)
-        #expect(throws: ArchiveFault.self) { try `import`([UInt8](faulty.utf8), .postgres, place) }
+        #expect(throws: ArchiveError.self) { try `import`([UInt8](faulty.utf8), .postgres, place) }
         store = try StoreKind.postgres.open(at: place)
         #expect(try await store.createSession(.make()) == 4)
         _ = try await store.deleteSession("s")
@@ -499,11 +500,11 @@ private struct RandomFlow {
                 _ = try await store.putTable(pick(Array(Self.names.prefix(3))), description: json(), at: step)
             case (1, let session?) where sessions.count > 2:
                 _ = try await store.deleteSession(id)
-                sessions[session.facts.id] = nil
+                sessions[session.summary.id] = nil
             case (2, let session):
                 try await store.keep(
                     KeptAnswer(
-                        session: session?.facts.number ?? 0, requester: pick(["", "token"]),
+                        session: session?.summary.number ?? 0, requester: pick(["", "token"]),
                         key: "\(pick(Self.names))\(step)",
                         at: step, request: Int.random(in: .min ... .max, using: &random), answer: json()))
             case (3, .some):
@@ -526,16 +527,16 @@ private struct RandomFlow {
                 _ = try await store.createSession(new)
                 sessions[id] = try await store.session(id)
             case (_, let session?):
-                let facts = session.facts, key = session.nextKey
+                let summary = session.summary, key = session.nextKey
                 let undo = StoredUndo(
                     change: {
                         var undo = TableChange(); undo.removedRows = [key]; undo.state = session.state; return undo
                     }(),
-                    updated: facts.updated, nextKey: session.nextKey, nextSection: session.nextSection,
+                    updated: summary.updated, nextKey: session.nextKey, nextSection: session.nextSection,
                     isPublished: session.published == nil)
                 try await store.commit(
                     .make(
-                        facts.number, to: facts.revision + 1, at: step, publishes: Bool.random(using: &random),
+                        summary.number, to: summary.revision + 1, at: step, publishes: Bool.random(using: &random),
                         nextKey: key + 1, nextSection: session.nextSection, rows: key, command: json(), update: json(),
                         undo: undo.json
                     ) {

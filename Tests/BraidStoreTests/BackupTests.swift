@@ -18,7 +18,7 @@ import Testing
         for copy in 1...2 {
             let store = try SQLiteStore(path: "\(path).\(copy)")
             let session = try await store.session("s")
-            #expect(session?.facts.revision == copy - 1)
+            #expect(session?.summary.revision == copy - 1)
             #expect(session?.sections[0].rows.count == copy)
             await store.close()
         }

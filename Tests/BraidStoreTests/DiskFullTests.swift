@@ -15,7 +15,7 @@ import Testing
     func limitedSize(kind: StoreKind) async throws {
         let store = try SQLiteStore(path: kind.place())
         let number = try await store.createSession(.make(rows: [(1, .make(1))]))
-        try await store.writer.write { try $0.query("PRAGMA max_page_count = 40") { _ in } }
+        try await store.write { try $0.db.query("PRAGMA max_page_count = 40") { _ in } }
         await #expect(throws: StoreError.full) {
             try await store.commit(
                 .make(number, to: 1) { [value = large(400_000)] in $0.writtenRows = [(1, .make(2, value))] })

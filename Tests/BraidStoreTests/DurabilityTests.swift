@@ -34,17 +34,17 @@ import Testing
     /// Commits revisions without end. Revision n inserts row n, and every third revision also removes row n - 1.
     private static func commitForEver(on store: SQLiteStore, session: Int, acknowledging log: CInt) async {
         do {
-            var facts = try await store.sessionSummary("s\(session)")
-            if facts == nil {
+            var summary = try await store.sessionSummary("s\(session)")
+            if summary == nil {
                 _ = try await store.createSession(.make("s\(session)"))
-                facts = try await store.sessionSummary("s\(session)")
+                summary = try await store.sessionSummary("s\(session)")
             }
-            guard let facts else { exit(1) }
-            var revision = facts.revision
+            guard let summary else { exit(1) }
+            var revision = summary.revision
             while true {
                 revision += 1
                 try await store.commit(
-                    .make(facts.number, to: revision, rows: revision) {
+                    .make(summary.number, to: revision, rows: revision) {
                         $0.writtenRows = [(1, .make(revision))]
                         if revision % 3 == 0 { $0.removedRows = [revision - 1] }
                     })
@@ -66,14 +66,14 @@ import Testing
         let store = try SQLiteStore(path: directory + "/braid.sqlite")
         for (id, revision) in acknowledged {
             let session = try #require(try await store.session(id))
-            let stored = session.facts.revision
+            let stored = session.summary.revision
             // In each round, the process may have been killed after a commit but before it wrote the acknowledgement.
             // The stored revision may therefore be higher, by one for each round.
             #expect(stored >= revision && stored <= revision + rounds)
             let expected = stored == 0 ? [] : (1...stored).filter { $0 % 3 != 2 || $0 == stored }
             #expect(session.sections[0].rows.map(\.key) == expected)
             #expect(
-                try await store.journal(of: session.facts.number, after: 0, limit: .max).map(\.revision)
+                try await store.journal(of: session.summary.number, after: 0, limit: .max).map(\.revision)
                     == Array(max(1, stored - 999)...max(1, stored)).filter { $0 <= stored })
         }
         await store.close()
@@ -95,10 +95,10 @@ import Testing
         #expect(truncate(path + "-wal", log.count - 100) == 0)
         let store = try SQLiteStore(path: path)
         let session = try #require(try await store.session("s"))
-        #expect(session.facts.revision == 9)
+        #expect(session.summary.revision == 9)
         #expect(session.sections[0].rows.map(\.key) == Array(1...9))
-        #expect(try await store.journal(of: session.facts.number, after: 0, limit: 20).count == 9)
-        try await store.commit(.make(session.facts.number, to: 10))
+        #expect(try await store.journal(of: session.summary.number, after: 0, limit: 20).count == 9)
+        try await store.commit(.make(session.summary.number, to: 10))
         await store.close()
     }
 
@@ -109,11 +109,11 @@ import Testing
     @Test("A failed flush ends the process with an error that names the file") func failedFlush() async throws {
         let path = TestDirectory.make() + "/braid.sqlite"
         let result = await #expect(
-            processExitsWith: .exitCode(SQLiteStoreOptions.lostWriteExitStatus), observing: [\.standardErrorContent]
+            processExitsWith: .exitCode(SQLiteFileOptions.lostWriteExitStatus), observing: [\.standardErrorContent]
         ) { [path = path as String] in
-            var options = SQLiteStoreOptions()
-            options.simulatedFailure = { 10 | 4 << 8 }
-            let store = try SQLiteStore(path: path, options: options)
+            var file = SQLiteFileOptions()
+            file.simulatedFailure = { 10 | 4 << 8 }
+            let store = try SQLiteStore(path: path, file: file)
             _ = try await store.createSession(.make())
         }
         let said = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
@@ -128,9 +128,9 @@ import Testing
     func commitsAfterAFailedFlush() async throws {
         let said = Flag()
         let fails = Flag()
-        var options = SQLiteStoreOptions(onLostWrite: { _ in said.set() })
-        options.simulatedFailure = { fails.isSet ? Self.ioErrorFsync : nil }
-        let store = try SQLiteStore(path: TestDirectory.make() + "/braid.sqlite", options: options)
+        var file = SQLiteFileOptions(onLostWrite: { _ in said.set() })
+        file.simulatedFailure = { fails.isSet ? Self.ioErrorFsync : nil }
+        let store = try SQLiteStore(path: TestDirectory.make() + "/braid.sqlite", file: file)
         let number = try await store.createSession(.make())
         fails.set()
         await #expect { try await store.commit(.make(number, to: 1)) } throws: {
@@ -149,9 +149,9 @@ import Testing
     @Test("An error before COMMIT fails only its group of commits, and the store continues")
     func otherErrors() async throws {
         let fails = Flag()
-        var options = SQLiteStoreOptions(onLostWrite: { _ in Issue.record("this is not a lost write") })
-        options.simulatedFailure = { fails.isSet ? 7 : nil }  // SQLITE_NOMEM
-        let store = try SQLiteStore(path: TestDirectory.make() + "/braid.sqlite", options: options)
+        var file = SQLiteFileOptions(onLostWrite: { _ in Issue.record("this is not a lost write") })
+        file.simulatedFailure = { fails.isSet ? 7 : nil }  // SQLITE_NOMEM
+        let store = try SQLiteStore(path: TestDirectory.make() + "/braid.sqlite", file: file)
         let number = try await store.createSession(.make())
         fails.set()
         await #expect(throws: StoreError.self) { try await store.commit(.make(number, to: 1)) }

@@ -10,9 +10,8 @@ import Testing
 
     init() { path = directory + "/braid.sqlite" }
 
-    private func epochs(of path: String, _ synchronous: SQLiteStoreOptions.Synchronous = .full) async throws -> [String]
-    {
-        let store = try SQLiteStore(path: path, options: SQLiteStoreOptions(synchronous: synchronous))
+    private func epochs(of path: String, _ synchronous: StoreOptions.Synchronous = .full) async throws -> [String] {
+        let store = try SQLiteStore(path: path, options: StoreOptions(synchronous: synchronous))
         let epochs = try await store.sessions(after: nil, limit: 10).map(\.epoch)
         await store.close()
         return epochs
@@ -34,7 +33,7 @@ import Testing
         let first = try SQLiteStore(path: path)
         let number = try await first.createSession(.make())
         await first.close()
-        let store = try SQLiteStore(path: path, options: SQLiteStoreOptions(synchronous: .normal))
+        let store = try SQLiteStore(path: path, options: StoreOptions(synchronous: .normal))
         try await store.commit(.make(number, to: 1))
         let left = try crashed(log: log)
         await store.close()
@@ -60,19 +59,19 @@ import Testing
         try SQLiteStore.backup(of: path, to: path + ".copy")
         await store.close()
         store = try SQLiteStore(
-            path: path + ".copy", options: SQLiteStoreOptions(newEpochSuffix: { EpochSuffix.counted(after: $0) }))
+            path: path + ".copy", options: StoreOptions(newEpochSuffix: { EpochSuffix.counted(after: $0) }))
         _ = try await store.createSession(.make("t"))
         #expect(try await store.sessions(after: nil, limit: 10).map(\.epoch) == ["e-s-1", "e-t"])
         for (id, epoch) in [("s", "e-s-1"), ("t", "e-t")] {
             #expect(try await store.sessionSummary(id)?.epoch == epoch)
-            #expect(try await store.session(id)?.facts.epoch == epoch)
-            #expect(try await store.opening(id)?.facts.epoch == epoch)
+            #expect(try await store.session(id)?.summary.epoch == epoch)
+            #expect(try await store.opening(id)?.summary.epoch == epoch)
         }
         // Opening a backup of the backup gives all sessions new epochs again.
         try SQLiteStore.backup(of: path + ".copy", to: path + ".second")
         await store.close()
         store = try SQLiteStore(
-            path: path + ".second", options: SQLiteStoreOptions(newEpochSuffix: { EpochSuffix.counted(after: $0) }))
+            path: path + ".second", options: StoreOptions(newEpochSuffix: { EpochSuffix.counted(after: $0) }))
         #expect(try await store.sessions(after: nil, limit: 10).map(\.epoch) == ["e-s-2", "e-t-2"])
         await store.close()
     }
@@ -85,7 +84,7 @@ import Testing
         try await store.setEpoch("new", of: number)
         #expect(try await store.sessions(after: nil, limit: 10).map(\.epoch) == ["new", "e-t"])
         let session = try await store.session("s")
-        #expect(session?.facts.epoch == "new" && session?.facts.revision == 1)
+        #expect(session?.summary.epoch == "new" && session?.summary.revision == 1)
         #expect(try await store.journal(of: number, after: 0, limit: 10, bytes: .max).map(\.revision) == [1])
         try await store.setEpoch("none", of: 99)
         #expect(try await store.sessions(after: nil, limit: 10).map(\.epoch) == ["new", "e-t"])

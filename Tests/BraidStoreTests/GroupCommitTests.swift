@@ -58,7 +58,7 @@ import Testing
         }
         for index in 0..<20 {
             let stored = try await store.session("s\(index)")
-            #expect(stored?.facts.revision == (index == 7 ? 0 : 1))
+            #expect(stored?.summary.revision == (index == 7 ? 0 : 1))
             #expect(stored?.sections[0].rows.count == (index == 7 ? 0 : 1))
         }
         await store.close()
@@ -73,9 +73,9 @@ import Testing
         try await gather(2, in: store) { index in
             if index == 0 {
                 await #expect(throws: StoreError.self) {
-                    try await store.writer.write { db in
-                        try db.run("UPDATE session SET revision = 99")
-                        try db.run("INSERT INTO session (id) VALUES (NULL)")
+                    try await store.write { queries in
+                        try queries.db.run("UPDATE session SET revision = 99")
+                        try queries.db.run("INSERT INTO session (id) VALUES (NULL)")
                     }
                 }
             } else {
@@ -96,11 +96,11 @@ import Testing
         let (release, end) = try await store.hold()
         async let commit: Void = store.commit(.make(number, to: 1))
         #expect(await store.hasQueued(1))
-        #expect(try await store.session("s")?.facts.revision == 0)
+        #expect(try await store.session("s")?.summary.revision == 0)
         release()
         try await commit
         try await end.value
-        #expect(try await store.session("s")?.facts.revision == 1)
+        #expect(try await store.session("s")?.summary.revision == 1)
         await store.close()
     }
 

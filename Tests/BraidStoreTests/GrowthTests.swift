@@ -24,7 +24,7 @@ import Testing
 
     /// Returns, for each kind of edit, the number of pages that 20 commits add to the write-ahead log.
     private func pages(rows: Int, publishes: Bool) async throws -> [Int] {
-        let store = try SQLiteStore(path: StoreKind.file.place(), options: SQLiteStoreOptions(journalLimit: 5))
+        let store = try SQLiteStore(path: StoreKind.file.place(), options: StoreOptions(journalLimit: 5))
         let large: JSONText = "\"\(String(repeating: "x", count: rows * 10))\""
         let number = try await store.createSession(
             .make(
@@ -41,9 +41,9 @@ import Testing
         for _ in 1...10 { try await commit { _ in } }
         var counts: [Int] = []
         for (_, change) in Self.edits {
-            let before = store.writer.log.pages
+            let before = store.database.use { $0.db.logPages }
             for round in 1...20 { try await commit { change(rows, round, &$0) } }
-            counts.append(store.writer.log.pages - before)
+            counts.append(store.database.use { $0.db.logPages } - before)
         }
         await store.close()
         return counts

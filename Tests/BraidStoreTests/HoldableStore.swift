@@ -28,7 +28,7 @@ extension StoreKind {
 
     func openHoldable(at place: String) throws -> any HoldableStore {
         #if PostgreSQL
-        if self == .postgres { return try PostgresStore(url: place, options: .patient) }
+        if self == .postgres { return try PostgresStore(url: place, timeout: .patient) }
         #endif
         return try SQLiteStore(path: place)
     }
@@ -42,7 +42,7 @@ extension SQLiteStore: HoldableStore {
     func hold() async throws -> (release: @Sendable () -> Void, end: Task<Void, any Error>) {
         let gate = DispatchSemaphore(value: 0), isHeld = Flag()
         let end = Task {
-            try await writer.write { _ in
+            try await write { _ in
                 isHeld.set()
                 gate.wait()
             }
@@ -53,9 +53,9 @@ extension SQLiteStore: HoldableStore {
 }
 
 #if PostgreSQL
-extension PostgresStoreOptions {
-    /// Options with a long timeout, so that a held transaction does not fail on a busy machine.
-    static let patient = PostgresStoreOptions(timeout: .seconds(600))
+extension Duration {
+    /// A long timeout, so that a held transaction does not fail on a busy machine.
+    static let patient = Duration.seconds(600)
 }
 
 extension PostgresStore: HoldableStore {
@@ -79,7 +79,7 @@ extension PostgresStore: HoldableStore {
         }
         other.start()
         await isHeld.wait()
-        let end = Task { try await writer.write(["SELECT pg_advisory_xact_lock(\(key))"]) { _ in } }
+        let end = Task { try await write(["SELECT pg_advisory_xact_lock(\(key))"]) { _ in } }
         // The store's transaction has begun as soon as another connection sees it waiting for the lock.
         let watch = try PostgresConnection(url: url, timeout: .seconds(30), settings: [])
         #expect(

@@ -54,7 +54,7 @@ import Testing
 
     @Test("A transaction whose connection is lost fails, and the commits that wait behind it succeed")
     func interruptedTransaction() async throws {
-        let store = try PostgresStore(url: url, options: .patient)
+        let store = try PostgresStore(url: url, timeout: .patient)
         let number = try await store.createSession(.make())
         let (release, end) = try await store.hold()
         // The first transaction waits for a lock. The commit behind it is in the store's queue and has not been sent to
@@ -82,7 +82,7 @@ import Testing
 
     @Test("If a connection is lost in COMMIT before the change is stored, the commit fails and is not stored")
     func lostInCommit() async throws {
-        let store = try PostgresStore(url: url, options: .patient), holder = try connect()
+        let store = try PostgresStore(url: url, timeout: .patient), holder = try connect()
         let number = try await store.createSession(.make())
         _ = try holder.query("SELECT pg_advisory_lock(1)")
         try beforeCommit("PERFORM pg_advisory_xact_lock_shared(1)")
@@ -99,7 +99,7 @@ import Testing
     /// The database hangs, or its machine has failed, during COMMIT.
     @Test("If the database does not tell in time whether a commit is stored, its outcome is unknown")
     func silentDatabase() async throws {
-        let store = try PostgresStore(url: url, options: PostgresStoreOptions(timeout: .seconds(10)))
+        let store = try PostgresStore(url: url, timeout: .seconds(10))
         let number = try await store.createSession(.make())
         let writer = try #require(try processes().first)
         // The database's process suspends itself.
@@ -141,7 +141,7 @@ import Testing
 
     @Test("A write that waits too long for another connection's lock is refused, and the store still works")
     func foreignLock() async throws {
-        let store = try PostgresStore(url: url, options: PostgresStoreOptions(timeout: .seconds(10)))
+        let store = try PostgresStore(url: url, timeout: .seconds(10))
         let number = try await store.createSession(.make())
         let other = try connect()
         // The lock on the session's row looks like another server's commit in progress. That commit would make this
@@ -160,7 +160,7 @@ import Testing
     /// Another program holds a lock in an open transaction, as a server that hangs does, or a person who uses `psql`.
     @Test("While writes wait for another program's lock, commits on other sessions succeed")
     func otherWrites() async throws {
-        let store = try PostgresStore(url: url, options: .patient)
+        let store = try PostgresStore(url: url, timeout: .patient)
         _ = try await store.createSession(.make("held"))
         let number = try await store.createSession(.make("other")), holder = try connect()
         _ = try holder.all([
@@ -180,10 +180,10 @@ import Testing
 
     @Test("When a request of a group fails after it has written something, only its own writes are rolled back")
     func faultyWrite() async throws {
-        let store = try PostgresStore(url: url, options: .patient)
+        let store = try PostgresStore(url: url, timeout: .patient)
         let number = try await store.createSession(.make())
         let (release, end) = try await store.hold()
-        async let faulty: Void = store.writer.write([
+        async let faulty: Void = store.write([
             "UPDATE session SET revision = 99", "INSERT INTO session (id) VALUES (NULL)",
         ]) { _ in }
         async let commit: Void = store.commit(.make(number, to: 1))

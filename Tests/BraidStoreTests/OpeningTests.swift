@@ -11,7 +11,7 @@ import Testing
     private func make(_ change: String...) async throws {
         let store = try SQLiteStore(path: path)
         _ = try await store.createSession(.make(rows: (1...500).map { (1, .make($0, id: "row \($0)")) }))
-        for sql in change { try await store.writer.write { try $0.query(sql) { _ in } } }
+        for sql in change { try await store.write { try $0.db.query(sql) { _ in } } }
         await store.close()
     }
 
@@ -28,16 +28,16 @@ import Testing
 
     @Test(
         "The connection for writes has the settings of the options and the required settings",
-        arguments: [(SQLiteStoreOptions.Synchronous.full, 2), (.normal, 1)])
-    func settings(synchronous: SQLiteStoreOptions.Synchronous, value: Int) async throws {
-        let store = try SQLiteStore(path: path, options: SQLiteStoreOptions(synchronous: synchronous))
+        arguments: [(StoreOptions.Synchronous.full, 2), (.normal, 1)])
+    func settings(synchronous: StoreOptions.Synchronous, value: Int) async throws {
+        let store = try SQLiteStore(path: path, options: StoreOptions(synchronous: synchronous))
         let expectations = [
             ("synchronous", "\(value)"), ("journal_mode", "wal"), ("mmap_size", "0"),
             ("application_id", "\(0x42726169)"),
         ]
         for (name, expected) in expectations {
             #expect(
-                try await store.writer.write { try $0.first("PRAGMA \(name)") { $0.text(0) } } == expected, "\(name)")
+                try await store.write { try $0.db.first("PRAGMA \(name)") { $0.text(0) } } == expected, "\(name)")
         }
         await store.close()
     }

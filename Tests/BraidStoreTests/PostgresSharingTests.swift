@@ -15,7 +15,7 @@ import Testing
     init() throws {
         let url = try PostgresCluster.newDatabase()
         self.url = url
-        stores = try (0..<2).map { _ in try PostgresStore(url: url, options: .patient) }
+        stores = try (0..<2).map { _ in try PostgresStore(url: url, timeout: .patient) }
     }
 
     private func close() async { for store in stores { await store.close() } }
@@ -94,7 +94,7 @@ import Testing
     @Test("Closing a store releases the locks of its sessions") func lockOfAClosedStore() async throws {
         let session = try await stores[0].createSession(.make())
         try await stores[0].takeTurn(of: session)
-        let hasty = try PostgresStore(url: url, options: PostgresStoreOptions(timeout: .seconds(10)))
+        let hasty = try PostgresStore(url: url, timeout: .seconds(10))
         await #expect { try await hasty.takeTurn(of: session) } throws: {
             if case StoreError.busy = $0 { true } else { false }
         }

@@ -82,7 +82,7 @@ import Testing
     func expectedShape() async throws {
         let url = try PostgresCluster.newDatabase()
         try await PostgresStore(url: url).close()
-        let shape = try connect(url).schemaShape("public")
+        let shape = try PostgresQueries(db: connect(url)).shape(of: "public")
         #expect(shape.tables == PostgresSchema.expected.tables)
         #expect(Set(shape.indexes.keys) == Set(PostgresSchema.expected.indexes.keys))
         #expect(shape.tables.count == 16 && shape.indexes.count > 15)
@@ -203,12 +203,12 @@ import Testing
 
     @Test(
         "The option `synchronous` determines synchronous_commit on the connection for writes",
-        arguments: [(PostgresStoreOptions.Synchronous.full, "on"), (.normal, "off")])
-    func settings(synchronous: PostgresStoreOptions.Synchronous, value: String) async throws {
+        arguments: [(StoreOptions.Synchronous.full, "on"), (.normal, "off")])
+    func settings(synchronous: StoreOptions.Synchronous, value: String) async throws {
         let store = try PostgresStore(
-            url: PostgresCluster.newDatabase(), options: PostgresStoreOptions(synchronous: synchronous))
+            url: PostgresCluster.newDatabase(), options: StoreOptions(synchronous: synchronous))
         #expect(
-            try await store.writer.write(["SELECT current_setting('synchronous_commit')"]) { $0[0].first?.text(0) }
+            try await store.write(["SELECT current_setting('synchronous_commit')"]) { $0[0].first?.text(0) }
                 == value)
         await store.close()
     }
@@ -239,7 +239,7 @@ import Testing
             #expect(written == 1)
         }
         let session = try #require(try await stores[1].session("s"))
-        #expect(session.facts.revision == 60 && session.sections[0].rows.count == 60)
+        #expect(session.summary.revision == 60 && session.sections[0].rows.count == 60)
         #expect(try await stores[1].journal(of: number, after: 0, limit: 100).map(\.revision) == Array(1...60))
         for store in stores { await store.close() }
     }

@@ -25,7 +25,7 @@ import Testing
     private static func files() async throws -> Files {
         let path = TestDirectory.make() + "/braid.sqlite"
         await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String] in
-            let store = try SQLiteStore(path: path, options: SQLiteStoreOptions(reserveBytes: 0))
+            let store = try SQLiteStore(path: path, file: SQLiteFileOptions(reserveBytes: 0))
             let number = try await store.createSession(.make())
             for revision in 1...6 {
                 var commit = SessionCommit.make(number, to: revision, rows: revision) {
@@ -58,14 +58,15 @@ import Testing
         try files.database.write(to: URL(fileURLWithPath: path))
         try files.log.write(to: URL(fileURLWithPath: path + "-wal"))
         unlink(path + "-shm")
-        let store = try SQLiteStore(path: path, options: SQLiteStoreOptions(synchronous: .normal, reserveBytes: 0))
+        let store = try SQLiteStore(
+            path: path, options: StoreOptions(synchronous: .normal), file: SQLiteFileOptions(reserveBytes: 0))
         let session = try #require(try await store.session("s"))
-        let revision = session.facts.revision, number = session.facts.number
+        let revision = session.summary.revision, number = session.summary.number
         #expect(session.sections[0].rows.map(\.key) == (0..<revision).map { $0 + 1 })
         #expect(
             session.sections[0].rows.map(\.rank)
                 == (0..<revision).map { $0 + 1 == revision ? ($0 + 1) * 1000 : ($0 + 1) * 1000 + 1 })
-        #expect(session.facts.totalRowCount == revision)
+        #expect(session.summary.totalRowCount == revision)
         #expect(
             try await store.journal(of: number, after: 0, limit: 100).map(\.revision) == (0..<revision).map { $0 + 1 })
         for other in 1...Self.revisions {

@@ -30,7 +30,7 @@ import Testing
     /// Makes one random change in the store. The change may fail, for example because its session does not exist.
     private static func change(_ store: any SessionStore, _ random: inout SeededGenerator) async {
         let id = "s\(Int.random(in: 0..<4, using: &random))"
-        let facts = try? await store.sessionSummary(id)
+        let summary = try? await store.sessionSummary(id)
         switch Int.random(in: 0..<8, using: &random) {
         case 0: _ = try? await store.deleteSession(id, as: nil)
         case 1: _ = try? await store.putTable("t", description: .number(Int.random(in: 0..<9, using: &random)), at: 1)
@@ -40,18 +40,18 @@ import Testing
             try? await store.createToken(
                 NewToken(id: "t\(number)", role: "viewer", created: 1, expires: 2_000, hash: "h"), for: id)
         case 4:
-            guard let number = facts?.number else { return }
+            guard let number = summary?.number else { return }
             let key = Int.random(in: 0..<4, using: &random)
             try? await store.keep(
                 KeptAnswer(session: number, requester: "", key: "k\(key)", at: 1_000, request: 1, answer: "{}"))
         case 5: _ = try? await store.createSession(.make(id, rows: [(1, .make(1, id: "r"))]))
         case 6: _ = try? await store.createSession(.make(id, rows: [(1, .make(1, id: "r"))]).sharing("1"))
         default:
-            guard let facts else { return }
+            guard let summary else { return }
             let isRemoved = Bool.random(using: &random)
             try? await store.commit(
-                .make(facts.number, to: facts.revision + 1) {
-                    if isRemoved { $0.removedRows = [1] } else { $0.placedRows = [(1, 1, facts.revision)] }
+                .make(summary.number, to: summary.revision + 1) {
+                    if isRemoved { $0.removedRows = [1] } else { $0.placedRows = [(1, 1, summary.revision)] }
                 })
         }
     }

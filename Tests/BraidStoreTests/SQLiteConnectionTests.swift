@@ -150,14 +150,13 @@ import Testing
         let connection = try open()
         #expect(try connection.checkpoint(.passive) == (-1, -1), "there is no log")
         try connection.execute("PRAGMA journal_mode = WAL")
-        let length = LogLength()
-        connection.follow(with: length)
+        connection.countLogPages()
         try connection.execute("CREATE TABLE t (v)")
-        let first = length.pages
+        let first = connection.logPages
         #expect(first > 0)
         try connection.run("INSERT INTO t VALUES (1)")
-        #expect(length.pages > first)
-        #expect(try connection.checkpoint(.passive) == (length.pages, length.pages))
+        #expect(connection.logPages > first)
+        #expect(try connection.checkpoint(.passive) == (connection.logPages, connection.logPages))
         let reader = try open(.readOnly)
         let statement = try reader.prepare("SELECT v FROM t")
         #expect(try statement.step())
@@ -214,7 +213,7 @@ import Testing
         connection.setBusyTimeout(1)
         connection.setLengthLimit(100)
         connection.releaseMemory()
-        connection.follow(with: LogLength())
+        connection.countLogPages()
         #expect(connection.changedRowCount == 0 && connection.lastInsertedRowID == 0 && !connection.isInTransaction)
         #expect(try open().first("SELECT count(*) FROM t") { $0.int(0) } == 0, "the transaction was rolled back")
     }

@@ -39,11 +39,7 @@ import Testing
         func add(_ number: Int) { state.withLock { $0.append(number) } }
     }
 
-    private func pool(_ count: Int) -> SQLiteReaderPool {
-        SQLiteReaderPool(count: count) { [path] in
-            SQLiteSharedConnection(try SQLiteConnection(path: path, mode: .readOnly, busyTimeout: 5000))
-        }
-    }
+    private func pool(_ count: Int) -> ReaderPool<SQLiteQueries> { SQLiteOpening.readers(of: path, limit: count) }
 
     @Test("Reads run at the same time, up to the pool's number of connections", arguments: [1, 3])
     func bounds(count: Int) async throws {
@@ -133,7 +129,8 @@ import Testing
             for _ in 0..<8 {
                 group.addTask { [pool] in
                     for _ in 0..<50 {
-                        let (sum, first, second) = try await pool.read { db in
+                        let (sum, first, second) = try await pool.read { queries in
+                            let db = queries.db
                             let sum = try db.first("SELECT sum(v) FROM t") { $0.int(0) }
                             let first = try db.first("SELECT count(*) FROM t") { $0.int(0) }
                             // The time in which the writer could write.
@@ -155,7 +152,7 @@ import Testing
         let pool = pool(2)
         for number in 2...100 {
             try writer.run("INSERT INTO t VALUES (?)", number)
-            #expect(try await pool.read { try $0.first("SELECT max(v) FROM t") { $0.int(0) } } == number)
+            #expect(try await pool.read { try $0.db.first("SELECT max(v) FROM t") { $0.int(0) } } == number)
         }
         pool.close()
     }
@@ -164,32 +161,29 @@ import Testing
         let pool = pool(1)
         for _ in 0..<3 {
             await #expect(throws: CancellationError.self) { try await pool.read { _ in throw CancellationError() } }
-            await #expect { try await pool.read { try $0.run("INSERT INTO t VALUES (1)") } } throws: {
+            await #expect { try await pool.read { try $0.db.run("INSERT INTO t VALUES (1)") } } throws: {
                 has($0, .readOnly)
             }
-            await #expect { try await pool.read { try $0.run("nonsense") } } throws: { has($0, .error) }
+            await #expect { try await pool.read { try $0.db.run("nonsense") } } throws: { has($0, .error) }
             await #expect(throws: Never.self) {
                 try await pool.read {
-                    try $0.commit(); try $0.begin(.deferred)
+                    try $0.db.commit()
+                    try $0.db.begin(.deferred)
                 }
             }
-            #expect(try await pool.read { try $0.first("SELECT count(*) FROM t") { $0.int(0) } } == 2)
+            #expect(try await pool.read { try $0.db.first("SELECT count(*) FROM t") { $0.int(0) } } == 2)
         }
         pool.close()
     }
 
     @Test("If a connection cannot be opened, the read fails, and the next read tries to open it again")
     func failedConnections() async throws {
-        let isThere = Flag()
-        let pool = SQLiteReaderPool(count: 2) { [path] in
-            guard isThere.isSet else { throw StoreError.missing(path: path) }
-            return SQLiteSharedConnection(try SQLiteConnection(path: path, mode: .readOnly))
-        }
+        let path = path + ".later", pool = SQLiteOpening.readers(of: path, limit: 2)
         for _ in 0..<5 {
-            await #expect(throws: StoreError.missing(path: path)) { try await pool.read { _ in } }
+            await #expect { try await pool.read { _ in } } throws: { has($0, .cannotOpen) }
         }
-        isThere.set()
-        for _ in 0..<5 { #expect(try await pool.read { try $0.first("SELECT 1") { $0.int(0) } } == 1) }
+        try SQLiteConnection(path: path, mode: .readWrite).execute("CREATE TABLE t (v)")
+        for _ in 0..<5 { #expect(try await pool.read { try $0.db.first("SELECT 1") { $0.int(0) } } == 1) }
         pool.close()
     }
 
@@ -197,7 +191,7 @@ import Testing
         let pool = pool(1)
         let task = Task {
             while !Task.isCancelled { await Task.yield() }
-            return try await pool.read { try $0.first("SELECT 1") { $0.int(0) } }
+            return try await pool.read { try $0.db.first("SELECT 1") { $0.int(0) } }
         }
         task.cancel()
         #expect(try await task.value == 1)
@@ -208,15 +202,15 @@ import Testing
         let pool = pool(2), gate = DispatchSemaphore(value: 0), started = DispatchSemaphore(value: 0)
         let tasks = (0..<2).map { _ in
             Task {
-                try await pool.read { db in
+                try await pool.read { queries in
                     started.signal()
                     gate.wait()
-                    return try db.first("SELECT 7") { $0.int(0) }
+                    return try queries.db.first("SELECT 7") { $0.int(0) }
                 }
             }
         }
         await Task.detached { for _ in 0..<2 { started.waitNow() } }.value
-        let waiting = Task { try await pool.read { try $0.first("SELECT 8") { $0.int(0) } } }
+        let waiting = Task { try await pool.read { try $0.db.first("SELECT 8") { $0.int(0) } } }
         #expect(await eventually { pool.queued > 0 })
         let isClosed = Flag()
         let thread = Thread {
@@ -228,35 +222,35 @@ import Testing
         let isRefused = Flag()
         let isClosing = await eventually {
             Task {
-                do { try await pool.read { _ in } } catch { isRefused.set(error as? SQLiteError == .closed) }
+                do { try await pool.read { _ in } } catch { isRefused.set(error as? StoreError == .closed) }
             }
             return isRefused.isSet
         }
         #expect(isClosing)
         #expect(!isClosed.isSet)
-        await #expect(throws: SQLiteError.closed) { try await pool.read { _ in } }
+        await #expect(throws: StoreError.closed) { try await pool.read { _ in } }
         for _ in 0..<2 { gate.signal() }
         for task in tasks { #expect(try await task.value == 7) }
         #expect(try await waiting.value == 8)
         await isClosed.wait()
-        await #expect(throws: SQLiteError.closed) { try await pool.read { _ in } }
+        await #expect(throws: StoreError.closed) { try await pool.read { _ in } }
         pool.close()
     }
 
     @Test("A pool without any reads closes at once") func unused() { pool(4).close() }
 
     @Test("A shared connection is used by only one thread at a time") func shared() async throws {
-        let connection = SQLiteSharedConnection(try SQLiteConnection(path: "", mode: .inMemory))
-        try connection.withConnection { try $0.execute("CREATE TABLE t (v); INSERT INTO t VALUES (0)") }
+        let connection = SQLiteDatabase(try SQLiteConnection(path: "", mode: .inMemory))
+        try connection.use { try $0.db.execute("CREATE TABLE t (v); INSERT INTO t VALUES (0)") }
         let gauge = Gauge()
         try await withThrowingTaskGroup { group in
             for _ in 0..<8 {
                 group.addTask {
                     for _ in 0..<100 {
-                        try connection.withConnection { db in
+                        try connection.use { queries in
                             try gauge.during {
-                                let value = try db.first("SELECT v FROM t") { $0.int(0) } ?? 0
-                                try db.run("UPDATE t SET v = ?", value + 1)
+                                let value = try queries.db.first("SELECT v FROM t") { $0.int(0) } ?? 0
+                                try queries.db.run("UPDATE t SET v = ?", value + 1)
                             }
                         }
                     }
@@ -265,9 +259,9 @@ import Testing
             try await group.waitForAll()
         }
         #expect(gauge.most == 1)
-        #expect(try connection.withConnection { try $0.first("SELECT v FROM t") { $0.int(0) } } == 800)
+        #expect(try connection.use { try $0.db.first("SELECT v FROM t") { $0.int(0) } } == 800)
         connection.close()
-        #expect(throws: SQLiteError.closed) { try connection.withConnection { try $0.run("SELECT 1") } }
+        #expect(throws: StoreError.closed) { try connection.use { try $0.db.run("SELECT 1") } }
     }
 }
 

@@ -45,7 +45,7 @@ import Testing
     func expectedShape() throws {
         let db = try SQLiteConnection(path: "", mode: .inMemory)
         try db.execute(SQLiteSchema.text)
-        let shape = try db.schemaShape()
+        let shape = try SQLiteSchema.shape(of: db)
         #expect(shape.tables == SQLiteSchema.expected.tables)
         #expect(Set(shape.indexes.keys) == Set(SQLiteSchema.expected.indexes.keys))
         #expect(shape.tables.count == 14 && shape.indexes.count > 15)

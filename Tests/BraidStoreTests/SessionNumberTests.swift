@@ -8,7 +8,7 @@ import Testing
     func last() async throws {
         let store = try SQLiteStore(path: TestDirectory.make() + "/braid.sqlite")
         _ = try await store.createSession(.make("first"))
-        try await store.writer.write { _ = try $0.run("UPDATE sqlite_sequence SET seq = ?", Key.largestSession - 1) }
+        try await store.write { _ = try $0.db.run("UPDATE sqlite_sequence SET seq = ?", Key.largestSession - 1) }
         let number = try await store.createSession(.make(rows: [(1, .make(1))]))
         #expect(number == Key.largestSession)
         try await store.commit(.make(number, to: 1) { $0.writtenRows = [(1, .make(2))] })
@@ -26,7 +26,7 @@ import Testing
     func damaged(number: Int) async throws {
         let store = try SQLiteStore(path: TestDirectory.make() + "/braid.sqlite")
         _ = try await store.createSession(.make("damaged"))
-        try await store.writer.write { _ = try $0.run("UPDATE session SET number = ?", number) }
+        try await store.write { _ = try $0.db.run("UPDATE session SET number = ?", number) }
         #expect(try await store.createSession(.make()) == 2)
         #expect(try await store.sessions(after: nil, limit: 9).map(\.id) == ["s"])
         let reads: [() async throws -> Void] = [

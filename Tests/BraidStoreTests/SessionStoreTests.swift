@@ -50,7 +50,7 @@ import Testing
         let opening = try #require(try await store.opening("meeting"))
         #expect(
             opening.body == #"{"table":"x"}"# && opening.description == #"{"table":"inline"}"#
-                && opening.facts.number == number)
+                && opening.summary.number == number)
         #expect(try await store.opening("other").map { _ in 1 } == nil)
         #expect(try await store.session("other").map { _ in 1 } == nil)
         #expect(try await store.sessionSummary("other") == nil)
@@ -85,14 +85,14 @@ import Testing
             numbers.append(try await store.createSession(session))
         }
         func unused() async throws -> [String] {
-            try await store.unusedSessions().map { "\($0.facts.id) \($0.limit) \($0.used)" }.sorted()
+            try await store.unusedSessions().map { "\($0.summary.id) \($0.limit) \($0.used)" }.sorted()
         }
         #expect(try await unused() == ["a 60 1000", "b 900 1000"])
         try await store.renew([lasting, numbers[1]], at: 2000)
         #expect(try await unused() == ["a 60 1000", "b 900 2000"])
-        let facts = try #require(try await store.unusedSessions().first { $0.facts.id == "a" }).facts
-        #expect(facts.number == numbers[0] && facts.revision == 0)
-        #expect(try await store.deleteSession("a", as: facts) == numbers[0])
+        let summary = try #require(try await store.unusedSessions().first { $0.summary.id == "a" }).summary
+        #expect(summary.number == numbers[0] && summary.revision == 0)
+        #expect(try await store.deleteSession("a", as: summary) == numbers[0])
         #expect(try await unused() == ["b 900 2000"])
         await store.close()
     }
@@ -103,11 +103,12 @@ import Testing
         try database.execute(SQLiteSchema.text)
         var session = NewSession.make()
         session.unusedLimit = 60
-        _ = try database.create(session)
-        #expect(try database.unusedSessions().count == 1)
+        let queries = SQLiteQueries(database)
+        _ = try queries.create(session)
+        #expect(try queries.unusedSessions().count == 1)
         for column in ["unused_limit", "used"] {
             try database.execute("SAVEPOINT sound; UPDATE session SET \(column) = \(damaged)")
-            #expect(try database.unusedSessions().isEmpty)
+            #expect(try queries.unusedSessions().isEmpty)
             try database.execute("ROLLBACK TO sound; RELEASE sound")
         }
         database.close()
@@ -448,14 +449,14 @@ import Testing
             try await store.tables()
                 == [TableSummary(name: "b", version: 1, updated: 5), TableSummary(name: "t", version: 3, updated: 30)])
         let old = try #require(try await store.session("old"))
-        #expect(old.description == "1" && old.facts.tableVersion == 1 && old.facts.table == "t")
+        #expect(old.description == "1" && old.summary.tableVersion == 1 && old.summary.table == "t")
         // The store drops version 2 of the table when 20 newer versions follow, because no session uses it. A request
         // that has read version 2 before can still open a session with it.
         for version in 4...22 { #expect(try await store.putTable("t", description: "\(version)", at: 30) == version) }
         #expect(try await store.versions(ofTable: "t").map(\.version) == [1] + Array(3...22))
         #expect(try await store.createSession(.make("late", table: "t", version: 2, description: "2")) > 0)
         let late = try #require(try await store.session("late"))
-        #expect(late.description == "2" && late.facts.tableVersion == 2)
+        #expect(late.description == "2" && late.summary.tableVersion == 2)
         #expect(try await store.table("t").map { [$0.version, $0.updated] } == [22, 30])
         // Opening a session must not restore a dropped version if the session's id is taken, and must not restore a
         // deleted table.

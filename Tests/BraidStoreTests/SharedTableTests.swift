@@ -32,9 +32,9 @@ import Testing
     @Test("After a commit that fails, a session shares exactly the data that it shared before")
     func rollback() async throws {
         let fails = Mutex(false)
-        var options = SQLiteStoreOptions()
-        options.simulatedFailure = { fails.withLock { $0 } ? 7 : nil }  // SQLITE_NOMEM
-        let store = try SQLiteStore(path: ":memory:", options: options)
+        var file = SQLiteFileOptions()
+        file.simulatedFailure = { fails.withLock { $0 } ? 7 : nil }  // SQLITE_NOMEM
+        let store = try SQLiteStore(path: ":memory:", file: file)
         func failing(_ body: () async throws -> Void) async {
             fails.withLock { $0 = true }
             await #expect(throws: StoreError.self) { try await body() }

@@ -29,14 +29,11 @@ enum StoreKind: String, CaseIterable, CustomTestStringConvertible {
     }
 
     func open(at place: String, journalLimit: Int = 1000, journalBytes: Int = 64 << 20) throws -> any SessionStore {
+        let options = StoreOptions(journalLimit: journalLimit, journalBytes: journalBytes)
         #if PostgreSQL
-        if self == .postgres {
-            return try PostgresStore(
-                url: place, options: PostgresStoreOptions(journalLimit: journalLimit, journalBytes: journalBytes))
-        }
+        if self == .postgres { return try PostgresStore(url: place, options: options) }
         #endif
-        return try SQLiteStore(
-            path: place, options: SQLiteStoreOptions(journalLimit: journalLimit, journalBytes: journalBytes))
+        return try SQLiteStore(path: place, options: options)
     }
 }
 
@@ -151,10 +148,10 @@ extension SessionCommit {
 /// Returns the content of a stored session as text, so that differences are easy to see.
 func dump(_ session: StoredSession?) -> String {
     guard let session else { return "none" }
-    let facts = session.facts
+    let summary = session.summary
     var lines = [
-        "\(facts.id) table=\(facts.table ?? "-")/\(facts.tableVersion ?? 0) \(facts.epoch).\(facts.revision) "
-            + "\(facts.created)-\(facts.updated) rows=\(facts.totalRowCount) next=\(session.nextKey)",
+        "\(summary.id) table=\(summary.table ?? "-")/\(summary.tableVersion ?? 0) \(summary.epoch).\(summary.revision) "
+            + "\(summary.created)-\(summary.updated) rows=\(summary.totalRowCount) next=\(session.nextKey)",
         "description \(session.description?.text ?? "-")", "state \(session.state.text)",
         "displayed \(session.displayedSections?.text ?? "-")",
     ]
@@ -167,9 +164,11 @@ func dump(_ session: StoredSession?) -> String {
     return lines.joined(separator: "\n")
 }
 
-private func dump(_ sections: [(facts: StoredSectionSummary, rows: [StoredRow])]) -> [String] {
-    sections.flatMap { facts, rows in
-        ["[\(facts.number) \(facts.id) @\(facts.ordinal) \(facts.header?.text ?? "-") \(facts.footer?.text ?? "-")]"]
+private func dump(_ sections: [(summary: StoredSectionSummary, rows: [StoredRow])]) -> [String] {
+    sections.flatMap { summary, rows in
+        [
+            "[\(summary.number) \(summary.id) @\(summary.ordinal) \(summary.header?.text ?? "-") \(summary.footer?.text ?? "-")]"
+        ]
             + rows.map { "  \($0.key) @\($0.rank) \($0.id?.text ?? "-") \($0.model.text)" }
     }
 }

@@ -27,21 +27,22 @@ import Testing
                     let before =
                         session.published
                         ?? PublishedTable(
-                            updated: session.facts.updated, displayedSections: session.displayedSections,
+                            updated: session.summary.updated, displayedSections: session.displayedSections,
                             sections: session.sections)
                     let change = randomChange(of: &session, using: &random)
-                    session.facts.revision += 1
-                    session.facts.updated = step
-                    session.facts.totalRowCount = session.sections.map(\.rows.count).reduce(0, +)
+                    session.summary.revision += 1
+                    session.summary.updated = step
+                    session.summary.totalRowCount = session.sections.map(\.rows.count).reduce(0, +)
                     let publishes = change.state != nil || Int.random(in: 0..<2, using: &random) == 0
                     session.published = publishes ? nil : before
                     try await store.commit(
                         SessionCommit(
-                            session: session.facts.number, from: session.facts.revision - 1, to: session.facts.revision,
+                            session: session.summary.number, from: session.summary.revision - 1,
+                            to: session.summary.revision,
                             at: step,
                             change: change, publishes: publishes, nextKey: session.nextKey,
                             nextSection: session.nextSection,
-                            totalRowCount: session.facts.totalRowCount,
+                            totalRowCount: session.summary.totalRowCount,
                             command: "\(step)", update: "[\(step)]", undo: undo(of: change, from: old)))
                     oracle[id] = session
                     history[id, default: []].append(session)
@@ -53,7 +54,7 @@ import Testing
                 let number = try await store.createSession(isShared ? new.sharing("\"opening \(step)\"") : new)
                 #expect(try await store.opening(id)?.body == (isShared ? "\"opening \(step)\"" : new.opening))
                 oracle[id] = StoredSession(
-                    facts: SessionSummary(
+                    summary: SessionSummary(
                         id: id, number: number, table: nil, tableVersion: nil, epoch: new.epoch, revision: 0,
                         created: 1000, updated: 1000, totalRowCount: 3),
                     description: new.description, state: new.state,
@@ -65,11 +66,11 @@ import Testing
             if let session = oracle[id], let states = history[id] {
                 // The expected start of the journal is the earliest state that it can restore. If that state has
                 // unpublished changes, it is the next state without any.
-                let cut = max(0, session.facts.revision - 7)
+                let cut = max(0, session.summary.revision - 7)
                 var start = cut == 0 ? nil : states[cut...].first { $0.published == nil } ?? session
-                start?.facts.totalRowCount = session.facts.totalRowCount
+                start?.summary.totalRowCount = session.summary.totalRowCount
                 #expect(dump(try await store.journalStart(of: id)) == dump(start), "step \(step)")
-                for revision in 0...session.facts.revision + 1 {
+                for revision in 0...session.summary.revision + 1 {
                     let seen = Self.seen(at: revision, in: states, from: cut)
                     #expect(dump(try await store.session(id, at: revision)) == dump(seen), "step \(step), \(revision)")
                 }
@@ -84,10 +85,10 @@ import Testing
         }
         for number in 0..<4 {
             #expect(dump(try await store.session("s\(number)")) == dump(oracle["s\(number)"]))
-            guard let facts = oracle["s\(number)"]?.facts else { continue }
+            guard let summary = oracle["s\(number)"]?.summary else { continue }
             #expect(
-                try await store.journal(of: facts.number, after: 0, limit: 100).map(\.revision)
-                    == (0..<min(7, facts.revision)).map { facts.revision - $0 }.reversed())
+                try await store.journal(of: summary.number, after: 0, limit: 100).map(\.revision)
+                    == (0..<min(7, summary.revision)).map { summary.revision - $0 }.reversed())
         }
         await store.close()
     }
@@ -96,7 +97,7 @@ import Testing
     private static func seen(at revision: Int, in states: [StoredSession], from cut: Int) -> StoredSession? {
         guard states.indices.contains(revision), let last = states.last else { return nil }
         var seen: StoredSession
-        if let published = states[...revision].last(where: { $0.published == nil }), published.facts.revision >= cut {
+        if let published = states[...revision].last(where: { $0.published == nil }), published.summary.revision >= cut {
             seen = published
         } else if let published = last.published, revision >= cut,
             states[min(cut, revision)...].allSatisfy({ $0.published != nil })
@@ -105,13 +106,13 @@ import Testing
             seen = states[cut]
             seen.sections = published.sections
             seen.displayedSections = published.displayedSections
-            seen.facts.updated = published.updated
+            seen.summary.updated = published.updated
             seen.published = nil
         } else {
             return nil
         }
-        seen.facts.revision = revision
-        seen.facts.totalRowCount = last.facts.totalRowCount
+        seen.summary.revision = revision
+        seen.summary.totalRowCount = last.summary.totalRowCount
         return seen
     }
 
@@ -122,19 +123,19 @@ import Testing
             let section = session.sections.first { $0.rows.contains { $0.key == key } }
             if let section, let row = section.rows.first(where: { $0.key == key }) {
                 if change.placedRows.contains(where: { $0.key == key }) {
-                    undo.placedRows.append((section.facts.number, key, row.rank))
+                    undo.placedRows.append((section.summary.number, key, row.rank))
                 } else {
-                    undo.writtenRows.append((section.facts.number, row))
+                    undo.writtenRows.append((section.summary.number, row))
                 }
             } else {
                 undo.removedRows.append(key)
             }
         }
-        undo.writtenSections = session.sections.map(\.facts).filter { change.removedSections.contains($0.number) }
+        undo.writtenSections = session.sections.map(\.summary).filter { change.removedSections.contains($0.number) }
         undo.removedSections = change.writtenSections.map(\.number)
         if change.state != nil { undo.state = session.state }
         return StoredUndo(
-            change: undo, updated: session.facts.updated, nextKey: session.nextKey, nextSection: session.nextSection,
+            change: undo, updated: session.summary.updated, nextKey: session.nextKey, nextSection: session.nextSection,
             isPublished: session.published == nil
         ).json
     }
@@ -151,7 +152,7 @@ import Testing
                 let row = StoredRow.make(session.nextKey, rank: pick(1 << 40) - 1 << 39, id: id, "[\(pick(100))]")
                 session.nextKey += 1
                 session.sections[section].rows.append(row)
-                change.writtenRows.append((session.sections[section].facts.number, row))
+                change.writtenRows.append((session.sections[section].summary.number, row))
             case (3, let section?) where !session.sections[section].rows.isEmpty:
                 let row = session.sections[section].rows.remove(at: pick(session.sections[section].rows.count))
                 change.removedRows.append(row.key)
@@ -167,24 +168,24 @@ import Testing
                 row.rank = pick(1 << 40) - 1 << 39
                 session.sections[target].rows.append(row)
                 change.placedRows.removeAll { $0.key == row.key }
-                change.placedRows.append((session.sections[target].facts.number, row.key, row.rank))
+                change.placedRows.append((session.sections[target].summary.number, row.key, row.rank))
             case (5, _):
                 let number = session.nextSection
                 session.nextSection += 1
-                let facts = StoredSectionSummary(
+                let summary = StoredSectionSummary(
                     number: number, id: SectionID("id\(number)"), ordinal: number * 2,
                     header: pick(2) == 0 ? nil : "null")
-                session.sections.append((facts, []))
-                change.writtenSections.append(facts)
+                session.sections.append((summary, []))
+                change.writtenSections.append(summary)
             case (6, let section?) where session.sections[section].rows.isEmpty && change.writtenSections.isEmpty:
-                change.removedSections.append(session.sections.remove(at: section).facts.number)
+                change.removedSections.append(session.sections.remove(at: section).summary.number)
             default:
                 session.state = "{\"n\":\(pick(100))}"
                 change.state = session.state
             }
         }
         for index in session.sections.indices { session.sections[index].rows.sort { $0.rank < $1.rank } }
-        session.sections.sort { $0.facts.ordinal < $1.facts.ordinal }
+        session.sections.sort { $0.summary.ordinal < $1.summary.ordinal }
         return change
     }
 }

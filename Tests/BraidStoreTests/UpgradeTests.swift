@@ -47,7 +47,7 @@ import Testing
         let place = try released(.postgres)
         let dump = try PostgresConnection(url: place, timeout: .seconds(30), settings: [])
         _ = try dump.all(["BEGIN", "LOCK TABLE braid_server IN ACCESS SHARE MODE"])
-        #expect { try PostgresStore(url: place, options: PostgresStoreOptions(timeout: .seconds(2))) } throws: {
+        #expect { try PostgresStore(url: place, timeout: .seconds(2)) } throws: {
             if case StoreError.busy = $0 { true } else { false }
         }
         #expect(try StoreKind.postgres.schemaVersion(at: place) == 1)
@@ -98,15 +98,11 @@ import Testing
 extension StoreKind {
     /// Opens a store at its path or address, and calls `upgrading` before each step of an upgrade.
     func open(at place: String, upgrading: @escaping @Sendable (Int) throws -> Void) throws -> any SessionStore {
-        #if PostgreSQL
-        if self == .postgres {
-            var options = PostgresStoreOptions()
-            options.upgrading = upgrading
-            return try PostgresStore(url: place, options: options)
-        }
-        #endif
-        var options = SQLiteStoreOptions()
+        var options = StoreOptions()
         options.upgrading = upgrading
+        #if PostgreSQL
+        if self == .postgres { return try PostgresStore(url: place, options: options) }
+        #endif
         return try SQLiteStore(path: place, options: options)
     }
 

@@ -51,11 +51,11 @@ func sessionRoutes(_ sessions: SessionHost) -> [Route] {
                 throw ProblemError(.tableNotFound, "The session \"\(id)\" was opened without a table description.")
             }
             var hash = StableHash()
-            hash.combine(binding.description.bytes)
+            hash.combine(binding.text.bytes)
             let tag = "\"\(String(UInt(bitPattern: hash.value), radix: 36))\""
             var response =
                 context.head.notModified(tag)
-                ?? .json(binding.description.bytes, headers: [("ETag", tag)])
+                ?? .json(binding.text.bytes, headers: [("ETag", tag)])
             if let version = binding.version { response.headers.append(("Table-Version", "\(version)")) }
             return response
         },

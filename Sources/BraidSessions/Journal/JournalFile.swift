@@ -19,11 +19,11 @@ package struct JournalFile {
     static func opening(of session: StoredOpening, checkpoint: StoredSession?) -> [UInt8] {
         var writer = JSONWriter()
         writer.object {
-            $0.member("session", session.facts.id)
-            $0.member("epoch", session.facts.epoch)
-            $0.member("created", Instant(millisecondsSince1970: session.facts.created))
+            $0.member("session", session.summary.id)
+            $0.member("epoch", session.summary.epoch)
+            $0.member("created", Instant(millisecondsSince1970: session.summary.created))
             $0.member("opening", session.body)
-            if session.facts.table != nil, let description = session.description {
+            if session.summary.table != nil, let description = session.description {
                 $0.member("description", description)
             }
             if let checkpoint {

@@ -90,15 +90,15 @@ extension SessionHost {
         for _ in 0..<10 {
             guard let opening = try await store.opening(id) else { throw SessionError(noSession: id) }
             let checkpoint = try await store.journalStart(of: id)
-            let start = checkpoint?.facts.revision ?? 0
-            var facts = readable(opening.facts)
+            let start = checkpoint?.summary.revision ?? 0
+            var facts = readable(opening.summary)
             facts.revision = max(facts.revision, start)
             let records = try await store.journal(
                 of: facts.number, after: start, limit: facts.revision - start, bytes: pageBytes)
             // This check fails if commits have trimmed the journal after its start was read. It also fails if the
             // checkpoint is of a later session with the same ID. In both cases, read everything again.
             if records.first.map({ $0.revision == start + 1 }) ?? (start == facts.revision),
-                checkpoint.map({ $0.facts.number == facts.number }) ?? true
+                checkpoint.map({ $0.summary.number == facts.number }) ?? true
             {
                 return (
                     facts,

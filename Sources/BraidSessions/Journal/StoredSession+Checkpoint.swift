@@ -9,12 +9,12 @@ extension StoredSession {
     /// Writes the members of this session's checkpoint: its description only if that is another one than the session
     /// was opened with.
     func writeCheckpoint(openedWith first: JSONText?, to writer: inout JSONWriter) {
-        writer.member("revision", facts.revision)
-        writer.member("at", facts.updated)
+        writer.member("revision", summary.revision)
+        writer.member("at", summary.updated)
         writer.member("nextKey", nextKey)
         writer.member("nextSection", nextSection)
         writer.member("state", state)
-        if facts.table != nil, let description, description != first { writer.member("description", description) }
+        if summary.table != nil, let description, description != first { writer.member("description", description) }
         writer.member("cells", cells)
         Self.write(displayedSections, sections, to: &writer)
         if let published {
@@ -26,13 +26,13 @@ extension StoredSession {
     }
 
     private static func write(
-        _ displayed: JSONText?, _ sections: [(facts: StoredSectionSummary, rows: [StoredRow])],
+        _ displayed: JSONText?, _ sections: [SectionRows],
         to writer: inout JSONWriter
     ) {
         writer.member("displayedSections", displayed)
         writer.array("sections", of: sections) { writer, section in
             writer.object {
-                section.facts.writeMembers(to: &$0)
+                section.summary.writeMembers(to: &$0)
                 $0.member("rows", section.rows)
             }
         }
@@ -45,7 +45,7 @@ extension StoredSession {
             guard let value = json[name]?.intValue else { throw JournalFault("the checkpoint has no `\(name)`") }
             return try kind.checked(value, name)
         }
-        func sections(_ json: JSONText) throws -> [(facts: StoredSectionSummary, rows: [StoredRow])] {
+        func sections(_ json: JSONText) throws -> [SectionRows] {
             guard let sections = json["sections"]?.elements() else {
                 throw JournalFault("the checkpoint has no `sections`")
             }
@@ -59,7 +59,7 @@ extension StoredSession {
         guard let state = checkpoint["state"] else { throw JournalFault("the checkpoint has no `state`") }
         let at = try number(checkpoint, "at", .time)
         self.init(
-            facts: SessionSummary(
+            summary: SessionSummary(
                 id: "", number: 0, table: nil, tableVersion: nil, epoch: "",
                 revision: try number(checkpoint, "revision", .revision), created: at, updated: at, totalRowCount: 0),
             description: nil, state: state, displayedSections: checkpoint["displayedSections"],

@@ -44,8 +44,8 @@ package struct BoundTable: Sendable {
 
     /// The table description and its version in the form in which the store keeps them. `nil` for a session without a
     /// description.
-    var stored: StoredBinding? {
-        description.map { StoredBinding(table: $0.name, version: version, description: $0.text) }
+    var stored: SessionDescription? {
+        description.map { SessionDescription(table: $0.name, version: version, text: $0.text) }
     }
 
     /// Returns the content with which a session of this table starts. Throws a `Refusal` if a model does not fit the

@@ -115,7 +115,7 @@ extension Session {
 
     /// Returns the request that opened the session, for a reset.
     func opening() async throws -> SessionOpening {
-        guard let stored = try await store.opening(id), stored.facts.number == number else { throw StaleSession() }
+        guard let stored = try await store.opening(id), stored.summary.number == number else { throw StaleSession() }
         return try SessionOpening(stored: stored.body, description: stored.description)
     }
 }

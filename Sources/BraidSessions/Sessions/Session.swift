@@ -153,7 +153,7 @@ package final class Session: Sendable {
     package func position(at revision: Int) -> Position { Position(epoch: epoch, revision: revision) }
 
     /// The table description to which the session is bound. `nil` for a session without a description.
-    package var binding: StoredBinding? { current.bound.stored }
+    package var binding: SessionDescription? { current.bound.stored }
 
     /// The session's current position.
     package var position: Position { position(at: revision) }
@@ -280,7 +280,7 @@ package final class Session: Sendable {
 
         var undo: StoredUndo {
             StoredUndo(
-                change: outcome.undo, binding: outcome.rebinding == nil ? nil : before.bound.stored,
+                change: outcome.undo, description: outcome.rebinding == nil ? nil : before.bound.stored,
                 updated: before.updated, nextKey: before.model.nextKey, nextSection: before.model.nextSection,
                 isPublished: before.unpublished == nil)
         }
@@ -311,7 +311,7 @@ package final class Session: Sendable {
         let controllerEvents = outcome.controllerEvents.map(\.json)
         var bytes = outcome.estimatedSize(after: before.snapshot) + text.count
         for event in controllerEvents { bytes += event.count }
-        if outcome.rebinding != nil { bytes += before.bound.stored?.description.count ?? 0 }
+        if outcome.rebinding != nil { bytes += before.bound.stored?.text.count ?? 0 }
         try limits.checkChange(bytes: bytes)
         let updateText = outcome.update.json
         let answer = Answer(
@@ -337,7 +337,7 @@ package final class Session: Sendable {
                     session: number, from: trial.before.snapshot.revision, fromTime: trial.before.updated,
                     to: outcome.snapshot.revision, at: trial.at,
                     change: outcome.change,
-                    binding: outcome.rebinding.flatMap { trial.before.bound.rebound(by: $0).stored },
+                    description: outcome.rebinding.flatMap { trial.before.bound.rebound(by: $0).stored },
                     publishes: outcome.unpublished == nil, nextKey: outcome.table.nextKey,
                     nextSection: outcome.table.nextSection, totalRowCount: outcome.snapshot.totalRowCount,
                     command: trial.text, update: trial.answer.updateText,

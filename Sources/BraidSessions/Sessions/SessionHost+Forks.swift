@@ -41,7 +41,7 @@ extension Session {
                         .revisionNotAvailable,
                         "The journal of the session \"\(id)\" does not reach back to revision \(revision).")
                 }
-                guard stored.facts.number == number, stored.facts.epoch == epoch else { throw StaleSession() }
+                guard stored.summary.number == number, stored.summary.epoch == epoch else { throw StaleSession() }
                 let bound = try stored.boundTable(descriptions)
                 var binder = bound.binder
                 binder.limits.templateSteps = .max
@@ -117,10 +117,10 @@ extension SessionHost {
                 return SessionOpening.stored(
                     from: origin, revision: revision, empty: bound.empty,
                     StoredSession(
-                        facts: SessionSummary(
+                        summary: SessionSummary(
                             id: id, number: 0, table: bound.stored?.table, tableVersion: bound.version, epoch: "",
                             revision: 0, created: now, updated: now, totalRowCount: rowCount),
-                        description: bound.stored?.description, state: model.state,
+                        description: bound.stored?.text, state: model.state,
                         displayedSections: model.storedDisplayedSections, cells: model.storedCells,
                         nextKey: model.nextKey, nextSection: model.nextSection,
                         sections: model.sections.map { ($0.summary, Array($0.rows)) }))

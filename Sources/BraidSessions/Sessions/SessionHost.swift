@@ -130,7 +130,7 @@ package final class SessionHost: Sendable {
         if snapshot.totalRowCount > Workers.shortRows { Memory.trimSoon() }
         return try await adopt(
             Session(
-                facts: stored.facts, bound: limited(bound), model: model, snapshot: snapshot,
+                facts: stored.summary, bound: limited(bound), model: model, snapshot: snapshot,
                 unpublished: unpublished, store: store, clock: clock, descriptions: descriptions, limits: limits,
                 streams: streams, metrics: metrics))
     }
@@ -258,7 +258,7 @@ package final class SessionHost: Sendable {
         do {
             var new = NewSession(
                 id: id, table: binding?.table, tableVersion: binding?.version,
-                description: binding?.description ?? table.bound.empty,
+                description: binding?.text ?? table.bound.empty,
                 epoch: facts.epoch, created: now, opening: .emptyObject, state: model.state,
                 displayedSections: model.storedDisplayedSections, cells: model.storedCells, nextKey: model.nextKey,
                 nextSection: model.nextSection, totalRowCount: facts.totalRowCount,
@@ -365,13 +365,13 @@ package final class SessionHost: Sendable {
         }
         var renewed: [Int] = []
         for session in try await store.unusedSessions() {
-            let number = session.facts.number, quarter = session.limit * 250
+            let number = session.summary.number, quarter = session.limit * 250
             if inMemory(number: number)?.takeUse() == true || unloaded.contains(number) {
                 if now - session.used >= quarter { renewed.append(number) }
             } else if now - session.used >= 5 * quarter {
                 // A session that has changed meanwhile is used again, and stays.
                 try await count.prepare()
-                _ = try await delete(session.facts.id, as: session.facts)
+                _ = try await delete(session.summary.id, as: session.summary)
             }
         }
         if !renewed.isEmpty { try await store.renew(renewed, at: now) }

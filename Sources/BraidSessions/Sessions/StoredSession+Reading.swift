@@ -5,11 +5,11 @@ import BraidStore
 extension StoredSession {
     /// Returns the table to which this stored session is bound.
     func boundTable(_ descriptions: CompiledDescriptions) throws -> BoundTable {
-        if facts.table == nil { return BoundTable(showing: description) }
+        if summary.table == nil { return BoundTable(showing: description) }
         guard let description else {
-            throw SessionError(.internalError, "The session \"\(facts.id)\" has no description.")
+            throw SessionError(.internalError, "The session \"\(summary.id)\" has no description.")
         }
-        return BoundTable(try descriptions.compiled(description), version: facts.tableVersion)
+        return BoundTable(try descriptions.compiled(description), version: summary.tableVersion)
     }
 
     /// Converts the stored session to the engine's types: its table, the snapshot that clients see, and the unpublished
@@ -20,8 +20,8 @@ extension StoredSession {
     package func restored(by binder: Binder) throws -> (
         model: TableModel, snapshot: Snapshot, unpublished: Unpublished?
     ) {
-        let model = try table, revision = facts.revision,
-            now = Instant(millisecondsSince1970: facts.updated).text
+        let model = try table, revision = summary.revision,
+            now = Instant(millisecondsSince1970: summary.updated).text
         guard let published else {
             let snapshot = try binder.snapshot(of: model, revision: revision, now: now)
             return (model.sharingModels(with: snapshot), snapshot, nil)
@@ -39,32 +39,33 @@ extension StoredSession {
     /// The table that the store contains, with the changes that are not published yet.
     var table: TableModel { get throws { try table(sections, displayedSections) } }
 
-    private func table(_ sections: [(facts: StoredSectionSummary, rows: [StoredRow])], _ displayed: JSONText?) throws
-        -> TableModel
-    {
-        try checkOrder(of: sections)
+    private func table(_ sections: [SectionRows], _ displayed: JSONText?) throws -> TableModel {
+        for ((section, _), (next, _)) in zip(sections, sections.dropFirst()) where section.ordinal >= next.ordinal {
+            throw StoreError.corrupt("session \"\(summary.id)\": two sections have the ordinal \(next.ordinal)")
+        }
         return TableModel(
-            sections: try sections.map { try StoredSection(summary: $0.facts, rows: $0.rows) },
+            sections: try sections.map { section, rows in
+                try check(rows, of: section)
+                return try StoredSection(summary: section, rows: rows)
+            },
             displayedSections: displayed?.elements()?.compactMap { $0.stringValue.map { SectionID($0) } },
             state: state, cells: try cells.map { try RegisteredCells(json: $0) } ?? RegisteredCells(),
             nextKey: nextKey, nextSection: nextSection)
     }
 
-    /// Throws `corrupt` if the numbers of sections and rows do not order them, or if a new row could get a used key.
-    private func checkOrder(of sections: [(facts: StoredSectionSummary, rows: [StoredRow])]) throws {
-        for (facts, next) in zip(sections, sections.dropFirst()) where facts.facts.ordinal >= next.facts.ordinal {
-            throw StoreError.corrupt(
-                "session \"\(self.facts.id)\": two sections have the ordinal \(next.facts.ordinal)")
-        }
-        for (facts, rows) in sections {
-            for (row, next) in zip(rows, rows.dropFirst()) where row.rank >= next.rank {
+    /// Throws `corrupt` if the ranks do not order the rows, or if a new row could get a used key.
+    private func check(_ rows: [StoredRow], of section: StoredSectionSummary) throws {
+        var last: Int?
+        for row in rows {
+            if let last, row.rank <= last {
                 throw StoreError.corrupt(
-                    "session \"\(self.facts.id)\": two rows of the section \(facts.number) have the rank \(next.rank)")
+                    "session \"\(summary.id)\": two rows of the section \(section.number) have the rank \(row.rank)")
             }
-            if let row = rows.first(where: { $0.key >= nextKey }) {
+            guard row.key < nextKey else {
                 throw StoreError.corrupt(
-                    "session \"\(self.facts.id)\": a row has the key \(row.key), and next_key is \(nextKey)")
+                    "session \"\(summary.id)\": a row has the key \(row.key), and next_key is \(nextKey)")
             }
+            last = row.rank
         }
     }
 }

@@ -1,29 +1,27 @@
 import BraidEngine
 
-/// The format of archives: all data of an SQLite or PostgreSQL database as JSON lines. docs/data-tools.md describes the
-/// format.
+/// The format of archives: all data of a database as JSON lines (docs/data-tools.md).
 package enum Archive {
     static let name = "braid-server"
     static let version = 1
 
-    /// The number of an archive's rows for each table, in the order of ``ArchiveTable/all``.
+    /// Rows of each table, in the order of ``ArchiveTable/all``.
     package struct Counts: Sendable, Equatable {
         var rows = [Int](repeating: 0, count: ArchiveTable.all.count)
 
-        /// The number of an archive's rows of the given table. 0 if archives contain no table of this name.
+        /// 0 for an unknown table.
         package subscript(_ table: String) -> Int {
             zip(ArchiveTable.all, rows).first { $0.0.name == table }?.1 ?? 0
         }
     }
 }
 
-/// The values that a database stores for all of its sessions together: its epoch suffix (the text that it appends to
-/// the sessions' epochs) and session numbers.
-package struct DatabaseFacts: Sendable, Equatable {
-    /// The text that the database appends to the epochs of the sessions with numbers up to `suffixedSessions`.
+/// What a database stores for all of its sessions together.
+package struct DatabaseSummary: Sendable, Equatable {
+    /// Appended to the epochs of the sessions with numbers up to `suffixedSessions`.
     package var epochSuffix: String
     package var suffixedSessions: Int
-    /// The number of the session that was opened last. Sessions that are opened later get larger numbers.
+    /// The number of the session that was opened last. Later ones get larger numbers.
     package var lastSession: Int
 
     package init(epochSuffix: String, suffixedSessions: Int, lastSession: Int) {
@@ -33,19 +31,15 @@ package struct DatabaseFacts: Sendable, Equatable {
     }
 }
 
-/// A fault in the content of an archive, with a message.
-package struct ArchiveFault: Error, CustomStringConvertible {
+/// A fault in the content of an archive.
+package struct ArchiveError: Error, CustomStringConvertible {
     package let description: String
     package init(_ message: String) { description = message }
     init(line: Int, _ message: String) { self.init("line \(line): \(message)") }
 }
 
 extension Archive {
-    /// Writes all data of a database as an archive. Reads one row of the database at a time, and passes about 64 KiB of
-    /// the archive at a time to `write`.
-    ///
-    /// - Parameter write: writes the next bytes of the archive.
-    /// - Throws: a `StoreError` for a damaged value, and the errors of `write`.
+    /// Writes a database as an archive, row by row, in parts of about 64 KiB. Throws a `StoreError` for a damaged value.
     package static func write(_ data: any StoredData, to write: ([UInt8]) throws -> Void) throws -> Counts {
         var counts = Counts(), buffer: [UInt8] = []
         func line(_ body: (inout JSONWriter) -> Void) throws {
@@ -61,12 +55,12 @@ extension Archive {
             $0.member("archive", name)
             $0.member("version", version)
         }
-        let facts = try data.facts()
+        let summary = try data.summary()
         try line {
             $0.object("database") {
-                $0.member("epoch_suffix", facts.epochSuffix)
-                $0.member("suffixed_sessions", facts.suffixedSessions)
-                $0.member("last_session", facts.lastSession)
+                $0.member("epoch_suffix", summary.epochSuffix)
+                $0.member("suffixed_sessions", summary.suffixedSessions)
+                $0.member("last_session", summary.lastSession)
             }
         }
         for (index, table) in ArchiveTable.all.enumerated() {

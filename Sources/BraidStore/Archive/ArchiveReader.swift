@@ -1,12 +1,11 @@
 import BraidEngine
 
 extension Archive {
-    /// Reads an archive to its end, and passes its data to `target`. Only one line of the archive at a time is in
-    /// memory.
+    /// Reads an archive into `target`, one line at a time.
     ///
-    /// - Parameter next: returns the next line of the archive, or `nil` at the end.
-    /// - Throws: an ``ArchiveFault`` for the first fault in the archive, and the errors of `next` and `target`. Then
-    ///   the caller must discard everything that `target` has received.
+    /// - Parameter next: returns the next line, or `nil` at the end.
+    /// - Throws: an ``ArchiveError`` for the first fault, and the errors of `next` and `target`. Then the caller must
+    ///   discard what `target` has received.
     package static func read(_ next: () throws -> [UInt8]?, into target: any ArchiveTarget) throws -> Counts {
         var reader = Reader(target: target)
         while let line = try next() { try reader.read(line) }
@@ -16,15 +15,15 @@ extension Archive {
     private struct Reader {
         let target: any ArchiveTarget
         private var number = 0
-        private var facts: DatabaseFacts?
+        private var summary: DatabaseSummary?
         private var counts = Counts()
-        /// The index in ``ArchiveTable/all`` of the table to which the last row of the archive so far belonged.
+        /// The index of the last row's table.
         private var table = 0
         private var isComplete = false
 
         init(target: any ArchiveTarget) { self.target = target }
 
-        private func fault(_ message: String) -> ArchiveFault { ArchiveFault(line: number, message) }
+        private func error(_ message: String) -> ArchiveError { ArchiveError(line: number, message) }
 
         mutating func read(_ line: [UInt8]) throws {
             number += 1
@@ -32,17 +31,17 @@ extension Archive {
             do {
                 json = try JSONText(parsing: line, depthLimit: 1000)
             } catch {
-                throw fault("is not JSON: column \(error.column): \(error.message)")
+                throw self.error("is not JSON: column \(error.column): \(error.message)")
             }
             guard let members = json.members(), let first = members.first else {
-                throw fault("must be a JSON object with a member")
+                throw self.error("must be a JSON object with a member")
             }
             if number == 1 { return try readHeader(json) }
-            guard members.count == 1 else { throw fault("must have one member, such as \"session\"") }
-            guard !isComplete else { throw fault("follows the line \"end\", which must be the last one") }
+            guard members.count == 1 else { throw self.error("must have one member, such as \"session\"") }
+            guard !isComplete else { throw self.error("follows the line \"end\", which must be the last one") }
             switch first.name {
-            case "database" where number == 2: try readFacts(first.value)
-            case _ where number == 2: throw fault("must be the line \"database\"")
+            case "database" where number == 2: try readSummary(first.value)
+            case _ where number == 2: throw self.error("must be the line \"database\"")
             case "end": try readEnd(first.value)
             default: try readRow(first.name, first.value)
             }
@@ -50,32 +49,33 @@ extension Archive {
 
         private func readHeader(_ json: JSONText) throws {
             guard json["archive"]?.stringValue == Archive.name, let version = json["version"]?.intValue else {
-                throw fault("is not the first line of an archive that `braid-server export` has written")
+                throw self.error("is not the first line of an archive that `braid-server export` has written")
             }
             guard version == Archive.version else {
-                throw fault(
+                throw self.error(
                     "the archive has format version \(version), but this braid-server reads version \(Archive.version). Export and import with the same version of braid-server"
                 )
             }
         }
 
-        private mutating func readFacts(_ json: JSONText) throws {
+        private mutating func readSummary(_ json: JSONText) throws {
             guard let suffix = json["epoch_suffix"]?.stringValue, let suffixed = json["suffixed_sessions"]?.intValue,
                 let last = json["last_session"]?.intValue
-            else { throw fault("\"database\" must have epoch_suffix, suffixed_sessions and last_session") }
+            else { throw self.error("\"database\" must have epoch_suffix, suffixed_sessions and last_session") }
             let number = StoredNumber.answeredSession
             guard number.range.contains(suffixed), number.range.contains(last) else {
-                throw fault("suffixed_sessions and last_session must be \(number.rule)")
+                throw self.error("suffixed_sessions and last_session must be \(number.rule)")
             }
-            facts = DatabaseFacts(epochSuffix: suffix, suffixedSessions: suffixed, lastSession: last)
+            summary = DatabaseSummary(epochSuffix: suffix, suffixedSessions: suffixed, lastSession: last)
         }
 
         private mutating func readRow(_ name: String, _ json: JSONText) throws {
             guard let index = ArchiveTable.all.firstIndex(where: { $0.name == name }) else {
-                throw fault("\"\(name)\" is not a table of an archive")
+                throw self.error("\"\(name)\" is not a table of an archive")
             }
             guard index >= table else {
-                throw fault("a row of \"\(name)\" must come before the rows of \"\(ArchiveTable.all[table].name)\"")
+                throw self.error(
+                    "a row of \"\(name)\" must come before the rows of \"\(ArchiveTable.all[table].name)\"")
             }
             table = index
             let row = try values(json, of: ArchiveTable.all[index])
@@ -84,18 +84,18 @@ extension Archive {
         }
 
         private func values(_ json: JSONText, of table: ArchiveTable) throws -> [ArchiveValue] {
-            guard let members = json.members() else { throw fault("\"\(table.name)\" must be an object") }
+            guard let members = json.members() else { throw self.error("\"\(table.name)\" must be an object") }
             var row = [ArchiveValue](repeating: .null, count: table.columns.count)
             var found = row.map { _ in false }
             for (name, value) in members {
                 guard let index = table.columns.firstIndex(where: { $0.name == name }) else {
-                    throw fault("\"\(table.name)\" has no column \"\(name)\"")
+                    throw self.error("\"\(table.name)\" has no column \"\(name)\"")
                 }
                 row[index] = try self.value(value, of: table.columns[index], in: table)
                 found[index] = true
             }
             for (column, isFound) in zip(table.columns, found) where !isFound && !column.isOptional {
-                throw fault("\"\(table.name)\" needs the column \"\(column.name)\"")
+                throw self.error("\"\(table.name)\" needs the column \"\(column.name)\"")
             }
             return row
         }
@@ -120,27 +120,28 @@ extension Archive {
                 case .answerTime: StoredNumber.age.rule
                 case .name, .word, .json: "a string"
                 }
-            throw fault("the column \"\(column.name)\" of \"\(table.name)\" must be \(expected)")
+            throw self.error("the column \"\(column.name)\" of \"\(table.name)\" must be \(expected)")
         }
 
         private mutating func readEnd(_ json: JSONText) throws {
             for (table, count) in zip(ArchiveTable.all, counts.rows) {
                 guard let expected = json[table.name]?.intValue else {
-                    throw fault("\"end\" needs the number of rows of \"\(table.name)\"")
+                    throw self.error("\"end\" needs the number of rows of \"\(table.name)\"")
                 }
                 guard expected == count else {
-                    throw fault("\"end\" counts \(expected) rows of \"\(table.name)\", but the archive has \(count)")
+                    throw self.error(
+                        "\"end\" counts \(expected) rows of \"\(table.name)\", but the archive has \(count)")
                 }
             }
             isComplete = true
         }
 
         func end() throws -> Counts {
-            guard isComplete, let facts else {
-                throw ArchiveFault(
+            guard isComplete, let summary else {
+                throw ArchiveError(
                     line: number + 1, "the archive is cut off: the line \"end\" is missing")
             }
-            try target.finish(facts)
+            try target.finish(summary)
             return counts
         }
     }

@@ -1,41 +1,34 @@
 import BraidEngine
 
-/// A database table whose rows archives contain. SQLite and PostgreSQL store the same rows in these tables, so the
-/// declarations below are enough to read and to write the data of both databases.
+/// A table whose rows archives contain, the same in SQLite and PostgreSQL.
 ///
 /// A change of these declarations changes the archive's format: then increase ``Archive/version``. The tests compare
-/// the declarations with both schemas.
+/// them with both schemas.
 package struct ArchiveTable: Sendable {
-    /// A column of a database table, with the kind of values that it has in an archive.
     package struct Column: Sendable {
         package enum Kind: Sendable {
             case integer(StoredNumber)
-            /// A time of the ``AnswerClock``. The clocks of two databases differ, so an archive contains the difference
-            /// from the time of the newest answer, in milliseconds. The difference is 0 or negative. An import adds the
-            /// time of the new database's clock.
+            /// A time of the ``AnswerClock``, which differs between databases. An archive contains the milliseconds
+            /// since the newest answer, 0 or negative, and an import adds the time of the new database's clock.
             case answerTime
-            /// A string that a client may have chosen. So the string may contain U+0000.
+            /// A client's string, which may contain U+0000.
             case name
-            /// A string that the server has chosen. So the string does not contain U+0000.
+            /// The server's string, without U+0000.
             case word
-            /// A JSON text, which an archive contains without changes.
             case json
         }
 
         package let name: String
         package let kind: Kind
-        /// Whether the column may be NULL. If a row's value is NULL, the row has no member for this column in an
-        /// archive.
+        /// Whether the column may be NULL. An archive's row has no member for NULL.
         package let isOptional: Bool
     }
 
     package let name: String
     package let columns: [Column]
-    /// The number of columns in the table's primary key. These columns come first, and an archive's rows are sorted by
-    /// them.
+    /// How many columns, the first ones, are the primary key. Rows are sorted by them.
     let keyCount: Int
-    /// Whether the table's first two columns are a session's number and a number within the session. SQLite stores
-    /// these two numbers as one integer (`Key`).
+    /// Whether the first two columns are a session's number and a number in it, which SQLite stores as one (`Key`).
     package let hasSessionKey: Bool
 
     private init(_ name: String, key: Int, hasSessionKey: Bool = false, _ columns: [Column]) {
@@ -45,12 +38,10 @@ package struct ArchiveTable: Sendable {
         self.hasSessionKey = hasSessionKey
     }
 
-    /// The index of the column that contains the number of the session to which a row belongs. `nil` for the table of
-    /// sessions itself, and for tables whose rows belong to no session.
+    /// The index of the column with the number of the row's session, if there is one.
     package var sessionColumn: Int? { columns.firstIndex { $0.name == "session" } }
 
-    /// All database tables that an archive contains, in their order in the archive. A row refers only to rows of
-    /// earlier tables.
+    /// In the order of an archive: a row refers only to rows of earlier tables.
     package static let all = [
         ArchiveTable(
             "table_description", key: 2,
@@ -137,7 +128,7 @@ extension ArchiveTable.Column {
 }
 
 extension ArchiveTable {
-    /// The SQL expressions with which a query reads the table's columns, for SQLite or for PostgreSQL.
+    /// SQL that reads the columns.
     package func expressions(_ dialect: SQLDialect) -> [String] {
         let names = columns.map { column in
             guard case .answerTime = column.kind else { return column.name }
@@ -150,20 +141,19 @@ extension ArchiveTable {
         return ["(\(name).key >> \(Key.bits))", "(\(name).key & \(Key.largest))"] + names.dropFirst(2)
     }
 
-    /// A query that returns all rows of the table, sorted by the primary key.
+    /// SQL that returns all rows, sorted by the primary key.
     package func select(_ dialect: SQLDialect) -> String {
         let keys = hasSessionKey && dialect == .sqlite ? ["key"] : columns.prefix(keyCount).map(\.name)
         return
             "SELECT \(expressions(dialect).joined(separator: ", ")) FROM \(name) ORDER BY \(keys.joined(separator: ", "))"
     }
 
-    /// Returns the values of a row that the query `select` has returned. For a damaged value, the result contains the
-    /// case `damaged` with the reason.
+    /// Decodes a row of `select`.
     package func values(_ row: some StoredColumns) -> [ArchiveValue] {
         columns.enumerated().map { ArchiveValue(row, CInt($0), $1) }
     }
 
-    /// Returns a text for messages that says which row it is: `table model, session 3, key 17`.
+    /// For messages: `table model, session 3, key 17`.
     package func place(of row: [ArchiveValue]) -> String {
         let key = zip(columns, row).prefix(keyCount).map { column, value in
             switch value {
@@ -176,7 +166,6 @@ extension ArchiveTable {
     }
 }
 
-/// The SQL dialects of the two databases, SQLite and PostgreSQL.
 package enum SQLDialect: Sendable { case sqlite, postgres }
 
 /// One value of a database row.
@@ -185,7 +174,7 @@ package enum ArchiveValue: Sendable {
     case integer(Int)
     case text(String)
     case json(JSONText)
-    /// A stored value that does not have the form that its column requires, with a text that says why.
+    /// With the reason.
     case damaged(String)
 
     fileprivate init(_ row: some StoredColumns, _ index: CInt, _ column: ArchiveTable.Column) {

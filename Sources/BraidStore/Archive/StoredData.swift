@@ -1,20 +1,16 @@
 import BraidEngine
 
-/// The data of a database, as the commands `export` and `verify` read it. Reading the data changes nothing in the
-/// database.
-///
-/// A value of this type is a connection to the database, which only the calling thread uses.
+/// A connection over which the commands `export` and `verify` read a database, on one thread.
 package protocol StoredData {
     var dialect: SQLDialect { get }
 
-    /// Calls `body` with each row of a table, sorted by the table's primary key. Only one row at a time is in memory.
+    /// Calls `body` with each row, sorted by the primary key. One row at a time is in memory.
     func rows(of table: ArchiveTable, _ body: ([ArchiveValue]) throws -> Void) throws
-    func facts() throws -> DatabaseFacts
+    func summary() throws -> DatabaseSummary
 
-    /// Returns the faults that SQLite's integrity check finds in the database file. For PostgreSQL, the result is
-    /// always empty.
+    /// What SQLite's integrity check finds in the file. PostgreSQL has none.
     func integrityFaults() throws -> [String]
-    /// Runs a query whose result rows have one text column each, and returns these texts.
+    /// The first column of a query's rows.
     func texts(_ sql: String) throws -> [String]
 
     func sessions(of table: String?, after: String?, limit: Int) throws -> [SessionSummary]
@@ -23,28 +19,22 @@ package protocol StoredData {
     func journalStart(of id: String) throws -> StoredSession?
 }
 
-/// An empty database that the command `import` fills. The inserted rows remain in the database only if `finish` returns
-/// without an error.
+/// An empty database that the command `import` fills. The rows remain only if `finish` returns.
 package protocol ArchiveTarget {
-    /// Inserts a row, either at once or later together with other rows. Throws an ``ArchiveFault`` if the database
-    /// refuses a row, for example because another row has the same key.
+    /// May insert later, with other rows. Throws an ``ArchiveError`` if the database refuses a row.
     func insert(_ row: [ArchiveValue], into table: ArchiveTable) throws
-    /// Completes an import. Stores the database's `facts`, and converts the times of kept answers to the clock of this
-    /// database. Throws an ``ArchiveFault`` if `danglingReferences` finds a fault.
-    ///
-    /// Also marks the database, so that the next server that connects begins new epochs for all sessions, as
-    /// after the restore of a backup.
-    func finish(_ facts: DatabaseFacts) throws
+    /// Converts the times of kept answers to the clock of this database, and lets the next server begin new epochs, as
+    /// after the restore of a backup. Throws an ``ArchiveError`` if `danglingReferences` finds a fault.
+    func finish(_ summary: DatabaseSummary) throws
 }
 
 extension StoredData {
-    /// Returns a sentence for each reference to a row that does not exist, for example to the session of a row. Does
-    /// not check the references of kept answers, nor the sections of published rows. Returns at most 100 sentences for
-    /// each kind of reference. Also checks that no session that is opened later can get the number of a stored session.
+    /// A sentence for each reference to a row that does not exist, at most 100 of a kind, and if a later session could
+    /// get the number of a stored one. Kept answers and the sections of published rows are not checked.
     package func danglingReferences() throws -> [String] {
         var faults = try danglingQueries.flatMap { try texts("\($0) LIMIT 100") }
         let last = try texts("SELECT '' || coalesce(max(number), 0) FROM session").first.flatMap { Int($0) } ?? 0
-        let known = try facts().lastSession
+        let known = try summary().lastSession
         if known < last { faults.append("last_session is \(known), but a session has the number \(last)") }
         return faults
     }
@@ -52,8 +42,7 @@ extension StoredData {
     private var danglingQueries: [String] {
         func session(_ table: ArchiveTable) -> String { table.expressions(dialect)[table.sessionColumn ?? 0] }
         var queries: [String] = []
-        // A kept answer may stay stored after its session was ended. For example, the answer to a refused command may
-        // be stored after the end of the session.
+        // The answer to a refused command may be stored after the end of the session.
         for table in ArchiveTable.all where table.sessionColumn != nil && table.name != "answer" {
             queries.append(
                 """

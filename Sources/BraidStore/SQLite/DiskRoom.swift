@@ -1,11 +1,10 @@
 import Glibc
 
-/// Knows whether the disk has enough free space for the SQLite writer.
+/// Knows whether the disk has room for all writes.
 ///
-/// When the disk is full, the writer deletes the reserve file (see `ReserveFile`). From then on, the writer performs
-/// only requests that make room, such as deletes. It performs all requests again when it could write the reserve file
-/// again, or when deletes have left enough unused pages in the database. Without a reserve file, the writer tries every
-/// write, and the write fails if the disk is full.
+/// When the disk is full, the reserve file is deleted, and from then on only requests that make room are performed,
+/// until the file could be made again or deletes have left enough unused pages in the database. Without a reserve file,
+/// every write is tried.
 struct DiskRoom {
     private let reserve: ReserveFile?
     private var isOut = false
@@ -16,12 +15,10 @@ struct DiskRoom {
     /// Makes the reserve file. If that fails, the disk counts as full.
     mutating func prepare() { isOut = reserve.map { !$0.make() } ?? false }
 
-    /// Returns whether the disk has too little free space for all requests. If the disk was full, the method tries to
-    /// make the reserve file again, at most once a second or after a call of `retry`.
+    /// Tries to make the reserve file again, at most once a second or after `retry`.
     ///
-    /// `unused` returns the number of unused bytes in the database. If this number is at least twice the size of the
-    /// reserve file, the disk does not count as short of space. The database then need not grow, and the write-ahead
-    /// log can use the room of the deleted reserve file.
+    /// - Parameter unused: the unused bytes in the database. With twice the reserve file's size, the database need not
+    ///   grow, and the log can use the room of the deleted file.
     mutating func isShort(unused: () -> Int) -> Bool {
         guard isOut, let reserve else { return isOut }
         if ContinuousClock.now >= nextTry {
@@ -38,18 +35,13 @@ struct DiskRoom {
         nextTry = .now + .seconds(1)
     }
 
-    /// Lets the next call of `isShort` try to make the reserve file at once. Called after deletes, which may have made
-    /// room.
+    /// Lets the next `isShort` try at once, after deletes.
     mutating func retry() { nextTry = .now }
-}
 
-extension DiskRoom {
-    /// Returns whether the writer should copy its write-ahead log of `pages` pages into the database now. If the log
-    /// has at least `limit` pages, the result is always `true`.
+    /// Whether a write-ahead log of `pages` pages should be copied into the database now.
     ///
-    /// While the log is copied, the database can grow by the size of the log. With a reserve file and little free disk
-    /// space, the result is therefore already `true` for a log of half that file's size. A log of this size can be
-    /// copied even when the disk is full.
+    /// The database can grow by the size of the log meanwhile. With little free space, a log of half the reserve file's
+    /// size counts as long, because it can be copied even when the disk is full.
     func isLong(log pages: Int, limit: Int, at path: String) -> Bool {
         if pages >= limit { return true }
         let page = 4096
@@ -58,12 +50,42 @@ extension DiskRoom {
     }
 }
 
+/// A file that only occupies room, which its removal frees for requests that make more room.
+struct ReserveFile {
+    let path: String
+    let size: Int
+
+    var isInPlace: Bool { fileSize(path) == size }
+
+    /// Makes the file if it does not exist, and returns whether it has its full size.
+    ///
+    /// Writes twice the size and then shortens the file: a disk with room only for the file itself counts as full.
+    func make() -> Bool {
+        if isInPlace { return true }
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { return false }
+        defer { close(descriptor) }
+        // Not every file system supports `posix_fallocate`, and on some it would write the bytes itself.
+        let block = [UInt8](repeating: 0, count: 1 << 16)
+        var written = 0
+        while written < 2 * size {
+            let count = block.withUnsafeBytes { write(descriptor, $0.baseAddress, min($0.count, 2 * size - written)) }
+            guard count > 0 else { break }
+            written += count
+        }
+        if written == 2 * size, fsync(descriptor) == 0, ftruncate(descriptor, off_t(size)) == 0 { return true }
+        unlink(path)
+        return false
+    }
+
+    func release() { unlink(path) }
+}
+
 extension DiskSpace {
-    /// Reads the size and the free space of the file system that contains the given file. `nil` if this fails, for
-    /// example because the file does not exist.
+    /// The file system that contains a file, or `nil` if it cannot be asked.
     init?(of path: String) {
-        var facts = statvfs()
-        guard statvfs(path, &facts) == 0 else { return nil }
-        self.init(size: Int(facts.f_blocks) * Int(facts.f_frsize), free: Int(facts.f_bavail) * Int(facts.f_frsize))
+        var status = statvfs()
+        guard statvfs(path, &status) == 0 else { return nil }
+        self.init(size: Int(status.f_blocks) * Int(status.f_frsize), free: Int(status.f_bavail) * Int(status.f_frsize))
     }
 }

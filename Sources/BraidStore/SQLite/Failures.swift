@@ -1,5 +1,4 @@
-/// The error of a failed disk flush, or of another failed disk access during COMMIT. After such an error, no program
-/// can find out whether the transaction is on disk.
+/// A disk access of COMMIT failed. No program can find out whether the transaction is on disk.
 struct LostWrite: Error {
     let detail: String
 
@@ -7,8 +6,6 @@ struct LostWrite: Error {
 }
 
 extension StoreError {
-    /// Converts an error of SQLite to the `StoreError` that the store's callers receive. An error that already is a
-    /// `StoreError` stays as it is.
     init(_ error: any Error, path: String) {
         switch error {
         case let error as StoreError: self = error
@@ -30,7 +27,7 @@ extension StoreError {
 }
 
 extension StoreError {
-    /// Creates the error for a damaged database file. `what` is a clause that says what is damaged.
+    /// - Parameter what: a clause.
     static func damaged(_ path: String, _ what: String) -> StoreError {
         .corrupt(
             "\(path): \(what). Stop the server, move the file aside with its -wal and -shm, and put the last backup (`braid-server backup`) in its place."
@@ -39,8 +36,7 @@ extension StoreError {
 }
 
 extension SQLiteError {
-    /// Whether one request of a group caused the error by its own SQL or values. If so, the group's other requests can
-    /// succeed without this request. Any other error fails the whole group.
+    /// Whether one request of a group caused the error by its own SQL or values, so that the others can succeed.
     var isOfOneRequest: Bool {
         switch code.primary {
         case .constraint, .tooBig, .mismatch, .range, .error: true
@@ -48,14 +44,11 @@ extension SQLiteError {
         }
     }
 
-    /// Whether the error is a failed flush (fsync) of a file or a directory to disk.
     var isFailedFlush: Bool { code == .ioErrorFsync || code == .ioErrorDirectoryFsync }
 
-    /// Whether SQLite could not write, flush or shorten a file. SQLite reports these failures as SQLITE_IOERR with a
-    /// detail from 3 to 6.
+    /// Whether a file could not be written, flushed or shortened: SQLITE_IOERR with a detail from 3 to 6.
     var isFailedWrite: Bool { code.primary == .ioError && (3...6).contains(code.rawValue >> 8) }
 
-    /// Whether the error means that the disk has no room. A used-up disk quota and a file of the largest size count as
-    /// a full disk (`csqlite_report_full_disk`).
+    /// Also for a used-up quota and a file of the largest size (`csqlite_report_full_disk`).
     var isOutOfRoom: Bool { StoreError(self, path: "") == .full }
 }

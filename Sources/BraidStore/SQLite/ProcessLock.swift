@@ -1,29 +1,24 @@
 import Glibc
 import Synchronization
 
-/// A lock on a file next to the database, which only one process at a time can hold. The lock ends with the process,
-/// however the process ends.
+/// A lock on a file next to the database, which one process at a time holds until it ends.
 ///
-/// The lock has a separate file, because SQLite holds POSIX locks on the database file. A process that closes any
-/// descriptor of a file drops all its POSIX locks on that file. The lock file stays after the lock ends. If it were
-/// removed, two processes could lock two different files of the same name. Only a process that made the lock file
-/// removes it: a server that then opened no database, or the command `compact`.
+/// A file of its own, because closing any descriptor of the database drops SQLite's POSIX locks on it. The file stays:
+/// were it removed, two processes could lock two files of the same name. Only its maker removes it, if it then opened no
+/// database or was the command `compact`.
 ///
-/// The database file itself is locked as well. Another process may use the database under another name, for example a
-/// hard link or a mount in another container. Another lock file can be next to that name.
+/// The database file is locked as well, because another process may use it under another name, such as a hard link or a
+/// mount in another container, with another lock file.
 final class ProcessLock: Sendable {
     private let path: String
     private let descriptor: CInt
     private let isNew: Bool
-    /// The descriptor of the locked database file. It must be closed only after SQLite has closed the file, because
-    /// closing it earlier would drop SQLite's locks.
+    /// The descriptor of the locked database file, which must be closed after SQLite has closed the file.
     private let database = Mutex<CInt?>(nil)
-    /// Whether the lock file says that a database existed next to it. If so, and the database file is empty now, the
-    /// database has lost its content.
+    /// Whether a database existed next to the lock file. If it is empty now, it has lost its content.
     let knowsDatabase: Bool
 
-    /// Creates and locks the lock file. Throws `locked` if another process holds the lock, or another `StoreError` if
-    /// the lock file cannot be made.
+    /// Throws `locked` if another process holds the lock.
     init(database path: String) throws {
         self.path = path + "-lock"
         isNew = access(self.path, F_OK) != 0
@@ -42,10 +37,9 @@ final class ProcessLock: Sendable {
             close(descriptor)
             throw isHeld ? StoreError.locked(path: path, holder: words.first) : .io("\(path)-lock: \(reason)")
         }
-        // If this check fails, the opened lock file no longer has its name, because the process that made the file has
-        // removed it in the meantime. The name now leads to no file, or to another process's lock file.
-        var facts = stat()
-        guard fstat(descriptor, &facts) == 0, facts.st_nlink > 0 else {
+        // Otherwise the process that made the file has removed it meanwhile, and its name may lead to another file.
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_nlink > 0 else {
             close(descriptor)
             throw StoreError.locked(path: path, holder: nil)
         }
@@ -53,8 +47,8 @@ final class ProcessLock: Sendable {
         write(knowsDatabase: knowsDatabase)
     }
 
-    /// Releases the locks before closing the files. If this process is just starting another program, that program has
-    /// a copy of every descriptor for a moment. Without the release, these copies would keep the locks.
+    /// Releases the locks explicitly: a program that this process is just starting has copies of the descriptors for a
+    /// moment, which would keep the locks.
     deinit {
         if let database = database.withLock({ $0 }) {
             _ = Self.lock(database, F_UNLCK)
@@ -64,9 +58,8 @@ final class ProcessLock: Sendable {
         close(descriptor)
     }
 
-    /// Locks the database file, if the file exists and can be written. Throws `locked` if another process has locked
-    /// the file. Once the file is locked, a further call does nothing, because opening and closing the file again
-    /// would drop SQLite's locks.
+    /// Locks the database file if it exists and can be written. Throws `locked` if another process has locked it. Does
+    /// nothing once it is locked, because closing another descriptor would drop SQLite's locks.
     func lockDatabase(_ path: String) throws {
         try database.withLock { database in
             guard database == nil else { return }
@@ -80,8 +73,8 @@ final class ProcessLock: Sendable {
         }
     }
 
-    /// Locks or unlocks one byte of the database file, far behind the bytes that SQLite locks. This lock belongs to the
-    /// open file, not to the process. So closing another descriptor of the file does not drop this lock.
+    /// Locks or unlocks one byte far behind those that SQLite locks. This lock belongs to the open file, not to the
+    /// process, so closing another descriptor does not drop it.
     private static func lock(_ database: CInt, _ type: CInt) -> Bool {
         var lock = lock(type)
         return fcntl(database, setLockOfOpenFile, &lock) == 0
@@ -96,14 +89,14 @@ final class ProcessLock: Sendable {
         return lock
     }
 
-    // The constants F_OFD_GETLK and F_OFD_SETLK of Linux's fcntl.h, for locks that belong to an open file.
+    // F_OFD_GETLK and F_OFD_SETLK of Linux's fcntl.h.
     private static let getLockOfOpenFile: CInt = 36
     private static let setLockOfOpenFile: CInt = 37
 
-    /// Throws `usedByOtherName` if the database file is locked, but not the lock file next to the given name. Must be
-    /// called before SQLite opens the file, because closing a descriptor drops SQLite's locks.
+    /// Throws `usedByOtherName` if the database file is locked, but not the lock file next to this name. Must be called
+    /// before SQLite opens the file.
     static func refuseOtherName(of path: String) throws {
-        let path = Opening(path: path, options: SQLiteStoreOptions()).path
+        let path = SQLiteOpening.followingLink(path)
         let database = open(path, O_RDONLY | O_CLOEXEC)
         guard database >= 0 else { return }
         defer { close(database) }
@@ -117,19 +110,18 @@ final class ProcessLock: Sendable {
         throw StoreError.usedByOtherName(path: path)
     }
 
-    /// Removes the lock file if this process has made it. Called when the database could not be opened, and at the end
-    /// of the command `compact`.
+    /// Removes the lock file if this process has made it.
     func removeIfNew() {
         if isNew { unlink(path) }
     }
 
-    /// Writes into the lock file that a database exists next to it. Called after the database was opened.
+    /// Notes that a database exists next to the lock file.
     func rememberDatabase() { write(knowsDatabase: true) }
 
     private static let mark = "database"
 
-    /// Writes this process's ID into the lock file, followed by the word `database` if a database exists. This write
-    /// fails on a full disk, but the lock works without the file's content.
+    /// Writes this process's ID, and the word `database` if there is one. Fails on a full disk, but the lock works
+    /// without content.
     private func write(knowsDatabase: Bool) {
         let text = "\(getpid())" + (knowsDatabase ? " \(Self.mark)\n" : "\n")
         if pwrite(descriptor, text, text.utf8.count, 0) == text.utf8.count {
@@ -142,5 +134,23 @@ final class ProcessLock: Sendable {
         let count = pread(descriptor, &bytes, bytes.count, 0)
         return String(decoding: bytes.prefix(max(0, count)), as: UTF8.self).split(whereSeparator: \.isWhitespace).map(
             String.init)
+    }
+}
+
+/// The database file and its log as the server opened them. If they are removed or replaced, the opened files still
+/// accept writes that the next start would not find.
+struct OpenFiles {
+    private let files: [(path: String, status: stat)]
+
+    init(database path: String) {
+        files = [path, path + "-wal"].compactMap { path in fileStatus(path).map { (path, $0) } }
+    }
+
+    /// The path of a file that was removed, replaced or renamed.
+    var displaced: String? {
+        files.first { path, opened in
+            guard let found = fileStatus(path) else { return true }
+            return found.st_dev != opened.st_dev || found.st_ino != opened.st_ino
+        }?.path
     }
 }

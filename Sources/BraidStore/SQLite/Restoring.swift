@@ -1,61 +1,61 @@
-// In test mode, `keepContent` keeps a copy of the database's content. The copy is a second database with the name
-// `kept`, in the memory of the connection that writes.
+// Test mode keeps a copy of the content in the database `kept`, in the memory of the connection that writes.
 
 extension SQLiteStore: TestableStore {
     public func keepContent() throws {
         do {
-            try database.write { try $0.keepContent() }
+            try database.use { try $0.keepContent() }
         } catch {
             throw StoreError(error, path: path)
         }
     }
 
     public func restoreContent(beginsEpochs: Bool) async throws {
-        try await writer.write(makesRoom: true) { [options] db in
-            try db.restoreContent()
-            if beginsEpochs { try db.replaceEpochs(options) }
+        try await write(makesRoom: true) { [options] queries in
+            try queries.restoreContent()
+            if beginsEpochs { try queries.replaceEpochs(options) }
         }
-        database.write { try? $0.forgetUnusedSharedTables() }
+        database.use { try? $0.forgetUnusedSharedTables() }
     }
 
     public func setEpoch(_ epoch: String, of sessionNumber: Int) async throws {
-        try await writer.write {
-            _ = try $0.run("UPDATE session SET epoch = ? WHERE number = ?", epoch, sessionNumber)
+        try await write {
+            _ = try $0.db.run("UPDATE session SET epoch = ? WHERE number = ?", epoch, sessionNumber)
         }
     }
 }
 
-extension SQLiteConnection {
+extension SQLiteQueries {
     fileprivate func keepContent() throws {
-        if try !texts("SELECT name FROM pragma_database_list").contains("kept") {
-            try execute("ATTACH ':memory:' AS kept")
+        if try !db.texts("SELECT name FROM pragma_database_list").contains("kept") {
+            try db.execute("ATTACH ':memory:' AS kept")
         }
-        try inTransaction(.deferred) {
-            for name in try texts("SELECT name FROM kept.sqlite_master WHERE type = 'table'") {
-                try execute("DROP TABLE kept.\(name)")
+        try db.inTransaction(.deferred) {
+            for name in try db.texts("SELECT name FROM kept.sqlite_master WHERE type = 'table'") {
+                try db.execute("DROP TABLE kept.\(name)")
             }
-            for name in try restoredTables() { try execute("CREATE TABLE kept.\(name) AS SELECT * FROM main.\(name)") }
-            try execute("CREATE TABLE kept.sequence AS SELECT * FROM main.sqlite_sequence")
+            for name in try restoredTables() {
+                try db.execute("CREATE TABLE kept.\(name) AS SELECT * FROM main.\(name)")
+            }
+            try db.execute("CREATE TABLE kept.sequence AS SELECT * FROM main.sqlite_sequence")
         }
         keptSharedTables = sharedTables ?? [:]
     }
 
     fileprivate func restoreContent() throws {
         for name in try restoredTables() {
-            try run("DELETE FROM main.\(name)")
-            try run("INSERT INTO main.\(name) SELECT * FROM kept.\(name)")
+            try db.run("DELETE FROM main.\(name)")
+            try db.run("INSERT INTO main.\(name) SELECT * FROM kept.\(name)")
         }
-        // After the restore, the next new session gets the same number as the first session that was opened after the
-        // copy was kept (AUTOINCREMENT).
-        try run("DELETE FROM main.sqlite_sequence")
-        try run("INSERT INTO main.sqlite_sequence SELECT * FROM kept.sequence")
-        // Shared tables of sessions that are not in the copy stay until the transaction is committed, because a
-        // rollback would bring these sessions back.
+        // AUTOINCREMENT: the next session gets the number of the first one that was opened after the copy was kept.
+        try db.run("DELETE FROM main.sqlite_sequence")
+        try db.run("INSERT INTO main.sqlite_sequence SELECT * FROM kept.sequence")
+        // Those of sessions outside the copy stay until the commit, because a rollback would bring the sessions back.
         sharedTables?.merge(keptSharedTables) { _, kept in kept }
     }
 
-    /// Returns the names of all tables of the database except SQLite's own tables.
+    /// All tables except SQLite's own.
     private func restoredTables() throws -> [String] {
-        try texts("SELECT name FROM main.sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite~_%' ESCAPE '~'")
+        try db.texts(
+            "SELECT name FROM main.sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite~_%' ESCAPE '~'")
     }
 }

@@ -1,44 +1,40 @@
 import BraidEngine
 import BraidRuntime
-import Glibc
 
 /// A store in one SQLite file, or in memory.
 ///
-/// Next to the database file PATH can be `PATH-wal` and `PATH-shm` (SQLite's files), `PATH-lock` (see `ProcessLock`)
-/// and `PATH-reserve` (see `ReserveFile`). One thread performs all writes. Reads of a file have their own connections,
-/// so a read neither waits for a write nor delays a write.
+/// Next to the file PATH can be `PATH-wal` and `PATH-shm` (SQLite's), `PATH-lock` (`ProcessLock`) and `PATH-reserve`
+/// (`ReserveFile`). Reads have connections of their own, so they neither wait for a write nor delay one.
 public final class SQLiteStore: SessionStore {
     let database: SQLiteDatabase
-    let options: SQLiteStoreOptions
+    private let readers: ReaderPool<SQLiteQueries>
+    let writer: StoreWriter<SQLiteCommitter>
+    let options: StoreOptions
     let path: String
     private var isInMemory: Bool { path == ":memory:" }
-    let writer: SQLiteWriter
     public let answerClock: AnswerClock
-    /// A text for the log about the schema of the opened database, such as an upgrade. `nil` if the database was new,
-    /// or had this server's schema version.
+    /// What the log says of the opened database's schema, such as an upgrade. `nil` if it was new or of this version.
     public let schemaNotice: String?
 
-    /// Opens or creates the database at `path`. The path `:memory:` means a database in memory, whose content is lost
-    /// when the store is closed or released.
+    /// Opens or creates a database. The content of `:memory:` is lost when the store is closed or released.
     ///
-    /// Throws a `StoreError` that says why the database cannot be opened. If the file is not a database of Braid
-    /// Server, it is not changed.
-    public init(path: String, options: SQLiteStoreOptions = SQLiteStoreOptions()) throws {
-        let opening = Opening(path: path, options: options)
+    /// Throws a `StoreError` that says why. A file that is not a database of Braid Server is not changed.
+    public init(
+        path: String, options: StoreOptions = StoreOptions(), file: SQLiteFileOptions = SQLiteFileOptions()
+    ) throws {
+        let opening = SQLiteOpening(path: path, options: options, file: file)
         self.path = opening.path
         self.options = options
         do {
-            let lock: ProcessLock?
-            if path == ":memory:" {
-                (database, lock) = (try Opening.inMemory(), nil)
-            } else {
-                (database, lock) = try opening.file()
-            }
-            answerClock = AnswerClock(from: try database.write { try $0.latestAnswer() })
-            schemaNotice = SchemaShape.notice(found: database.schemaVersion, known: SQLiteSchema.version)
-            writer = try SQLiteWriter(
-                database: database, path: opening.path, lock: lock, reserve: lock == nil ? nil : opening.reserve,
-                options: options)
+            let opened = try opening.opened()
+            database = opened.database
+            readers = opened.readers
+            answerClock = AnswerClock(from: try database.use { try $0.latestAnswer() })
+            schemaNotice = SchemaShape.notice(found: opened.schemaVersion, known: SQLiteSchema.version)
+            writer = try StoreWriter(
+                SQLiteCommitter(
+                    opened, path: opening.path, losesCommits: options.synchronous == .normal, file: file),
+                onChange: options.onChange)
         } catch {
             throw StoreError(error, path: opening.path)
         }
@@ -46,25 +42,37 @@ public final class SQLiteStore: SessionStore {
 
     deinit { writer.stop() }
 
-    /// The statistics of the store's writes since the store was opened.
-    public var statistics: StoreStatistics { writer.counters.current }
+    public var statistics: StoreStatistics { writer.statistics }
 
-    private func read<Value: Sendable>(_ body: @escaping @Sendable (SQLiteConnection) throws -> Value) async throws
+    private func read<Value: Sendable>(_ body: @escaping @Sendable (SQLiteQueries) throws -> Value) async throws
         -> Value
     {
-        guard writer.beginRead() else { throw StoreError.closed }
-        defer { writer.endRead() }
         do {
-            return try await database.readers.read(body)
+            return try await readers.read(body)
         } catch {
             throw StoreError(error, path: path)
+        }
+    }
+
+    /// - Parameters:
+    ///   - makesRoom: whether the write only deletes or replaces data, so that a full disk does not refuse it.
+    ///   - cost: about how many rows it writes.
+    func write<Value: Sendable>(
+        makesRoom: Bool = false, isTest: Bool = false, cost: Int = 1,
+        _ body: @escaping @Sendable (SQLiteQueries) throws -> Value
+    ) async throws -> Value {
+        try await writer.write(isTest: isTest, cost: cost) { continuation in
+            SQLiteCommitter.Work(makesRoom: makesRoom) { queries in
+                let value = try body(queries)
+                return { continuation.resume(returning: value) }
+            }
         }
     }
 }
 
 extension SQLiteStore {
     public func putTable(_ name: String, description: JSONText, after latest: Int?, at: Int) async throws -> Int {
-        try await writer.write { try $0.putTable(name, description: description, after: latest, at: at) }
+        try await write { try $0.putTable(name, description: description, after: latest, at: at) }
     }
 
     public func table(_ name: String, version: Int?) async throws -> StoredTable? {
@@ -78,29 +86,29 @@ extension SQLiteStore {
     public func tables() async throws -> [TableSummary] { try await read { try $0.tables() } }
 
     public func deleteTable(_ name: String) async throws -> TableDeletion {
-        try await writer.write(makesRoom: true) { try $0.deleteTable(name) }
+        try await write(makesRoom: true) { try $0.deleteTable(name) }
     }
 }
 
 extension SQLiteStore {
     public func createSession(_ session: NewSession) async throws -> Int {
         let session = try isInMemory ? session : session.copied
-        return try await writer.write(cost: session.rows.count) { try $0.create(session) }
+        return try await write(cost: session.rows.count) { try $0.create(session) }
     }
 
     public func session(_ id: String) async throws -> StoredSession? {
-        try await read { db in
-            let session = try db.session(id)
+        try await read { queries in
+            let session = try queries.session(id)
             // A large session fills much of the connection's page cache of 2 MiB, with pages that nobody reads soon.
-            if session?.facts.totalRowCount ?? 0 > Workers.shortRows { db.releaseMemory() }
+            if session?.summary.totalRowCount ?? 0 > Workers.shortRows { queries.db.releaseMemory() }
             return session
         }
     }
 
     public func session(_ id: String, at revision: Int) async throws -> StoredSession? {
-        try await read { db in
-            defer { db.releaseMemory() }
-            return try db.session(id, at: revision)
+        try await read { queries in
+            defer { queries.db.releaseMemory() }
+            return try queries.session(id, at: revision)
         }
     }
 
@@ -114,22 +122,22 @@ extension SQLiteStore {
         try await read { try $0.sessions(of: table, after: after, limit: limit) }
     }
 
-    public func deleteSession(_ id: String, as facts: SessionSummary?) async throws -> Int? {
-        let number = try await writer.write(makesRoom: true) { try $0.deleteSession(id, as: facts) }
-        if isInMemory, let number { database.write { $0.sharedTables?[number] = nil } }
+    public func deleteSession(_ id: String, as summary: SessionSummary?) async throws -> Int? {
+        let number = try await write(makesRoom: true) { try $0.deleteSession(id, as: summary) }
+        if isInMemory, let number { database.use { $0.sharedTables?[number] = nil } }
         return number
     }
 
     public func unusedSessions() async throws -> [UnusedSession] { try await read { try $0.unusedSessions() } }
 
     public func renew(_ sessions: [Int], at: Int) async throws {
-        try await writer.write { db in for session in sessions { try db.renew(session, at: at) } }
+        try await write { queries in for session in sessions { try queries.renew(session, at: at) } }
     }
 }
 
 extension SQLiteStore {
     public func commit(_ commit: SessionCommit) async throws {
-        try await writer.write(cost: commit.cost) { [options] in
+        try await write(cost: commit.cost) { [options] in
             try $0.apply(commit, journalLimit: options.journalLimit, journalBytes: options.journalBytes)
         }
     }
@@ -141,15 +149,15 @@ extension SQLiteStore {
     }
 
     public func journalStart(of id: String) async throws -> StoredSession? {
-        try await read { db in
-            defer { db.releaseMemory() }
-            return try db.journalStart(of: id)
+        try await read { queries in
+            defer { queries.db.releaseMemory() }
+            return try queries.journalStart(of: id)
         }
     }
 }
 
 extension SQLiteStore {
-    public func keep(_ answer: KeptAnswer) async throws { try await writer.write(cost: 1) { try $0.keep(answer) } }
+    public func keep(_ answer: KeptAnswer) async throws { try await write(cost: 1) { try $0.keep(answer) } }
 
     public func answer(to key: String, by requester: String, of session: Int, now: Int) async throws -> KeptAnswer? {
         try await read { try $0.answer(to: key, by: requester, of: session, now: now) }
@@ -158,7 +166,7 @@ extension SQLiteStore {
 
 extension SQLiteStore {
     public func createToken(_ token: NewToken, for sessionID: String) async throws {
-        try await writer.write { try $0.create(token, for: sessionID) }
+        try await write { try $0.create(token, for: sessionID) }
     }
 
     public func token(_ id: String) async throws -> StoredToken? { try await read { try $0.token(id) } }
@@ -168,20 +176,17 @@ extension SQLiteStore {
     }
 
     public func deleteToken(_ id: String, of sessionID: String) async throws -> Bool {
-        try await writer.write(makesRoom: true) { try $0.deleteToken(id, of: sessionID) }
+        try await write(makesRoom: true) { try $0.deleteToken(id, of: sessionID) }
     }
 }
 
 extension SQLiteStore {
     public func check() async throws -> StoreCondition {
         _ = try await sessions(after: nil, limit: 1)
-        // If a transaction has begun not long ago and the transaction before it succeeded, the database accepts writes.
-        // A test write would only have to wait for the open transaction.
         if writer.isBusyAndHealthy(within: .seconds(10)) { return .writable }
-        // An empty transaction tests whether the store can be written: it takes the write lock and needs no disk flush.
-        // While the disk is full, the writer refuses the transaction.
+        // An empty transaction takes the write lock, and needs no disk flush. On a full disk, the writer refuses it.
         do {
-            try await writer.write(isTest: true) { _ in }
+            try await write(isTest: true) { _ in }
             return .writable
         } catch StoreError.full {
             return .full
@@ -189,14 +194,12 @@ extension SQLiteStore {
     }
 
     public func size() async throws -> StoreSize {
-        let (sessions, bytes) = try await read { db in
-            let sessions = try db.first("SELECT count(*) FROM session") { $0.int(0) } ?? 0
-            return (sessions, try db.pragma("page_count") * db.pragma("page_size"))
+        let (sessions, bytes) = try await read { queries in
+            let sessions = try queries.db.first("SELECT count(*) FROM session") { $0.int(0) } ?? 0
+            return (sessions, try queries.db.pragma("page_count") * queries.db.pragma("page_size"))
         }
-        var facts = stat()
         return StoreSize(
-            sessions: sessions, bytes: bytes, logBytes: stat(path + "-wal", &facts) == 0 ? Int(facts.st_size) : 0,
-            disk: DiskSpace(of: path))
+            sessions: sessions, bytes: bytes, logBytes: fileSize(path + "-wal") ?? 0, disk: DiskSpace(of: path))
     }
 
     public func close() async { await writer.stopped() }

@@ -36,7 +36,7 @@ struct Import: ServerCommand {
                     }, into: target)
             }
             try StandardOutput.print("imported \(counts.summary)")
-        } catch let fault as ArchiveFault {
+        } catch let fault as ArchiveError {
             throw Failure("\(from): \(fault). Nothing was imported.")
         } catch let failure as LineReader.Failure {
             try Interruption.check()

@@ -9,12 +9,13 @@ enum Database {
     /// PostgreSQL is connected when the store is first used.
     static func open(_ options: ServeOptions, logging log: LogLines) throws -> OpenDatabase {
         guard isPostgres(options.database) else {
-            let store = try SQLiteStore(path: options.database, options: options.sqlite(logging: log))
+            let store = try SQLiteStore(
+                path: options.database, options: options.store(logging: log), file: options.sqliteFile(logging: log))
             return OpenDatabase(store: store, name: options.database) { store.schemaNotice }
         }
         #if PostgreSQL
         let store = try PostgresStore(
-            url: options.database, options: options.postgres(logging: log), connects: false)
+            url: options.database, options: options.store(logging: log), connects: false)
         return OpenDatabase(store: store, name: store.name) { store.schemaNotice }
         #else
         throw withoutPostgres

@@ -130,23 +130,19 @@ struct ServeOptions {
         throw WrongValue("must be a path, not a URI; a file of that name is ./\(name)")
     }
 
-    func sqlite(logging log: LogLines) -> SQLiteStoreOptions {
-        SQLiteStoreOptions(
-            synchronous: synchronous == .full ? .full : .normal, journalLimit: journalLimit, journalBytes: journalBytes,
-            onLostWrite: { explanation in
-                log.write(.critical, explanation)
-                log.flush()
-                _exit(SQLiteStoreOptions.lostWriteExitStatus)
-            }, newEpochSuffix: deterministic ? EpochSuffix.counted : EpochSuffix.random, onChange: log.write)
-    }
-
-    #if PostgreSQL
-    func postgres(logging log: LogLines) -> PostgresStoreOptions {
-        PostgresStoreOptions(
+    func store(logging log: LogLines) -> StoreOptions {
+        StoreOptions(
             synchronous: synchronous == .full ? .full : .normal, journalLimit: journalLimit, journalBytes: journalBytes,
             newEpochSuffix: deterministic ? EpochSuffix.counted : EpochSuffix.random, onChange: log.write)
     }
-    #endif
+
+    func sqliteFile(logging log: LogLines) -> SQLiteFileOptions {
+        SQLiteFileOptions(onLostWrite: { explanation in
+            log.write(.critical, explanation)
+            log.flush()
+            _exit(SQLiteFileOptions.lostWriteExitStatus)
+        })
+    }
 }
 
 extension LogLines {

@@ -72,7 +72,7 @@ import Testing
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: directory) }
         let path = place == "memory" ? ":memory:" : directory.path + "/braid.sqlite"
-        let store = try SQLiteStore(path: path, options: SQLiteStoreOptions(journalLimit: 40))
+        let store = try SQLiteStore(path: path, options: StoreOptions(journalLimit: 40))
         let sessions = RestartTests.sessions(store)
         try await RestartTests.register(store)
         let body = try JSONText(parsing: table.dropLast() + #","id":"s"}"#)
@@ -118,7 +118,7 @@ import Testing
             }
             // Replaying the fork's journal gives the fork's snapshot, without the data of the original session.
             let opening = try #require(try await store.opening(id))
-            let records = try await store.journal(of: opening.facts.number, after: 0, limit: 1000, bytes: .max)
+            let records = try await store.journal(of: opening.summary.number, after: 0, limit: 1000, bytes: .max)
             #expect(
                 try JournalFile.replay(
                     [JournalFile.opening(of: opening, checkpoint: nil)] + records.map { JournalFile.lines(of: [$0]) })
@@ -163,7 +163,7 @@ import Testing
 
     @Test("A revision in the future and a revision that the journal no longer contains are refused")
     func refusals() async throws {
-        let store = try SQLiteStore(path: ":memory:", options: SQLiteStoreOptions(journalLimit: 2))
+        let store = try SQLiteStore(path: ":memory:", options: StoreOptions(journalLimit: 2))
         let sessions = RestartTests.sessions(store)
         let body: JSONText = try JSONText(parsing: #"{"rows":["a"],"id":"s"}"#)
         _ = try await sessions.open(SessionOpening(body), text: body)

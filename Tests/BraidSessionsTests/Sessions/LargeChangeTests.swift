@@ -78,9 +78,9 @@ import Testing
     @Test("If the database refuses a value as too large, the session and its streams go on")
     func refusedByTheDatabase() async throws {
         let fails = Mutex(false)
-        var options = SQLiteStoreOptions()
-        options.simulatedFailure = { fails.withLock { $0 } ? 18 : nil }  // SQLITE_TOOBIG
-        let store = try SQLiteStore(path: ":memory:", options: options), sessions = try await Self.sessions(store)
+        var file = SQLiteFileOptions()
+        file.simulatedFailure = { fails.withLock { $0 } ? 18 : nil }  // SQLITE_TOOBIG
+        let store = try SQLiteStore(path: ":memory:", file: file), sessions = try await Self.sessions(store)
         let session = try await sessions.session("s"), reader = await Self.follow(session)
         fails.withLock { $0 = true }
         await #expect(throws: StoreError.tooLarge) {

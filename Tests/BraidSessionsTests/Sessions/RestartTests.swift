@@ -83,7 +83,7 @@ import Testing
         #expect(applied > 8 && kept > 2)
         // Replaying all commands from the opening gives the same snapshot, byte for byte.
         let stored = try #require(try await store.opening("s"))
-        let records = try await store.journal(of: stored.facts.number, after: 0, limit: 1000, bytes: .max)
+        let records = try await store.journal(of: stored.summary.number, after: 0, limit: 1000, bytes: .max)
         var lines = [JournalFile.opening(of: stored, checkpoint: nil)] + records.map { JournalFile.lines(of: [$0]) }
         #expect(try JournalFile.replay(lines) == (try await sessions.session("s")).encodedSnapshot().bytes.plain)
         lines.remove(at: 1)
@@ -96,7 +96,7 @@ import Testing
         arguments: tables, 0..<6)
     func aTrimmedJournalIsReplayed(table: String, seed: Int) async throws {
         var random = SeededGenerator(seed: UInt64(100 + seed))
-        let store = try SQLiteStore(path: ":memory:", options: SQLiteStoreOptions(journalLimit: 1 + seed))
+        let store = try SQLiteStore(path: ":memory:", options: StoreOptions(journalLimit: 1 + seed))
         let body = try JSONText(parsing: table.dropLast() + #","id":"s"}"#), sessions = Self.sessions(store)
         try await Self.register(store)
         _ = try await sessions.open(SessionOpening(body), text: body)
@@ -117,11 +117,11 @@ import Testing
             } catch is Refusal {}
             try await Self.rebind(sessions, step, &random)
             let stored = try #require(try await store.opening("s")), checkpoint = try await store.journalStart(of: "s")
-            let start = checkpoint?.facts.revision ?? 0
-            let records = try await store.journal(of: stored.facts.number, after: start, limit: 1000, bytes: .max)
+            let start = checkpoint?.summary.revision ?? 0
+            let records = try await store.journal(of: stored.summary.number, after: start, limit: 1000, bytes: .max)
             if checkpoint != nil { cuts += 1 }
             if !records.isEmpty { beforeEnd += 1 }
-            #expect(records.count == stored.facts.revision - start)
+            #expect(records.count == stored.summary.revision - start)
             let lines =
                 [JournalFile.opening(of: stored, checkpoint: checkpoint)] + records.map { JournalFile.lines(of: [$0]) }
             #expect(

@@ -14,7 +14,7 @@ struct TestSession {
     var feed: ChangeFeed { session.feed }
 
     init(_ limits: StreamLimits = StreamLimits(), journalLimit: Int = 1_000) async throws {
-        let store = try SQLiteStore(path: ":memory:", options: SQLiteStoreOptions(journalLimit: journalLimit))
+        let store = try SQLiteStore(path: ":memory:", options: StoreOptions(journalLimit: journalLimit))
         sessions = SessionHost(
             store: store, streams: limits)
         let body = try JSONText(

@@ -1,0 +1,55 @@
+#if PostgreSQL
+internal import CPostgreSQL
+
+/// The result of a statement, in PostgreSQL's binary format.
+final class PostgresRows {
+    fileprivate let result: OpaquePointer
+
+    /// - Parameter result: a `PGresult`, which this object frees.
+    init(result: OpaquePointer) { self.result = result }
+
+    deinit { PQclear(result) }
+
+    var count: Int { Int(PQntuples(result)) }
+
+    /// The command tag, such as `COMMIT`. For a COMMIT that committed nothing, it is `ROLLBACK`.
+    var command: String { PQcmdStatus(result).map { String(cString: $0) } ?? "" }
+
+    var first: PostgresRow? { count > 0 ? PostgresRow(rows: self, row: 0) : nil }
+
+    func forEach(_ body: (PostgresRow) throws -> Void) rethrows {
+        for row in 0..<PQntuples(result) { try body(PostgresRow(rows: self, row: row)) }
+    }
+
+    func map<Value>(_ body: (PostgresRow) throws -> Value) rethrows -> [Value] {
+        var values: [Value] = []
+        values.reserveCapacity(count)
+        try forEach { values.append(try body($0)) }
+        return values
+    }
+}
+
+/// One row of a result, with columns that count from 0. A string is in a `text`, or in a `bytea` that contains UTF-8.
+struct PostgresRow {
+    fileprivate let rows: PostgresRows
+    fileprivate let row: CInt
+
+    var count: Int { Int(PQnfields(rows.result)) }
+
+    /// Of a `bigint`.
+    func int(_ column: CInt) -> Int {
+        let bytes = bytes(column)
+        return bytes.count == 8 ? Int(Int64(bigEndian: bytes.loadUnaligned(as: Int64.self))) : 0
+    }
+
+    func bool(_ column: CInt) -> Bool { bytes(column).first == 1 }
+
+    func isNull(_ column: CInt) -> Bool { PQgetisnull(rows.result, row, column) == 1 }
+
+    /// Valid as long as the `PostgresRows`.
+    func bytes(_ column: CInt) -> UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(
+            start: PQgetvalue(rows.result, row, column), count: Int(PQgetlength(rows.result, row, column)))
+    }
+}
+#endif

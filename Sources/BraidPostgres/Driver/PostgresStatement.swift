@@ -1,0 +1,150 @@
+#if PostgreSQL
+/// An SQL statement with its values, written as an interpolated string: `"SELECT … WHERE number = \(number)"`.
+///
+/// An interpolated value becomes a parameter, with its type: `$1::bigint`. Another statement, and a value with the label
+/// `raw`, become part of the text.
+struct PostgresStatement: Sendable, ExpressibleByStringInterpolation {
+    /// The pieces of SQL before, between and after the parameters.
+    private(set) var texts: [String]
+    private(set) var values = Parameters()
+
+    init(stringLiteral text: String) { texts = [text] }
+
+    init(stringInterpolation: StringInterpolation) {
+        texts = stringInterpolation.texts
+        values = stringInterpolation.values
+    }
+
+    /// With `$1`, `$2`, … for the parameters.
+    var sql: String {
+        guard texts.count > 1 else { return texts[0] }
+        var sql = ""
+        sql.reserveCapacity(texts.reduce(texts.count * 4) { $0 + $1.utf8.count })
+        for (index, text) in texts.enumerated() {
+            if index > 0 { sql += "$\(index)" }
+            sql += text
+        }
+        return sql
+    }
+
+    /// PostgreSQL ends the connection at a message of 1 GiB, which has a few more bytes for each parameter.
+    var isTooLarge: Bool { values.bytes.count > 1_000_000_000 }
+
+    static func += (statement: inout PostgresStatement, more: PostgresStatement) {
+        statement.texts[statement.texts.count - 1] += more.texts[0]
+        statement.texts += more.texts.dropFirst()
+        statement.values.append(more.values)
+    }
+
+    struct StringInterpolation: StringInterpolationProtocol {
+        fileprivate var texts = [""]
+        fileprivate var values = Parameters()
+
+        init(literalCapacity: Int, interpolationCount: Int) { texts.reserveCapacity(interpolationCount + 1) }
+
+        mutating func appendLiteral(_ text: String) { texts[texts.count - 1] += text }
+
+        mutating func appendInterpolation(raw text: String) { appendLiteral(text) }
+
+        mutating func appendInterpolation(_ part: PostgresStatement) {
+            texts[texts.count - 1] += part.texts[0]
+            texts += part.texts.dropFirst()
+            values.append(part.values)
+        }
+
+        mutating func appendInterpolation(_ value: Int?) { append(value, "::bigint") }
+
+        /// A `text`, for a string that the server has chosen.
+        mutating func appendInterpolation(_ value: String?) { append(value, "::text") }
+
+        /// A `bytea`, for a string that a client has chosen: it may contain U+0000, which a `text` cannot.
+        mutating func appendInterpolation(name value: String?) { append(value, "::bytea") }
+
+        mutating func appendInterpolation(_ values: [Int?]) { append(values, .int8, "::bigint[]") }
+
+        mutating func appendInterpolation(names values: [String?]) { append(values, .bytea, "::bytea[]") }
+
+        mutating func appendInterpolation(texts values: [String?]) { append(values, .text, "::text[]") }
+
+        mutating func append(_ value: (some SQLValue)?, _ type: String) {
+            values.append(value)
+            texts.append(type)
+        }
+
+        mutating func append(_ elements: [(some SQLValue)?], _ element: ElementType, _ type: String) {
+            values.append(elements, of: element)
+            texts.append(type)
+        }
+    }
+}
+
+/// A Swift type whose values can be parameters of a PostgreSQL statement, in the binary format.
+protocol SQLValue {
+    func encode(into bytes: inout [UInt8])
+}
+
+/// A string is encoded as its UTF-8 bytes, whether its parameter has the type `text` or `bytea`.
+extension String: SQLValue {
+    func encode(into bytes: inout [UInt8]) { bytes.append(contentsOf: utf8) }
+}
+
+extension Int: SQLValue {
+    func encode(into bytes: inout [UInt8]) {
+        Swift.withUnsafeBytes(of: Int64(self).bigEndian) { bytes.append(contentsOf: $0) }
+    }
+}
+
+/// The type of an array's elements, by its OID (pg_type.dat).
+enum ElementType: Int32 {
+    case bytea = 17, int8 = 20, text = 25
+}
+
+/// The encoded values of a statement's parameters.
+struct Parameters: Sendable {
+    /// One value after the other. The first byte is unused, so that the array has an address even if all are empty.
+    private(set) var bytes: [UInt8] = [0]
+    /// Of each value in `bytes`. `nil` for NULL.
+    private(set) var ranges: [Range<Int>?] = []
+
+    mutating func append(_ value: (some SQLValue)?) {
+        guard let value else { return ranges.append(nil) }
+        let start = bytes.count
+        value.encode(into: &bytes)
+        ranges.append(start..<bytes.count)
+    }
+
+    /// Appends an array of one dimension with the lower bound 1, or of none if it is empty (array_send in PostgreSQL's
+    /// arrayfuncs.c).
+    mutating func append(_ elements: [(some SQLValue)?], of type: ElementType) {
+        let start = bytes.count
+        append(Int32(elements.isEmpty ? 0 : 1))
+        append(Int32(elements.contains { $0 == nil } ? 1 : 0))
+        append(type.rawValue)
+        if !elements.isEmpty {
+            append(Int32(elements.count))
+            append(Int32(1))
+        }
+        for element in elements {
+            let place = bytes.count
+            append(Int32(-1))
+            guard let element else { continue }
+            element.encode(into: &bytes)
+            let length = Int32(truncatingIfNeeded: bytes.count - place - 4)
+            Swift.withUnsafeBytes(of: length.bigEndian) {
+                for (index, byte) in $0.enumerated() { bytes[place + index] = byte }
+            }
+        }
+        ranges.append(start..<bytes.count)
+    }
+
+    mutating func append(_ more: Parameters) {
+        let start = bytes.count
+        bytes += more.bytes
+        ranges += more.ranges.map { $0.map { $0.lowerBound + start..<$0.upperBound + start } }
+    }
+
+    private mutating func append(_ number: Int32) {
+        Swift.withUnsafeBytes(of: number.bigEndian) { bytes.append(contentsOf: $0) }
+    }
+}
+#endif

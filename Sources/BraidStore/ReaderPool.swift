@@ -1,0 +1,109 @@
+import BraidRuntime
+
+/// A store's threads for reads, each with a connection of its own. Reads begin in the order of their arrival, and none
+/// blocks a thread that runs Swift's tasks. When all threads are busy, the pool starts another, up to its limit.
+package final class ReaderPool<Connection>: @unchecked Sendable {
+    package struct Read: Sendable {
+        /// Returns what hands the result to the caller. The pool may call it again with another connection.
+        package let perform: @Sendable (Connection) throws -> @Sendable () -> Void
+        package let fail: @Sendable (any Error) -> Void
+    }
+
+    /// Guards the variables.
+    private let condition = Condition()
+    /// The reads from index `next` on wait for a thread.
+    private var reads: [Read?] = []
+    private var next = 0
+    private var threads = 0
+    /// A thread that was woken for a read counts as idle until it runs.
+    private var idleThreads = 0
+    private var isClosed = false
+    private let limit: Int
+    private let serve: @Sendable (Read, Connection?) -> Connection?
+
+    /// - Parameter serve: performs a read on the thread's connection, or on a new one if it has none or if its
+    ///   connection is broken. Returns the connection to keep.
+    package init(limit: Int = 4, serve: @escaping @Sendable (Read, Connection?) -> Connection?) {
+        self.limit = max(1, limit)
+        self.serve = serve
+    }
+
+    /// Returns what `body` reads, even if the task is cancelled.
+    package func read<Value: Sendable>(_ body: @escaping @Sendable (Connection) throws -> Value) async throws -> Value {
+        try await withCheckedThrowingContinuation { continuation in
+            run(
+                perform: { connection in
+                    let value = try body(connection)
+                    return { continuation.resume(returning: value) }
+                },
+                fail: { continuation.resume(throwing: $0) })
+        }
+    }
+
+    /// As `read`, for a caller that is no task.
+    package func run(
+        perform: @escaping @Sendable (Connection) throws -> @Sendable () -> Void,
+        fail: @escaping @Sendable (any Error) -> Void
+    ) {
+        let read = Read(perform: perform, fail: fail)
+        let refusal: StoreError? = condition.withLock {
+            if isClosed { return .closed }
+            reads.append(read)
+            if reads.count - next <= idleThreads {
+                condition.signal()
+                return nil
+            }
+            guard threads < limit else { return nil }
+            let failure = startThread(named: "store-reader") { [self] in work() }
+            if failure == 0 { threads += 1 }
+            if threads > 0 { return nil }
+            reads.removeLast()
+            return .noThread(failure)
+        }
+        if let refusal { read.fail(refusal) }
+    }
+
+    private func work() {
+        var connection: Connection?
+        while let read = nextRead() { connection = serve(read, connection) }
+        connection = nil
+        condition.withLock {
+            threads -= 1
+            condition.broadcast()
+        }
+    }
+
+    private func nextRead() -> Read? {
+        condition.withLock {
+            while next == reads.count {
+                if isClosed { return nil }
+                idleThreads += 1
+                condition.wait()
+                idleThreads -= 1
+            }
+            let read = reads[next]
+            reads[next] = nil
+            next += 1
+            if next == reads.count {
+                reads.removeAll(keepingCapacity: reads.capacity <= 64)
+                next = 0
+            } else if next > 64, next * 2 > reads.count {
+                reads.removeFirst(next)
+                next = 0
+            }
+            return read
+        }
+    }
+
+    /// The number of reads that wait for a thread.
+    package var queued: Int { condition.withLock { reads.count - next } }
+
+    /// Refuses new reads, and blocks until the waiting ones are finished and all connections are closed.
+    package func close() {
+        condition.withLock {
+            isClosed = true
+            condition.broadcast()
+            while threads > 0 { condition.wait() }
+        }
+    }
+}

@@ -1,0 +1,68 @@
+internal import CSQLite
+
+/// A result code of SQLite (https://sqlite.org/rescode.html): a primary code in the low byte, details above it.
+struct SQLiteResultCode: RawRepresentable, Hashable, Sendable {
+    let rawValue: CInt
+
+    init(rawValue: CInt) { self.rawValue = rawValue }
+
+    private init(_ primary: CInt, _ detail: CInt) { rawValue = primary | detail << 8 }
+
+    /// For example `SQLITE_IOERR` of `SQLITE_IOERR_FSYNC`.
+    var primary: SQLiteResultCode { SQLiteResultCode(rawValue: rawValue & 0xFF) }
+
+    static let ok = Self(rawValue: SQLITE_OK)
+    static let error = Self(rawValue: SQLITE_ERROR)
+    static let busy = Self(rawValue: SQLITE_BUSY)
+    static let locked = Self(rawValue: SQLITE_LOCKED)
+    static let noMemory = Self(rawValue: SQLITE_NOMEM)
+    static let readOnly = Self(rawValue: SQLITE_READONLY)
+    static let interrupted = Self(rawValue: SQLITE_INTERRUPT)
+    static let ioError = Self(rawValue: SQLITE_IOERR)
+    static let corrupt = Self(rawValue: SQLITE_CORRUPT)
+    static let full = Self(rawValue: SQLITE_FULL)
+    static let cannotOpen = Self(rawValue: SQLITE_CANTOPEN)
+    static let tooBig = Self(rawValue: SQLITE_TOOBIG)
+    static let constraint = Self(rawValue: SQLITE_CONSTRAINT)
+    static let mismatch = Self(rawValue: SQLITE_MISMATCH)
+    static let misuse = Self(rawValue: SQLITE_MISUSE)
+    static let range = Self(rawValue: SQLITE_RANGE)
+    static let notADatabase = Self(rawValue: SQLITE_NOTADB)
+
+    /// A failed fsync(2) of the database file or of its log.
+    static let ioErrorFsync = Self(SQLITE_IOERR, 4)
+    /// A failed fsync(2) of the database's directory.
+    static let ioErrorDirectoryFsync = Self(SQLITE_IOERR, 5)
+    /// The file `-shm` could not be lengthened.
+    static let ioErrorSharedMemorySize = Self(SQLITE_IOERR, 19)
+}
+
+extension SQLiteResultCode: CustomStringConvertible {
+    var description: String { sqlite3_errstr(rawValue).map { String(cString: $0) } ?? "unknown error" }
+}
+
+struct SQLiteError: Error, Hashable, Sendable {
+    let code: SQLiteResultCode
+    /// In English, without the whole text of the statement.
+    let message: String
+
+    init(code: SQLiteResultCode, message: String? = nil) {
+        self.code = code
+        self.message = message ?? code.description
+    }
+
+    /// The error of a call on `connection` that has just returned `code`.
+    init(code: CInt, of connection: OpaquePointer) {
+        let code = SQLiteResultCode(rawValue: code)
+        // For a damaged schema, SQLite's message quotes the bytes that it found there, which can be those of a row.
+        self.init(
+            code: code,
+            message: code.primary == .corrupt ? nil : sqlite3_errmsg(connection).map { String(cString: $0) })
+    }
+
+    static let closed = SQLiteError(code: .misuse, message: "the connection is closed")
+}
+
+extension SQLiteError: CustomStringConvertible {
+    var description: String { "\(message) (SQLite \(code.rawValue))" }
+}

@@ -1,0 +1,195 @@
+import BraidEngine
+
+extension SQLiteQueries {
+    /// Returns the number of the new session.
+    func create(_ session: NewSession) throws -> Int {
+        guard !session.isExhausted else { throw StoreError.exhausted }
+        if try number(of: session.id) != nil { throw StoreError.sessionExists }
+        if let version = session.tableVersion {
+            try keepVersion(version, of: session.table ?? "", session.description, at: session.created)
+        }
+        let number = try nextNumber()
+        try db.run(
+            """
+            INSERT INTO session
+            (number, id, table_name, table_version, epoch, revision, created, updated, next_key, next_section,
+             total_row_count, unused_limit, used)
+            VALUES (?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?)
+            """,
+            number, session.id, session.table, session.tableVersion, session.epoch, session.created, session.created,
+            session.nextKey, session.nextSection, session.totalRowCount, session.unusedLimit, session.used)
+        try db.run(
+            "INSERT INTO opening (session, body, description) VALUES (?, ?, ?)", number, session.opening,
+            session.inlineDescription)
+        try db.run(
+            "INSERT INTO state (session, state, displayed_sections, cells) VALUES (?, ?, ?, ?)",
+            number, session.state, session.displayedSections, session.cells)
+        for section in session.sections { try write(section, of: number) }
+        for (section, row) in session.rows { try write(row, in: section, of: number) }
+        if let shared = session.shared { try share(shared, with: number, firstOwnKey: session.nextKey) }
+        if let answer = session.answer { try keep(answer) }
+        return number
+    }
+
+    /// AUTOINCREMENT would follow the largest number, which may be damaged.
+    private func nextNumber() throws -> Int {
+        let last =
+            try db.first(
+                """
+                SELECT max(coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'session'), 0),
+                    coalesce((SELECT max(number) FROM session WHERE number <= ?), 0))
+                """,
+                Key.largestSession
+            ) { $0.int(0) } ?? 0
+        guard last < Key.largestSession else {
+            throw StoreError.corrupt("the last session has the number \(last), and no larger one is left")
+        }
+        return last + 1
+    }
+
+    func apply(_ commit: SessionCommit, journalLimit: Int, journalBytes: Int) throws {
+        guard !commit.isExhausted else { throw StoreError.exhausted }
+        guard
+            let found = try db.first(
+                """
+                SELECT revision, updated, journal_bytes, EXISTS (SELECT 1 FROM published WHERE session = number)
+                FROM session WHERE number = ?
+                """,
+                commit.session,
+                value: {
+                    (
+                        revision: try $0.number(0, .revision, "revision"), updated: try $0.number(1, .time, "updated"),
+                        journalBytes: try $0.number(2, .bytes, "journal_bytes"), hasPublished: $0.int(3) != 0
+                    )
+                })
+        else { throw StoreError.sessionMissing }
+        guard found.revision == commit.from, commit.fromTime == nil || commit.fromTime == found.updated else {
+            throw StoreError.revisionConflict
+        }
+        if let description = commit.description { try describe(commit.session, by: description, at: commit.at) }
+        if commit.publishes {
+            if found.hasPublished { try publish(commit.session) }
+        } else {
+            try keepPublished(commit.change, of: commit.session, updated: found.updated)
+        }
+        try write(commit.change, of: commit.session)
+        try db.run(
+            "INSERT INTO journal (key, at, command, changes, cell_events, hidden, undo) VALUES (?, ?, ?, ?, ?, ?, ?)",
+            Key.of(commit.session, commit.to), commit.at, commit.command, commit.update, commit.controllerEvents,
+            commit.hidden, commit.undo)
+        if let answer = commit.answer { try keep(answer) }
+        let bytes = try trimJournal(
+            of: commit.session, before: commit.to, limit: journalLimit, bytes: found.journalBytes + commit.journalBytes,
+            byteLimit: journalBytes)
+        try db.run(
+            "UPDATE session SET revision = ?, updated = ?, next_key = ?, next_section = ?, total_row_count = ?, journal_bytes = ? WHERE number = ?",
+            commit.to, commit.at, commit.nextKey, commit.nextSection, commit.totalRowCount, bytes, commit.session)
+    }
+
+    /// Throws `tableMissing`, before anything is written, if all versions of the registered description were deleted.
+    private func describe(_ session: Int, by description: SessionDescription, at: Int) throws {
+        if let version = description.version {
+            try keepVersion(version, of: description.table, description.text, at: at)
+        }
+        // The journal starts with the description with which the session was opened.
+        try db.run(
+            """
+            UPDATE opening SET description = (
+                SELECT t.description FROM session s JOIN table_description t ON t.name = s.table_name AND t.version = s.table_version
+                WHERE s.number = ?1)
+            WHERE session = ?1 AND description IS NULL
+            """,
+            session)
+        try db.run("UPDATE state SET description = ? WHERE session = ?", description.inlineText, session)
+        try db.run("UPDATE session SET table_version = ? WHERE number = ?", description.version, session)
+        try dropUnusedVersions(of: description.table)
+    }
+
+    private func write(_ change: TableChange, of session: Int) throws {
+        if try !writeSharedRows(change, of: session) {
+            for key in change.removedRows { try db.run("DELETE FROM model WHERE key = ?", Key.of(session, key)) }
+            for (section, row) in change.writtenRows { try write(row, in: section, of: session) }
+            for (section, key, rank) in change.placedRows {
+                try db.run("UPDATE model SET section = ?, rank = ? WHERE key = ?", section, rank, Key.of(session, key))
+            }
+        }
+        for number in change.removedSections {
+            try db.run("DELETE FROM section WHERE key = ?", Key.of(session, number))
+        }
+        for section in change.writtenSections { try write(section, of: session) }
+        if let state = change.state { try db.run("UPDATE state SET state = ? WHERE session = ?", state, session) }
+        if let displayed = change.displayedSections {
+            try db.run(
+                "UPDATE state SET displayed_sections = ? WHERE session = ?", displayed.isNull ? nil : displayed, session
+            )
+        }
+        if let cells = change.cells { try db.run("UPDATE state SET cells = ? WHERE session = ?", cells, session) }
+    }
+
+    func write(_ row: StoredRow, in section: Int, of session: Int) throws {
+        // In place, because `model` has no index besides its primary key.
+        try db.run(
+            "INSERT OR REPLACE INTO model (key, section, rank, id, body) VALUES (?, ?, ?, ?, ?)",
+            Key.of(session, row.key), section, row.rank, row.id?.text, row.model)
+    }
+
+    private func write(_ section: StoredSectionSummary, of session: Int) throws {
+        try db.run(
+            "INSERT OR REPLACE INTO section (key, ordinal, id, header, footer, prefetched) VALUES (?, ?, ?, ?, ?, ?)",
+            Key.of(session, section.number), section.ordinal, section.id.text, section.header, section.footer,
+            section.prefetched)
+    }
+
+    /// Removes the oldest records beyond the limits, a few at a time (`JournalTrimming`), and never the newest.
+    ///
+    /// - Parameter bytes: the size of the journal. Returns the size afterwards.
+    private func trimJournal(of session: Int, before newest: Int, limit: Int, bytes: Int, byteLimit: Int) throws -> Int
+    {
+        let trimming = JournalTrimming(with: newest, limit: limit)
+        guard trimming.isDue || bytes > byteLimit else { return bytes }
+        var oldest: [(key: Int, bytes: Int)] = []
+        try db.query(
+            """
+            SELECT key, length(CAST(command AS BLOB)) + length(CAST(changes AS BLOB)) + coalesce(length(CAST(cell_events AS BLOB)), 0)
+                   + coalesce(length(CAST(hidden AS BLOB)), 0) + length(CAST(undo AS BLOB))
+            FROM journal WHERE key BETWEEN ? AND ? ORDER BY key LIMIT ?
+            """,
+            Key.of(session, 0), Key.of(session, newest - 1), trimming.recordCount
+        ) { oldest.append(($0.int(0), $0.int(1))) }
+        var left = bytes
+        for record in oldest where Key.number(in: record.key) <= newest - limit || left > byteLimit {
+            try db.run("DELETE FROM journal WHERE key = ?", record.key)
+            left -= record.bytes
+        }
+        return max(0, left)
+    }
+
+    func renew(_ session: Int, at: Int) throws {
+        try db.run("UPDATE session SET used = ? WHERE number = ? AND used IS NOT NULL", at, session)
+    }
+
+    /// Returns the session's number, or `nil` if it does not exist or differs from `summary` in number or revision.
+    func deleteSession(_ id: String, as summary: SessionSummary?) throws -> Int? {
+        guard let number = try number(of: id) else { return nil }
+        if let summary, try number != summary.number || sessionSummary(id)?.revision != summary.revision { return nil }
+        try publish(number)
+        try unshare(number)
+        let keys = Key.all(of: number)
+        for table in ["model", "section", "journal"] {
+            try db.run("DELETE FROM \(table) WHERE key BETWEEN ? AND ?", keys.lowerBound, keys.upperBound)
+        }
+        try db.run("DELETE FROM opening WHERE session = ?", number)
+        try db.run("DELETE FROM state WHERE session = ?", number)
+        try db.run("DELETE FROM answer WHERE session = ?", number)
+        try db.run("DELETE FROM token WHERE session = ?", number)
+        let table =
+            try db.first("SELECT table_name FROM session WHERE number = ?", number) { $0.optionalText(0) } ?? nil
+        try db.run("DELETE FROM session WHERE number = ?", number)
+        if let table { try dropUnusedVersions(of: table) }
+        return number
+    }
+
+    func number(of id: String) throws -> Int? {
+        try db.first("SELECT number FROM session WHERE id = ?", id) { try $0.number(0, .session, "number") }
+    }
+}

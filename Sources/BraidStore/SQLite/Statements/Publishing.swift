@@ -1,0 +1,68 @@
+import BraidEngine
+
+// The table that clients see while a session has unpublished changes. Before such a change overwrites a row or section
+// for the first time, its published version is copied to the tables `published_…`, which so grow with the changes.
+
+extension SQLiteQueries {
+    /// Must be called before the unpublished change is written.
+    func keepPublished(_ change: TableChange, of session: Int, updated: Int) throws {
+        try copySharedRows(of: session)
+        try db.run(
+            """
+            INSERT OR IGNORE INTO published (session, updated, displayed_sections)
+            SELECT session, ?2, displayed_sections FROM state WHERE session = ?1
+            """,
+            session, updated)
+        let rows = change.removedRows + change.writtenRows.map(\.row.key) + change.placedRows.map(\.key)
+        for key in rows {
+            try db.run(
+                """
+                INSERT OR IGNORE INTO published_model (key, section, rank, id, body)
+                SELECT ?1, section, rank, id, body FROM (SELECT 1) LEFT JOIN model ON key = ?1
+                """,
+                Key.of(session, key))
+        }
+        for number in change.removedSections + change.writtenSections.map(\.number) {
+            try db.run(
+                """
+                INSERT OR IGNORE INTO published_section (key, ordinal, id, header, footer, prefetched)
+                SELECT ?1, ordinal, id, header, footer, prefetched FROM (SELECT 1) LEFT JOIN section ON key = ?1
+                """,
+                Key.of(session, number))
+        }
+    }
+
+    func publish(_ session: Int) throws {
+        guard try db.run("DELETE FROM published WHERE session = ?", session) > 0 else { return }
+        let keys = Key.all(of: session)
+        for table in ["published_model", "published_section"] {
+            try db.run("DELETE FROM \(table) WHERE key BETWEEN ? AND ?", keys.lowerBound, keys.upperBound)
+        }
+    }
+
+    /// `nil` if all changes are published.
+    func published(_ session: StoredSession) throws -> PublishedTable? {
+        let number = session.summary.number
+        guard
+            var published = try db.first(
+                "SELECT updated, displayed_sections FROM published WHERE session = ?", number,
+                value: { try PublishedTable($0) })
+        else { return nil }
+        let keys = Key.all(of: number)
+        var content = StoredContent(session.sections)
+        try db.query(
+            "SELECT \(StoredSectionSummary.columns) FROM published_section WHERE key BETWEEN ? AND ?",
+            keys.lowerBound, keys.upperBound
+        ) {
+            try content.setSection(from: $0, number: Key.number(in: $0.int(0)))
+        }
+        try db.query(
+            "SELECT \(StoredRow.columns) FROM published_model WHERE key BETWEEN ? AND ?",
+            keys.lowerBound, keys.upperBound
+        ) {
+            try content.setRow(from: $0, key: Key.number(in: $0.int(0)))
+        }
+        published.sections = try content.sorted(number)
+        return published
+    }
+}

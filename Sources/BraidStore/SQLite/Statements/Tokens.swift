@@ -1,0 +1,37 @@
+extension SQLiteQueries {
+    func create(_ token: NewToken, for sessionID: String) throws {
+        guard let session = try number(of: sessionID) else { throw StoreError.sessionMissing }
+        try db.run(
+            "INSERT INTO token (id, session, role, created, expires, hash) VALUES (?, ?, ?, ?, ?, ?)",
+            token.id, session, token.role, token.created, token.expires, token.hash)
+        // Few, so that no commit waits for a long delete, but more than the one that is new.
+        try db.run(
+            "DELETE FROM token WHERE id IN (SELECT id FROM token WHERE expires <= ? ORDER BY expires LIMIT 4)",
+            token.created)
+    }
+
+    func token(_ id: String) throws -> StoredToken? {
+        try db.first(
+            "SELECT \(StoredToken.columns) FROM token t JOIN session s ON s.number = t.session WHERE t.id = ?", id,
+            value: { try StoredToken($0) })
+    }
+
+    func tokens(of sessionID: String, after: String?, limit: Int, now: Int) throws -> [StoredToken]? {
+        guard let session = try number(of: sessionID) else { return nil }
+        var tokens: [StoredToken] = []
+        try db.query(
+            """
+            SELECT \(StoredToken.columns) FROM token t JOIN session s ON s.number = t.session
+            WHERE t.session = ? AND t.id > ? AND t.expires > ? AND \(StoredToken.isSound) ORDER BY t.id LIMIT ?
+            """,
+            session, after ?? "", now, max(0, limit)
+        ) { tokens.append(try StoredToken($0)) }
+        return tokens
+    }
+
+    func deleteToken(_ id: String, of sessionID: String) throws -> Bool {
+        try db.run(
+            "DELETE FROM token WHERE id = ? AND session = (SELECT number FROM session WHERE id = ?)", id, sessionID)
+            > 0
+    }
+}
