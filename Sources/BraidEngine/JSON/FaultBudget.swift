@@ -1,5 +1,5 @@
-/// How much a list of faults may still grow. Without a limit it could become many times as large as the document, because
-/// the pointers of many faults can repeat one long name.
+/// How much a list of faults may still grow. Without a limit it could become many times as large as the document,
+/// because the pointers of many faults can repeat one long name.
 struct FaultBudget {
     /// Bytes of the faults' pointers, without the first fault.
     static let limit = 65_536
@@ -10,8 +10,8 @@ struct FaultBudget {
     /// Whether the list can contain no further fault.
     var isExhausted: Bool { left.map { $0 < 0 } ?? false }
 
-    /// Returns whether the list may contain a fault with this pointer. The first one always fits. After one that does not,
-    /// none does, so the list has the first faults of the document.
+    /// Returns whether the list may contain a fault with this pointer. The first one always fits. After one that does
+    /// not, none does, so the list has the first faults of the document.
     mutating func admit(_ pointer: JSONPointer) -> Bool {
         guard let left else {
             self.left = Self.limit

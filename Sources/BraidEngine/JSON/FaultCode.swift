@@ -3,8 +3,8 @@
 /// A later version of the server can add codes. The raw value is the code on the wire: the member `code` of the items
 /// of `errors` and `warnings`.
 public enum FaultCode: String, Sendable, CaseIterable {
-    /// An object lacks a member that it must have. The pointer leads to the object; for a model's id, to where it should
-    /// be; for a declared section without cells, to the description's `bindings`.
+    /// An object lacks a member that it must have. The pointer leads to the object; for a model's id, to where it
+    /// should be; for a declared section without cells, to the description's `bindings`.
     case missingMember = "missing-member"
     /// An object has a member that the format does not define. The pointer leads to the member.
     case unknownMember = "unknown-member"

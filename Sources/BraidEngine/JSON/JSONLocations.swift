@@ -1,14 +1,9 @@
-/// The positions of a document's values in its text. Messages name a position as `file:line:column:`.
-///
-/// - Complexity: each query walks the text, O(bytes).
+/// The positions of a document's values in its text, for messages such as `file:line:column:`. Each query is O(bytes).
 public struct JSONLocations: Sendable {
     private let bytes: [UInt8]
     private let isValid: Bool
 
-    /// Prepares the positions of a text.
-    ///
-    /// - Parameter bytes: the text exactly as written, white space included. If ``JSONText`` rejects the text at the
-    ///   depth limit 1,000, every query returns `nil`; use the parser's ``JSONError`` instead.
+    /// Takes the text as written, white space included. If ``JSONText`` rejects it, every query returns `nil`.
     public init(of bytes: [UInt8]) {
         self.bytes = bytes
         isValid = (try? JSONText(parsing: bytes, depthLimit: .max)) != nil
@@ -20,8 +15,8 @@ public struct JSONLocations: Sendable {
         find(pointer).flatMap { $0.isExact ? ($0.line, $0.column) : nil }
     }
 
-    /// Returns the position of a value or, if it is missing, of the nearest existing value around it, for messages about
-    /// missing members.
+    /// Returns the position of a value or, if it is missing, of the nearest existing value around it, for messages
+    /// about missing members.
     public func position(nearest pointer: JSONPointer) -> (line: Int, column: Int)? {
         find(pointer).map { ($0.line, $0.column) }
     }

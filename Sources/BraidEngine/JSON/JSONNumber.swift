@@ -1,7 +1,6 @@
 /// A JSON number that keeps its digits as written (RFC 8259, section 6).
 ///
-/// Two numbers are equal if their exact decimal values are equal: `1`, `1.0` and `10e-1` are equal. No comparison goes
-/// through floating point.
+/// Numbers are equal if their exact decimal values are, such as `1`, `1.0` and `10e-1`.
 public struct JSONNumber: Sendable {
     /// The text as written, always a valid JSON number.
     public let lexeme: String
@@ -11,16 +10,14 @@ public struct JSONNumber: Sendable {
     /// Creates a JSON number from an integer.
     public init(_ value: Int) { lexeme = String(value) }
 
-    /// Creates a number from a floating-point value. Returns `nil` for infinities and NaN, which JSON cannot write.
-    ///
-    /// Whole values whose magnitude is below 2^53 are written without a fraction.
+    /// `nil` for infinities and NaN. Whole values below 2^53 are written without a fraction.
     public init?(_ value: Double) {
         guard value.isFinite else { return nil }
         let isSmall = value.magnitude < 0x1p53
         lexeme = isSmall && Double(Int(value)) == value ? String(Int(value)) : "\(value)"
     }
 
-    /// The value as an integer. `nil` if it is not whole or does not fit into `Int`; `1.0` and `1e2` are whole.
+    /// `nil` if the number is not whole, as `1.0` and `1e2` are, or does not fit into `Int`.
     public var intValue: Int? {
         if let int = Int(lexeme) { return int }
         let decimal = Decimal(lexeme)
@@ -30,7 +27,7 @@ public struct JSONNumber: Sendable {
         return Int((decimal.isNegative ? "-0" : "0") + String(decoding: digits, as: UTF8.self) + zeros)
     }
 
-    /// The nearest floating-point value. Infinite if the number is too large for `Double`.
+    /// The nearest floating-point value, infinite if the number is too large.
     public var doubleValue: Double {
         Double(lexeme) ?? (lexeme.utf8.first == UInt8(ascii: "-") ? -.infinity : .infinity)
     }
@@ -41,8 +38,8 @@ extension JSONNumber: Equatable {
         left.lexeme == right.lexeme || Decimal(left.lexeme) == Decimal(right.lexeme)
     }
 
-    /// Digits times a power of ten, without zeros at the start and the end, so that equal numbers have equal parts. Zero
-    /// has no digits.
+    /// Digits times a power of ten, without zeros at the start and the end, so that equal numbers have equal parts.
+    /// Zero has no digits.
     private struct Decimal: Equatable {
         var isNegative = false
         var digits: [UInt8] = []

@@ -1,8 +1,8 @@
 /// A JSON Pointer (RFC 6901): the path from a document's root to one of its values.
 ///
-/// Two pointers are equal if the UTF-8 bytes of their tokens are equal.
+/// Pointers are equal if the UTF-8 bytes of their tokens are.
 public struct JSONPointer: Sendable {
-    /// The member names and array indices on the path, unescaped, from the root.
+    /// Member names and array indices from the root, unescaped.
     public let tokens: [String]
 
     /// Creates a pointer from unescaped tokens.
@@ -36,7 +36,7 @@ public struct JSONPointer: Sendable {
     /// Bytes, without escapes, of a pointer in a message.
     package static let longest = 8_192
 
-    /// The pointer itself, or the pointer to the innermost value around it that fits into ``longest``.
+    /// The pointer, or the pointer to the innermost value around it that fits into ``longest``.
     package var shortened: JSONPointer {
         var left = Self.longest
         let fitting = tokens.prefix { token in
@@ -98,10 +98,7 @@ extension JSONPointer: Hashable {
 }
 
 extension JSONValue {
-    /// The value to which a pointer leads (RFC 6901, section 4), or `nil` if there is no such value. The token `-`
-    /// never leads to an array element.
-    ///
-    /// - Complexity: O(tokens).
+    /// The value to which a pointer leads (RFC 6901, section 4), if there is one. O(tokens).
     public subscript(pointer: JSONPointer) -> JSONValue? {
         var value = self
         for token in pointer.tokens {

@@ -219,8 +219,8 @@ struct JSONScanner {
         return try restOfString()
     }
 
-    /// The slow path of `string()`, for escapes, control characters, characters outside ASCII, and the last bytes of the
-    /// input.
+    /// The slow path of `string()`, for escapes, control characters, characters outside ASCII, and the last bytes of
+    /// the input.
     @inline(never)
     private mutating func restOfString() throws(JSONScanError) -> Bool {
         var escaped = false

@@ -1,6 +1,6 @@
-/// The kind of a JSON value: null, Boolean, number, string, array or object.
+/// The kind of a JSON value.
 public enum JSONKind: Sendable, Hashable {
-    /// One of the six kinds of JSON (RFC 8259, section 3).
+    /// RFC 8259, section 3.
     case null, bool, number, string, array, object
 
     /// The name in messages and in JSON-e's `typeof`, and a data source's model type for models without a `type`.
@@ -33,7 +33,7 @@ extension JSONText {
     /// Whether the value is `null`.
     public var isNull: Bool { kind == .null }
 
-    /// The string, unescaped. `nil` if the value is not a string.
+    /// The string, unescaped. `nil` for other kinds.
     public var stringValue: String? {
         guard kind == .string else { return nil }
         return withBytes {
@@ -42,24 +42,22 @@ extension JSONText {
         }
     }
 
-    /// The Boolean. `nil` if the value is not `true` or `false`.
+    /// `nil` for other kinds.
     public var boolValue: Bool? { kind == .bool ? count == 4 : nil }
 
-    /// The number with its digits as written. `nil` if the value is not a number.
+    /// The number with its digits as written. `nil` for other kinds.
     public var numberValue: JSONNumber? { kind == .number ? JSONNumber(validLexeme: text) : nil }
 
-    /// The value as an integer. `nil` if it is not a whole number that fits into `Int`; `1.0` and `1e2` are whole.
+    /// `nil` unless the value is a whole number, such as `1.0` or `1e2`, that fits into `Int`.
     public var intValue: Int? { numberValue?.intValue }
 
-    /// The nearest floating-point value, infinite if the number is too large. `nil` if the value is not a number.
+    /// The nearest floating-point value of a number, infinite if it is too large.
     public var doubleValue: Double? { numberValue?.doubleValue }
 }
 
 // Arrays and objects, read without building trees: each access scans the text.
 extension JSONText {
-    /// Returns an array's elements, which share this text's bytes, or `nil` if the value is not an array.
-    ///
-    /// - Complexity: O(bytes).
+    /// Returns an array's elements, which share this text's bytes. `nil` for other kinds. O(bytes).
     public func elements() -> [JSONText]? {
         guard kind == .array else { return nil }
         var elements: [JSONText] = []
@@ -75,10 +73,8 @@ extension JSONText {
         return elements
     }
 
-    /// Returns an object's members in the order of the text, or `nil` if the value is not an object. The values share
-    /// this text's bytes.
-    ///
-    /// - Complexity: O(bytes).
+    /// Returns an object's members in the order of the text. The values share its bytes. `nil` for other kinds.
+    /// O(bytes).
     public func members() -> [(name: String, value: JSONText)]? {
         guard kind == .object else { return nil }
         var members: [(name: String, value: JSONText)] = []
@@ -94,9 +90,7 @@ extension JSONText {
         return members
     }
 
-    /// The value of an object's member. `nil` if the member is missing or the value is not an object.
-    ///
-    /// - Complexity: O(bytes up to the end of the member).
+    /// The value of an object's member, if there is one. O(bytes up to its end).
     public subscript(name: String) -> JSONText? {
         guard kind == .object else { return nil }
         return withBytes { bytes in
@@ -105,9 +99,7 @@ extension JSONText {
         }
     }
 
-    /// The value to which a pointer leads (RFC 6901, section 4), or `nil` if there is no such value.
-    ///
-    /// - Complexity: O(bytes up to the end of the value).
+    /// The value to which a pointer leads (RFC 6901, section 4), if there is one. O(bytes up to its end).
     public subscript(pointer: JSONPointer) -> JSONText? {
         withBytes { bytes in
             var cursor = JSONCursor(bytes)
@@ -116,9 +108,7 @@ extension JSONText {
     }
 
     /// How deep arrays and objects are nested: 0 for a scalar, 1 for `[1]`. A text that is composed of others can be
-    /// deeper than the parser allows.
-    ///
-    /// - Complexity: O(bytes).
+    /// deeper than the parser allows. O(bytes).
     public var depth: Int {
         withBytes { bytes in
             var cursor = JSONCursor(bytes), depth = 0, deepest = 0

@@ -17,16 +17,14 @@ public struct JSONText: Sendable, Hashable {
         end = UInt32(range.upperBound)
     }
 
-    /// Checks that bytes are one JSON value and removes the white space between tokens. Compact input is not copied.
+    /// Checks that at most 2^31 - 1 bytes are one JSON value, and removes the white space between tokens. Compact input
+    /// is not copied. O(bytes), in one pass.
     ///
-    /// The grammar is RFC 8259 with three restrictions of I-JSON (RFC 7493): the text is UTF-8, contains no lone
-    /// surrogate, and no object contains a name twice.
+    /// The grammar is RFC 8259 with three rules of I-JSON (RFC 7493): UTF-8, no lone surrogates, and no name twice in
+    /// an object.
     ///
-    /// - Parameters:
-    ///   - bytes: the text, at most 2,147,483,647 bytes.
-    ///   - depthLimit: how deep arrays and objects may be nested in each other. Values over 1,000 mean 1,000.
+    /// - Parameter depthLimit: how deep arrays and objects may be nested, at most 1,000.
     /// - Throws: a ``JSONError`` with the position of the first fault.
-    /// - Complexity: O(bytes), in one pass.
     public init(parsing bytes: [UInt8], depthLimit: Int = 128) throws(JSONError) {
         guard bytes.count <= Int32.max else {
             throw JSONError(
@@ -39,12 +37,7 @@ public struct JSONText: Sendable, Hashable {
         }
     }
 
-    /// Checks that a string is one JSON value and removes the white space between tokens.
-    ///
-    /// - Parameters:
-    ///   - text: the text, at most 2,147,483,647 UTF-8 bytes.
-    ///   - depthLimit: how deep arrays and objects may be nested in each other. Values over 1,000 mean 1,000.
-    /// - Throws: a ``JSONError`` with the position of the first fault.
+    /// Parses a string as ``init(parsing:depthLimit:)-([UInt8],_)`` parses its UTF-8.
     public init(parsing text: String, depthLimit: Int = 128) throws(JSONError) {
         try self.init(parsing: Array(text.utf8), depthLimit: depthLimit)
     }
@@ -82,16 +75,16 @@ public struct JSONText: Sendable, Hashable {
 
     // MARK: Bytes
 
-    /// The length of the text in bytes. O(1).
+    /// The length in bytes. O(1).
     @inline(__always) public var count: Int { Int(end &- start) }
 
-    /// Calls a closure with the text's UTF-8 bytes, without copying them. The buffer must not leave the closure.
+    /// Calls a closure with the UTF-8 bytes, uncopied. The buffer must not leave it.
     @inline(__always)
     public func withBytes<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
         try buffer.withUnsafeBytes { try body($0[part: Int(start)..<Int(end)]) }
     }
 
-    /// The text's UTF-8 bytes. A copy, unless the text is the whole of its buffer.
+    /// UTF-8. A copy, unless the text is the whole of its buffer.
     public var bytes: [UInt8] { count == buffer.count ? buffer : Array(buffer[Int(start)..<Int(end)]) }
 
     /// The same text in a buffer of its own. Keep this instead of a small part of a large body, which would keep the
@@ -130,15 +123,11 @@ extension JSONText: CustomStringConvertible {
 }
 
 extension JSONText {
-    /// Returns the text on several lines, indented by two spaces for each level, without a line feed at the end.
-    ///
-    /// - Complexity: O(bytes).
+    /// Returns the text on several lines, indented by two spaces, without a line feed at the end. O(bytes).
     public func pretty() -> [UInt8] { pretty(limit: .max) ?? [] }
 
     /// Returns ``pretty()``, or `nil` above `limit` bytes: the indentation of a deeply nested text can be a hundred
-    /// times as long as the text.
-    ///
-    /// - Complexity: O(bytes of the result), and O(limit) if the result is `nil`.
+    /// times as long as the text. O(`limit`).
     package func pretty(limit: Int) -> [UInt8]? {
         var output: [UInt8] = []
         withBytes { bytes in

@@ -1,29 +1,17 @@
 extension JSONValue {
-    /// Parses a JSON value from bytes, by the same rules as ``JSONText``.
-    ///
-    /// - Parameters:
-    ///   - bytes: the text, at most 2,147,483,647 bytes.
-    ///   - depthLimit: how deep arrays and objects may be nested in each other. Values over 1,000 mean 1,000.
-    /// - Throws: a ``JSONError`` with the position of the first fault.
+    /// Parses bytes by the rules of ``JSONText``.
     public init(parsing bytes: [UInt8], depthLimit: Int = 128) throws(JSONError) {
         self = try JSONText(parsing: bytes, depthLimit: depthLimit).value()
     }
 
-    /// Parses a JSON value from a string, by the same rules as ``JSONText``.
-    ///
-    /// - Parameters:
-    ///   - text: the text, at most 2,147,483,647 UTF-8 bytes.
-    ///   - depthLimit: how deep arrays and objects may be nested in each other. Values over 1,000 mean 1,000.
-    /// - Throws: a ``JSONError`` with the position of the first fault.
+    /// Parses a string by the rules of ``JSONText``.
     public init(parsing text: String, depthLimit: Int = 128) throws(JSONError) {
         try self.init(parsing: Array(text.utf8), depthLimit: depthLimit)
     }
 }
 
 extension JSONText {
-    /// Returns the text's value as a ``JSONValue`` tree.
-    ///
-    /// - Complexity: O(bytes), without recursion.
+    /// Returns the text as a tree. O(bytes), without recursion.
     public func value() -> JSONValue {
         withBytes {
             var builder = JSONTreeBuilder($0)
@@ -32,7 +20,7 @@ extension JSONText {
     }
 }
 
-/// Builds the ``JSONValue`` tree of a text that is known to be valid JSON.
+/// Builds the tree of a text that is known to be valid JSON.
 ///
 /// Values wait on a stack until the array or object around them ends and moves all of them off at once.
 private struct JSONTreeBuilder: ~Copyable {
@@ -166,19 +154,19 @@ extension JSONValue {
 
     /// Whether the value is `null`.
     public var isNull: Bool { if case .null = self { true } else { false } }
-    /// The Boolean. `nil` if the value is not `true` or `false`.
+    /// `nil` for other kinds.
     public var boolValue: Bool? { if case .bool(let bool) = self { bool } else { nil } }
-    /// The string. `nil` if the value is not a string.
+    /// `nil` for other kinds.
     public var stringValue: String? { if case .string(let string) = self { string } else { nil } }
-    /// The number with its digits as written. `nil` if the value is not a number.
+    /// `nil` for other kinds.
     public var numberValue: JSONNumber? { if case .number(let number) = self { number } else { nil } }
-    /// The value as an integer. `nil` if it is not a whole number that fits into `Int`; `1.0` and `1e2` are whole.
+    /// `nil` unless the value is a whole number, such as `1.0` or `1e2`, that fits into `Int`.
     public var intValue: Int? { numberValue?.intValue }
-    /// The nearest floating-point value, infinite if the number is too large. `nil` if the value is not a number.
+    /// The nearest floating-point value of a number, infinite if it is too large.
     public var doubleValue: Double? { numberValue?.doubleValue }
-    /// The elements of the array. `nil` if the value is not an array.
+    /// `nil` for other kinds.
     public var arrayValue: [JSONValue]? { if case .array(let elements) = self { elements } else { nil } }
-    /// The members of the object. `nil` if the value is not an object.
+    /// `nil` for other kinds.
     public var objectValue: JSONObject? { if case .object(let object) = self { object } else { nil } }
 }
 

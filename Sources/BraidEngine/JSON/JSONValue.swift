@@ -1,8 +1,6 @@
-/// A JSON value as a tree, for code that has to look inside, such as templates, pointers, schemas and merge patches.
-/// Code that only passes JSON on uses ``JSONText``.
+/// A JSON value as a tree, for code that has to look inside. Code that only passes JSON on uses ``JSONText``.
 ///
-/// Numbers keep their digits and objects keep the order of their members. Equality ignores the digits and the order:
-/// two objects are equal in any order of members, and two numbers are equal if their values are.
+/// Numbers keep their digits and objects the order of their members. Equality ignores both.
 public enum JSONValue: Sendable, Equatable {
     /// The literal `null`.
     case null
@@ -29,12 +27,12 @@ public struct JSONObject: Sendable {
     /// Creates an object without members.
     public init() {}
 
-    /// Creates an object from names and values. If a name occurs twice, the later value replaces the earlier one.
+    /// Creates an object. If a name occurs twice, its later value replaces the earlier one.
     public init(_ members: [(String, JSONValue)]) {
         for (name, value) in members { self[name] = value }
     }
 
-    /// Creates an object from members whose names are known to be unique.
+    /// The names must be unique.
     init(unique members: [(name: String, value: JSONValue)]) {
         self.members = members
         reindex()
@@ -45,11 +43,8 @@ public struct JSONObject: Sendable {
     /// Whether the object has no members.
     public var isEmpty: Bool { members.isEmpty }
 
-    /// The value of a member. `nil` if the object has no such member.
-    ///
-    /// Setting an existing name keeps the member's position. Setting `nil` removes the member.
-    ///
-    /// - Complexity: O(1) expected for reading and replacing, O(members) for removing.
+    /// The value of a member. Setting it keeps the member's position; setting `nil` removes it. O(1) expected, and
+    /// O(members) for removing.
     public subscript(name: String) -> JSONValue? {
         get { position(of: name).map { members[$0].value } }
         set {
@@ -120,7 +115,7 @@ public struct UTF8Key: Hashable, Sendable {
     /// The string.
     public let string: String
 
-    /// Creates a key that compares the string by its UTF-8 bytes.
+    /// Creates a key.
     public init(_ string: String) { self.string = string }
 
     public static func == (left: UTF8Key, right: UTF8Key) -> Bool { left.string.hasSameBytes(as: right.string) }

@@ -30,7 +30,7 @@ extension JSONWriter {
         endArray()
     }
 
-    /// Writes an array; the closure writes one value for each element.
+    /// Writes an array, one value for each element.
     @inlinable @inline(__always)
     public mutating func array<Elements: Sequence>(
         of elements: Elements, _ write: (inout JSONWriter, Elements.Element) -> Void
@@ -44,7 +44,7 @@ extension JSONWriter {
     @inlinable @inline(__always)
     public mutating func value(_ value: some JSONWritable) { value.write(to: &self) }
 
-    /// Writes an object's member, unless the value is `nil`.
+    /// Writes a member, unless the value is `nil`.
     @inlinable @inline(__always)
     public mutating func member(_ name: StaticString, _ value: (some JSONWritable)?) {
         guard let value else { return }
@@ -52,7 +52,7 @@ extension JSONWriter {
         value.write(to: &self)
     }
 
-    /// Writes an object's member whose name is not a literal, unless the value is `nil`.
+    /// Writes a member whose name is no literal, unless the value is `nil`.
     @_disfavoredOverload
     @inlinable @inline(__always)
     public mutating func member(_ name: String, _ value: (some JSONWritable)?) {
@@ -68,14 +68,14 @@ extension JSONWriter {
         object(members)
     }
 
-    /// Writes a member whose value is an array; the closure writes its elements.
+    /// Writes a member whose value is an array.
     @inlinable @inline(__always)
     public mutating func array(_ name: StaticString, _ elements: (inout JSONWriter) -> Void) {
         self.name(name)
         array(elements)
     }
 
-    /// Writes a member whose value is an array; the closure writes one value for each element.
+    /// Writes a member whose value is an array, one value for each element.
     @inlinable @inline(__always)
     public mutating func array<Elements: Sequence>(
         _ name: StaticString, of elements: Elements, _ write: (inout JSONWriter, Elements.Element) -> Void
@@ -109,9 +109,7 @@ extension JSONText {
         }
     }
 
-    /// Returns the object whose members a closure writes, as `JSONWriter.object` does.
-    ///
-    /// - Parameter capacity: the expected number of bytes.
+    /// Returns an object in the shape of its literal. `capacity` is the expected number of bytes.
     @inlinable @inline(__always)
     public static func object(
         capacity: Int = 0, _ members: (inout JSONWriter) -> Void

@@ -1,7 +1,7 @@
 /// Suggestions for names with typing mistakes.
 package enum Spelling {
-    /// Returns the known name that is most similar to `name`, or the first of several. A known name that differs only in
-    /// case is similar, and one of at least four bytes that at most `limit` mistakes lead to.
+    /// Returns the first known name that is most similar: it differs only in case, or has at least four bytes and at
+    /// most `limit` mistakes.
     package static func nearest(
         to name: String, among known: some Sequence<String>, mistakes limit: Int = 1
     ) -> String? {
@@ -14,9 +14,7 @@ package enum Spelling {
         return best?.name
     }
 
-    /// Returns a hint for a name that does not exist: the most similar known name, or else a list of the known names.
-    ///
-    /// - Parameter limit: the maximum number of names to list.
+    /// Returns a hint for an unknown name: the most similar known one, or a list of at most `limit` of them.
     package static func hint(
         for name: String, among known: [String], else list: String, listing limit: Int = .max
     ) -> String {
@@ -28,12 +26,10 @@ package enum Spelling {
     /// Among all names of a large document, the search would take too long.
     private static let searchLimit = 1_000
 
-    /// Returns the number of inserted, missing, replaced and swapped bytes that lead from one name to the other (the
-    /// Damerau-Levenshtein distance, where no byte takes part in two mistakes), or `nil` above the limit.
-    ///
-    /// - Complexity: O(bytes), and quadratic only for the at most 64 bytes between the names' common ends.
+    /// The Damerau-Levenshtein distance, where no byte takes part in two mistakes, or `nil` above the limit. O(bytes),
+    /// and quadratic only for the at most 64 bytes between the common ends.
     private static func mistakes(_ name: String, _ known: String, atMost limit: Int) -> Int? {
-        // Comparing the lengths first avoids a copy of a long name for each known name.
+        // Before a long name is copied for each known one.
         guard limit >= 0, abs(name.utf8.count - known.utf8.count) <= limit else { return nil }
         if name.lowercased() == known.lowercased() { return 0 }
         guard limit > 0, known.utf8.count > 3 else { return nil }
@@ -41,7 +37,7 @@ package enum Spelling {
         while let first = a.first, first == b.first { (a, b) = (a.dropFirst(), b.dropFirst()) }
         while let last = a.last, last == b.last { (a, b) = (a.dropLast(), b.dropLast()) }
         guard max(a.count, b.count) <= 64 else { return nil }
-        // Each row contains the distances of a prefix of `a` to all prefixes of `b`.
+        // A row has the distances of a prefix of `a` to all prefixes of `b`.
         var previous: [Int] = [], row = Array(0...b.count), last: UInt8?
         for (i, x) in a.enumerated() {
             var next = [i + 1], lastOfB: UInt8?
@@ -57,10 +53,10 @@ package enum Spelling {
     }
 }
 
-/// Returns a count with its noun: `1 row`, `2 rows`.
+/// `1 row`, `2 rows`.
 package func counted(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }
 
 extension String {
-    /// This clause with the full stop that ends a sentence, unless it ends with a question.
+    /// With a full stop, unless it is a question.
     package var asSentence: String { hasSuffix("?") ? self : self + "." }
 }

@@ -15,8 +15,8 @@ package enum LogLevel: String, CaseIterable, Comparable, Sendable {
 
 /// The log: one line on stderr for each event, with its time, level, message and values.
 ///
-/// A thread of its own writes, so that a slow reader of stderr delays no request. A value that a client sent can neither
-/// begin a line, nor add a value to one, nor control a terminal.
+/// A thread of its own writes, so that a slow reader of stderr delays no request. A value that a client sent can
+/// neither begin a line, nor add a value to one, nor control a terminal.
 package struct LogLines: Sendable {
     /// Text with `name=value` pairs, or JSON objects.
     package enum Format: String, CaseIterable { case text, json }
@@ -108,8 +108,8 @@ package struct LogLine {
         return writer.bytes
     }
 
-    /// Replaces what can begin a line, control a terminal or reorder a text: control characters from `first`, separators
-    /// of lines and paragraphs, and controls of the writing direction.
+    /// Replaces what can begin a line, control a terminal or reorder a text: control characters from `first`,
+    /// separators of lines and paragraphs, and controls of the writing direction.
     private static func withoutControls(_ text: String, replacing replacement: Unicode.Scalar, from first: UInt32 = 0)
         -> String
     {

@@ -3,8 +3,8 @@ import BraidSessions
 import BraidStore
 import Synchronization
 
-/// The counters of requests, incremented without a lock. No label is a value that clients choose, such as a session's id,
-/// a path or an unknown method.
+/// The counters of requests, incremented without a lock. No label is a value that clients choose, such as a session's
+/// id, a path or an unknown method.
 final class Metrics: Sendable {
     /// Unknown paths and methods, `OPTIONS`, and bytes that are not HTTP.
     let unrouted = RouteCounters(method: "", template: "")
