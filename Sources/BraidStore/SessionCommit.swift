@@ -11,6 +11,7 @@ public struct SessionCommit: Sendable {
     public var fromTime: Int?
     /// `from + 1`.
     public var to: Int
+    /// When the command was committed.
     public var at: Int
     public var change: TableChange
     /// The description that the session uses from now on. `nil`: as before.
@@ -18,12 +19,13 @@ public struct SessionCommit: Sendable {
     /// Whether clients see the stored table from now on. Otherwise they go on to see the last published one, even after
     /// a restart.
     public var publishes: Bool
-    // After this commit.
+    /// The key of the next new row, after this commit.
     public var nextKey: Int
+    /// The number of the next new section, after this commit.
     public var nextSection: Int
     /// Of the rows that clients see.
     public var totalRowCount: Int
-    // For the journal, as JSON.
+    /// As JSON, for the journal, as are the next ones.
     public var command: JSONText
     /// From the revision `from` to this one.
     public var update: JSONText

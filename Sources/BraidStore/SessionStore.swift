@@ -40,7 +40,9 @@ public protocol SessionStore: Sendable {
     ///
     /// - Complexity: O(rows · log rows + journal after the revision).
     func session(_ id: String, at revision: Int) async throws -> StoredSession?
+    /// Returns with what a session was opened.
     func opening(_ id: String) async throws -> StoredOpening?
+    /// Returns a session's summary.
     func sessionSummary(_ id: String) async throws -> SessionSummary?
     /// Returns sessions whose ids follow `after`, in the order of UTF-8 bytes.
     ///
@@ -103,6 +105,7 @@ public protocol SessionStore: Sendable {
 
     // MARK: Running
 
+    /// Of the writes since the store was opened.
     var statistics: StoreStatistics { get }
     /// - Complexity: O(sessions): one database page for every few hundred.
     func size() async throws -> StoreSize

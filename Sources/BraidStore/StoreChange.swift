@@ -4,6 +4,7 @@ import Synchronization
 public enum StoreChange: Sendable, Equatable {
     /// Operations of the store now fail.
     case failing(StoreError)
+    /// They succeed again.
     case working(after: StoreError)
     /// The database was restored or may have lost commits.
     case newEpochs

@@ -41,6 +41,7 @@ public enum StoreError: Error, Sendable, Equatable {
     case usedByOtherName(path: String)
     /// The database belongs to another application. Commands such as `backup` also throw this for an empty file.
     case wrongApplication(path: String)
+    /// The schema is newer, and this server cannot use it.
     case newerVersion(found: Int, known: Int)
     /// A table, column or index is missing or different.
     case differentSchema(path: String, version: Int, differences: [String])

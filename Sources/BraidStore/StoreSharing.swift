@@ -19,6 +19,7 @@ public protocol StoreSharing: Sendable {
     ///
     /// - Throws: `busy` if another server holds the lock for too long.
     func takeTurn(of session: Int) async throws
+    /// Ends what `takeTurn` began.
     func endTurn(of session: Int) async
 }
 
@@ -34,6 +35,7 @@ public struct StoredRevision: Sendable, Equatable {
     }
 }
 
+/// News from the other servers of a shared store.
 public enum StoreNotice: Sendable, Equatable {
     /// Another server has committed to the session, which is probably at this revision or a later one.
     case committed(session: Int, revision: Int)

@@ -17,6 +17,7 @@ public enum StoreCondition: Sendable, Equatable {
     case full
 }
 
+/// How much a store contains, for metrics.
 public struct StoreSize: Sendable, Equatable {
     public var sessions: Int
     /// Of the database. In PostgreSQL, only Braid Server's schema counts.

@@ -24,7 +24,9 @@ public struct NewSession: Sendable {
     public var displayedSections: JSONText?
     /// The session's own cells by model type, as JSON.
     public var cells: JSONText?
+    /// The key of the next new row.
     public var nextKey: Int
+    /// The number of the next new section.
     public var nextSection: Int
     /// Of the rows that clients see.
     public var totalRowCount: Int
@@ -165,10 +167,13 @@ public struct StoredSession: Sendable {
     /// The description that the session uses now. Without one, the JSON that it shows while it has no rows.
     public var description: JSONText?
     public var state: JSONText
-    /// As in `NewSession`.
+    /// The ids that a command has chosen, as a JSON array.
     public var displayedSections: JSONText?
+    /// The session's own cells by model type, as JSON.
     public var cells: JSONText?
+    /// The key of the next new row.
     public var nextKey: Int
+    /// The number of the next new section.
     public var nextSection: Int
     /// By ascending ordinal, each with its rows by ascending rank.
     public var sections: [SectionRows]
@@ -196,8 +201,9 @@ public struct StoredSession: Sendable {
 public struct PublishedTable: Sendable {
     /// When it was published, in milliseconds since 1970.
     public var updated: Int
-    /// As in `StoredSession`.
+    /// The ids that a command had chosen, as a JSON array.
     public var displayedSections: JSONText?
+    /// By ascending ordinal, each with its rows by ascending rank.
     public var sections: [SectionRows]
 
     public init(updated: Int, displayedSections: JSONText?, sections: [SectionRows]) {

@@ -23,6 +23,7 @@ public struct StoredTable: Sendable {
 public struct TableSummary: Sendable, Equatable {
     public var name: String
     public var version: Int
+    /// When this version was registered, in milliseconds since 1970.
     public var updated: Int
 
     public init(name: String, version: Int, updated: Int) {
@@ -38,6 +39,7 @@ public struct SessionDescription: Sendable, Equatable {
     public var table: String
     /// `nil` if the description is not registered, and is stored with the session.
     public var version: Int?
+    /// The description itself.
     public var text: JSONText
 
     public init(table: String, version: Int?, text: JSONText) {
@@ -50,6 +52,7 @@ public struct SessionDescription: Sendable, Equatable {
     package var inlineText: JSONText? { version == nil ? text : nil }
 }
 
+/// The outcome of deleting a table description.
 public enum TableDeletion: Sendable, Equatable {
     case deleted
     case missing

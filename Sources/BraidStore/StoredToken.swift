@@ -24,6 +24,7 @@ public struct StoredToken: Sendable, Equatable {
     public var token: NewToken
     /// The session's number. A later session with the same id has another.
     public var session: Int
+    /// The session's id.
     public var sessionID: String
 
     public init(token: NewToken, session: Int, sessionID: String) {
