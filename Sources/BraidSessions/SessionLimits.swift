@@ -1,6 +1,6 @@
 import BraidEngine
 
-/// The limits of a server's sessions. docs/limits.md lists the error for each exceeded limit.
+/// The limits of a server's sessions (docs/limits.md).
 package struct SessionLimits: Sendable {
     /// The most sessions that the store may contain.
     package var sessions = 100_000
@@ -15,9 +15,8 @@ package struct SessionLimits: Sendable {
     package var participantCommandTime = Duration.seconds(5)
     /// The most bytes that one command may store: its journal record and the rows that it writes.
     ///
-    /// SQLite accepts values and rows of up to 1,000,000,000 bytes, and PostgreSQL accepts statements of less than 1
-    /// GiB. A statement for PostgreSQL also contains the kept answer, which can be as large as the command's update. So
-    /// the limit is less than half of what the databases accept, which leaves room for the framing of the values.
+    /// SQLite accepts values and rows of up to 1,000,000,000 bytes, and PostgreSQL statements of less than 1 GiB, which
+    /// also contain the kept answer. So the limit is less than half of that.
     package var changeBytes = 400 << 20
     /// The limits of each session's table, such as its number of rows.
     package var table: TableLimits = {
@@ -33,8 +32,7 @@ package struct SessionLimits: Sendable {
 }
 
 extension SessionLimits {
-    /// Returns the limits that apply to a command from a requester of the given role. A participant's command may have
-    /// less time than a controller's.
+    /// Returns the limits of a command from a requester of the given role.
     func table(for role: Role) -> TableLimits {
         guard role < .controller else { return table }
         var table = table

@@ -2,12 +2,11 @@ import BraidEngine
 import BraidStore
 
 // The checkpoint in a journal file: a stored table as JSON, `{"revision", "at", "nextKey", "nextSection", "state",
-// "description"?, "displayedSections"?, "cells"?, "sections", "published"?}`. Each section of a checkpoint contains the
-// section's rows as `[key, rank, id, model]`. `published` contains the table that clients see, if that table differs
-// from the stored table.
+// "description"?, "displayedSections"?, "cells"?, "sections", "published"?}`. A section contains its rows as
+// `[key, rank, id, model]`. `published` is what clients see, if that differs.
 extension StoredSession {
-    /// Writes this stored session as a checkpoint. `openedWith` is the description with which the session was opened.
-    /// The checkpoint contains a description only if the session has another description at the checkpoint's revision.
+    /// Writes a checkpoint. It contains the description only if that differs from `openedWith`, the one with which the
+    /// session was opened.
     func writeCheckpoint(openedWith first: JSONText?, to writer: inout JSONWriter) {
         writer.beginObject()
         writer.name("revision")
@@ -62,8 +61,7 @@ extension StoredSession {
         writer.endArray()
     }
 
-    /// Reads a stored session from a checkpoint. Throws a `JournalFault` or a `StoreError` if the text is not a
-    /// checkpoint.
+    /// Reads a checkpoint. Throws a `JournalFault` or a `StoreError` if the text is none.
     package init(checkpoint: JSONText) throws {
         func number(_ json: JSONText, _ name: String, _ kind: StoredNumber) throws -> Int {
             guard let value = json[name]?.intValue else { throw JournalFault("the checkpoint has no `\(name)`") }
