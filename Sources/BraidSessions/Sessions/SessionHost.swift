@@ -18,7 +18,7 @@ package final class SessionHost: Sendable {
     private let count: SessionCount
     package let metrics = SessionMetrics()
     let keysUnderWay = KeysUnderWay()
-    let descriptions = CompiledDescriptions()
+    package let descriptions = CompiledDescriptions()
     private let live = Mutex(Live())
     /// The numbers of sessions that were used since the last `endUnused()`, and then dropped from memory.
     let unloadedUses = Mutex<Set<Int>>([])
