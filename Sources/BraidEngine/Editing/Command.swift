@@ -57,8 +57,9 @@ public indirect enum Command: Sendable {
     /// Makes a data source call. If `notify` is false, the change is stored, but clients see the change only when
     /// another command publishes it. The call `registerCell` publishes its change even if `notify` is false.
     case dataSource(DataSourceCommand, notify: Bool)
-    /// Resets the session to the table that it was opened with.
-    case reset(to: TableModel)
+    /// Resets the session to the table that it was opened with. `nil` stands for this table until the session that
+    /// executes the command has read it. A transaction must not contain this command.
+    case reset(to: TableModel?)
     /// Binds the session to another version of its table description. A transaction must not contain this command.
     case rebind(Rebinding)
     /// Executes commands in order, as one revision with one update. A transaction must not contain a transaction.

@@ -12,7 +12,7 @@ func updateRoutes(_ sessions: SessionHost) -> [Route] {
             endsAtStop: true, alternative: "text/event-stream"
         ) { context in
             let id = context.parameter("id")
-            let isSequential = try CommandForm(context).isSequential
+            let isSequential = try context.isSequential()
             let since = try context.query("since").map { try Position($0) }
             let window = try WindowQuery(context), old = try WindowQuery(inParameter: "from", context)
             if old != nil, window == nil {
