@@ -35,9 +35,8 @@ import Testing
         func compilations(of name: String, _ padding: Int = 0) throws -> Int {
             let before = descriptions.compilations.value
             let text = String(repeating: "x", count: padding)
-            _ = try descriptions.compiled(
-                JSONText(
-                    parsing: #"{"table":"\#(name)","cells":{"C":{}},"bindings":[{"cell":"C"}],"state":{"x":"\#(text)"}}"#))
+            let table = #""table":"\#(name)","cells":{"C":{}},"bindings":[{"cell":"C"}],"state":{"x":"\#(text)"}"#
+            _ = try descriptions.compiled(JSONText(parsing: "{\(table)}"))
             return descriptions.compilations.value - before
         }
         #expect(try [compilations(of: "a"), compilations(of: "a")] == [1, 0])
