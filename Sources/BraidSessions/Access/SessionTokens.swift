@@ -53,7 +53,6 @@ package final class SessionTokens: Sendable {
         var isSweeping = false
     }
 
-    /// A stream or a long poll that was opened with a token.
     private struct Follower {
         let token: SessionToken
         let end: @Sendable () -> Void
@@ -268,7 +267,6 @@ extension SessionTokens {
         }
     }
 
-    /// Ends the streams and long polls of tokens that have expired.
     package func endExpired() {
         let now = clock.now()
         let expired = state.withLock { Self.taking(&$0) { $0.token.expires <= now || !$0.isThere() } }

@@ -50,6 +50,5 @@ final class SessionCount: Sendable {
         }
     }
 
-    /// Removes a session from the count, because it was ended or could not be opened.
     func removeOne() { known.withLock { $0?.count -= 1 } }
 }

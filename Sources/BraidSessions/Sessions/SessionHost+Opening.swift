@@ -27,7 +27,6 @@ extension SessionHost {
         }
     }
 
-    /// Returns the table of a session that is about to be opened.
     private func boundTable(_ opening: SessionOpening) async throws -> BoundTable {
         switch opening.table {
         case nil: return BoundTable(showing: opening.empty)
