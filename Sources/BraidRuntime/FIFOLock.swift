@@ -1,11 +1,28 @@
 import Synchronization
 
 /// A lock for tasks, which acquire it in the order of their arrival. A waiting task is suspended and blocks no thread.
+///
+///     try await lock.withLock { … }
+///
+/// A debug build stops the process if a task acquires locks against the order of their ranks.
 public final class FIFOLock: Sendable {
+    /// A lock's place in the order in which a task may acquire locks: only upwards, so that no two tasks wait for each
+    /// other.
+    public struct Rank: Sendable, Comparable {
+        let number: Int
+
+        public init(_ number: Int) { self.number = number }
+
+        /// The rank of a lock under which no other one is acquired.
+        public static let leaf = Rank(.max)
+
+        public static func < (one: Rank, other: Rank) -> Bool { one.number < other.number }
+    }
+
     private struct State {
         var isLocked = false
-        /// The numbers of the waiting tasks in order of arrival, from index `next` on. Some of these tasks may have
-        /// been cancelled in the meantime.
+        /// The numbers of the waiting tasks in order of arrival, from index `next` on. Those that were cancelled are no
+        /// longer in `waiters`.
         var queue: [Int] = []
         var next = 0
         var waiters: [Int: CheckedContinuation<Bool, Never>] = [:]
@@ -13,11 +30,38 @@ public final class FIFOLock: Sendable {
     }
 
     private let state = Mutex(State())
+    private let rank: Rank
 
-    public init() {}
+    public init(rank: Rank = .leaf) { self.rank = rank }
 
-    /// Acquires the lock. Throws `CancellationError` if the task is cancelled while it waits.
-    public func lock() async throws(CancellationError) {
+    /// Runs `body` while the task holds the lock. Throws `CancellationError` if the task is cancelled while it waits.
+    public func withLock<Value>(_ body: () async throws -> Value) async throws -> Value {
+        #if DEBUG
+        let held = HeldLock(rank)
+        try await lock()
+        defer {
+            held.release()
+            unlock()
+        }
+        return try await HeldLock.$innermost.withValue(held) { try await body() }
+        #else
+        try await lock()
+        defer { unlock() }
+        return try await body()
+        #endif
+    }
+
+    /// Runs `body` while holding the lock if it is free. Otherwise returns `nil` at once.
+    public func withLockIfFree<Value>(_ body: () -> Value) -> Value? {
+        guard lockIfFree() else { return nil }
+        defer { unlock() }
+        return body()
+    }
+
+    /// Whether at least one task waits for the lock.
+    public var isAwaited: Bool { state.withLock { !$0.waiters.isEmpty } }
+
+    private func lock() async throws(CancellationError) {
         if lockIfFree() { return }
         let number = state.withLock { state in
             state.lastNumber += 1
@@ -30,8 +74,7 @@ public final class FIFOLock: Sendable {
                         state.isLocked = true
                         return true
                     }
-                    // If the task was cancelled before this check, `Task.isCancelled` is `true`. If the task is
-                    // cancelled later, the cancellation handler finds the task in `waiters`.
+                    // A task that is cancelled later is found in `waiters` by the cancellation handler.
                     if Task.isCancelled { return false }
                     state.queue.append(number)
                     state.waiters[number] = continuation
@@ -45,19 +88,14 @@ public final class FIFOLock: Sendable {
         if !isLocked { throw CancellationError() }
     }
 
-    /// Acquires the lock if it is free. This method never waits. It returns whether this call has acquired the lock.
-    public func lockIfFree() -> Bool {
+    private func lockIfFree() -> Bool {
         state.withLock { state in
             defer { state.isLocked = true }
             return !state.isLocked
         }
     }
 
-    /// Whether at least one task waits for the lock.
-    public var isAwaited: Bool { state.withLock { !$0.waiters.isEmpty } }
-
-    /// Releases the lock. If tasks wait for the lock, the one that has waited longest acquires it.
-    public func unlock() {
+    private func unlock() {
         let waiter: CheckedContinuation<Bool, Never>? = state.withLock { state in
             while state.next < state.queue.count {
                 let number = state.queue[state.next]
@@ -75,11 +113,33 @@ public final class FIFOLock: Sendable {
         }
         waiter?.resume(returning: true)
     }
-
-    /// Acquires the lock, runs `body` while holding the lock, and then releases it.
-    public func withLock<Value>(_ body: () async throws -> Value) async throws -> Value {
-        try await lock()
-        defer { unlock() }
-        return try await body()
-    }
 }
+
+#if DEBUG
+/// A lock that a task holds or waits for.
+private final class HeldLock: Sendable {
+    @TaskLocal static var innermost: HeldLock?
+
+    private let rank: FIFOLock.Rank
+    /// Other tasks inherit the task local value, but not the lock.
+    private let task = HeldLock.currentTask
+    private let outer: HeldLock?
+    private let isReleased = Atomic(false)
+
+    /// Checks that the rank is above those of the locks that the task holds.
+    init(_ rank: FIFOLock.Rank) {
+        self.rank = rank
+        let task = HeldLock.currentTask
+        var outer = HeldLock.innermost
+        while let lock = outer, lock.task != task || lock.isReleased.load(ordering: .relaxed) { outer = lock.outer }
+        self.outer = outer
+        if let outer, outer.rank >= rank {
+            preconditionFailure("A lock of rank \(rank.number) is acquired under one of rank \(outer.rank.number).")
+        }
+    }
+
+    func release() { isReleased.store(true, ordering: .relaxed) }
+
+    private static var currentTask: Int? { withUnsafeCurrentTask { $0?.hashValue } }
+}
+#endif

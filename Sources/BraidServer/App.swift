@@ -63,7 +63,7 @@ package final class App: HTTPHandler {
                 metricsRoute(
                     metrics, sessions: sessions, health: health, requests: requests, limits: limits, log: log)
             ] + assetRoutes()
-                + tableRoutes(store: store, clock: clock, limits: limits.table)
+                + tableRoutes(sessions, limits: limits.table)
                 + [fixtureRoute(watchedFiles, subscribers: sessions.subscribers)]
                 + sessionRoutes(sessions)
                 + commandRoutes(sessions) + dataSourceRoutes(sessions) + journalRoutes(sessions)

@@ -1,9 +1,8 @@
 import Synchronization
 
-/// A generator for the IDs of sessions, epochs, tokens and requests. The IDs contain random characters, or with
-/// `--deterministic` are counted, as in `session-1`.
+/// Makes the IDs of sessions, epochs, tokens and requests: random, or counted as in `session-1` (`--deterministic`).
 package final class IDGenerator: Sendable {
-    /// The numbers of the IDs that a counting generator has returned last, or after which it starts.
+    /// The numbers of the last counted IDs.
     package struct Counts: Sendable {
         package var session = 0
         package var epoch = 0
@@ -18,7 +17,7 @@ package final class IDGenerator: Sendable {
     let isCounting: Bool
     private let counted: Mutex<Counts>
 
-    /// Creates a generator of random IDs, as opposed to counted IDs.
+    /// Creates a generator of random IDs.
     package init() {
         requestPrefix = Self.randomWord(6)
         requests = Atomic(0)
@@ -26,8 +25,7 @@ package final class IDGenerator: Sendable {
         counted = Mutex(Counts())
     }
 
-    /// Creates a generator that counts IDs: `session-1`, `epoch-1`, `token-1`, `request-1`. The first ID of each kind
-    /// has the number after the one in `counts`.
+    /// Creates a generator that counts IDs, from the number after the one in `counts`.
     package init(countingAfter counts: Counts) {
         requestPrefix = "request"
         requests = Atomic(counts.request)
@@ -35,8 +33,8 @@ package final class IDGenerator: Sendable {
         counted = Mutex(counts)
     }
 
-    /// The numbers in the IDs that a counting generator has returned last, or after which it starts. A reset of a
-    /// server in test mode sets these numbers back. Setting them has no effect on a generator of random IDs.
+    /// The numbers of the last counted IDs, which a reset in test mode sets back. A generator of random IDs ignores
+    /// that.
     package var counts: Counts {
         get {
             var counts = counted.withLock { $0 }
@@ -50,8 +48,7 @@ package final class IDGenerator: Sendable {
         }
     }
 
-    /// Returns an ID for a session that a client opens without choosing an ID. If the generator counts, the ID can
-    /// already be in use, because other clients choose IDs such as `session-1`.
+    /// Returns an ID for a session. A counted one can be in use already, because clients can choose `session-1`.
     func sessionID() -> String {
         guard isCounting else { return Self.randomWord(12) }
         return counted.withLock { counts in
@@ -60,7 +57,7 @@ package final class IDGenerator: Sendable {
         }
     }
 
-    /// Returns an epoch for a session: an opaque word. A random epoch almost certainly differs from all others.
+    /// Returns an epoch for a session: an opaque word.
     func epoch() -> String {
         guard isCounting else { return Self.randomWord(8) }
         return counted.withLock { counts in
@@ -69,10 +66,8 @@ package final class IDGenerator: Sendable {
         }
     }
 
-    /// Returns the two parts of a new token: its ID, which is not secret, and its secret.
-    ///
-    /// The secret is 258 random bits as base64url (RFC 4648, section 5). A counting generator returns `token-1` and
-    /// `secret-1`, which everyone can guess.
+    /// Returns the two parts of a new token. The secret is 258 random bits as base64url (RFC 4648, section 5); a counted
+    /// one can be guessed.
     func token() -> (id: String, secret: String) {
         guard isCounting else { return (Self.randomWord(12), Self.randomWord(43, of: Self.base64URLDigits)) }
         return counted.withLock { counts in
@@ -81,9 +76,7 @@ package final class IDGenerator: Sendable {
         }
     }
 
-    /// Returns an ID for a request, which is unique in this process. A counting generator repeats IDs after a reset in
-    /// test mode. Unless the generator counts, a random prefix distinguishes the ID from the request IDs of other
-    /// processes.
+    /// Returns an ID for a request, unique in this process; a random prefix distinguishes it from those of others.
     package func requestID() -> String {
         "\(requestPrefix)-\(requests.wrappingAdd(1, ordering: .relaxed).newValue)"
     }

@@ -2,9 +2,8 @@ import BraidRuntime
 
 /// A position in a session's history: `<epoch>.<revision>`, or, without the epoch, `<revision>`.
 package struct Position: Sendable, Equatable, CustomStringConvertible {
-    /// The session's epoch at this position. `nil` means the session's current epoch.
+    /// `nil` for the session's current epoch.
     package var epoch: String?
-    /// The session's revision at this position, counted from 0.
     package var revision: Int
 
     package init(epoch: String?, revision: Int) {
@@ -12,8 +11,7 @@ package struct Position: Sendable, Equatable, CustomStringConvertible {
         self.revision = revision
     }
 
-    /// Parses the text of a position, such as `3` or `k7.3`.
-    /// - Throws: `SessionError` with the code `badRequest` if the text is not a position.
+    /// Parses a position such as `3` or `k7.3`. Throws `badRequest` for any other text.
     package init(_ text: String) throws {
         let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
         guard let revision = parts.last.flatMap({ Int(digits: $0) }), parts.count == 1 || !parts[0].isEmpty else {
@@ -26,20 +24,18 @@ package struct Position: Sendable, Equatable, CustomStringConvertible {
     package var description: String { epoch.map { "\($0).\(revision)" } ?? "\(revision)" }
 }
 
-/// A condition on the current position of a session. A command whose condition is not met changes nothing.
+/// A condition on the current position of a session (`If-Match`).
 package struct PositionCondition: Sendable {
-    /// The positions that meet the condition, in the words of the client's `If-Match`. Error messages quote these
-    /// words.
+    /// The positions that meet the condition, as messages quote them.
     let text: String
     private let isMet: @Sendable (Position) -> Bool
 
-    /// Creates a condition that a session meets if `isMet` returns `true` for the session's current position.
     package init(_ text: String, isMet: @escaping @Sendable (Position) -> Bool) {
         self.text = text
         self.isMet = isMet
     }
 
-    /// Throws `positionMismatch` unless `position`, the session's current position, meets the condition.
+    /// Throws `positionMismatch` unless the session's position meets the condition.
     package func check(_ position: Position) throws(SessionError) {
         guard !isMet(position) else { return }
         var error = SessionError(

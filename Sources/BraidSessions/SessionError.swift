@@ -2,57 +2,45 @@ import BraidEngine
 import BraidRuntime
 import BraidStore
 
-/// The reason why a session or this server could not do what a request asked. A command that fails with such an error
-/// has changed nothing.
-///
-/// The engine throws `Refusal` instead, and the store throws `StoreError`.
+/// Why a session or this server could not do what a request asked. A command that fails so has changed nothing. The
+/// engine throws `Refusal` instead, and the store `StoreError`.
 package struct SessionError: Error, Sendable, Equatable {
-    /// What went wrong. Code that handles an error switches over this value, not over the error's message.
     package enum Code: Sendable, CaseIterable {
         /// The request is malformed, or names a position of the session that does not exist.
         case badRequest
-        /// The session cannot rebase a command from its position `base`. The journal does not reach back to the
-        /// position, the position is of another epoch, or a data source call meets unpublished changes.
+        /// The session cannot rebase a command from its position `base`: the journal does not reach back to it, it is
+        /// of another epoch, or a data source call meets unpublished changes.
         case baseTooOld
-        /// The command would store more bytes at once than the limit allows.
         case changeTooLarge
-        /// Another request with the same idempotency key is still being answered.
         case idempotencyKeyInUse
-        /// The client sent this idempotency key before, with another request.
         case idempotencyKeyReused
         /// The stored session is incomplete, which is a fault of the server.
         case internalError
-        /// The request's token is unknown, expired or revoked.
         case invalidToken
         /// No session that the requester may use has the ID in the request.
         case noSession
-        /// No table description with the given name or version is registered. Or the session to bind to another version
-        /// has no description.
+        /// No such table description or version is registered, or the session to bind has no description.
         case noTable
-        /// The session is at another position than the request's `If-Match` demands.
         case positionMismatch
-        /// The session's journal does not reach back to the revision that the request names, or the position in the
-        /// request is of another epoch.
+        /// The journal does not reach back to the requested revision, or the position is of another epoch.
         case revisionNotAvailable
-        /// The session or the token already uses its share of a resource that all sessions share, such as memory.
+        /// The session or the token already uses its share of a resource, such as memory.
         case quotaExceeded
-        /// The server already stores as many sessions as it accepts.
         case tooManySessions
-        /// The transaction has more commands than a requester of this role may send at once.
+        /// More commands than a requester of this role may send at once.
         case transactionTooLong
-        /// The server cannot carry out the request at the moment, for example because a quota is used up.
+        /// The server cannot do it at the moment, for example because a quota is used up.
         case unavailable
     }
 
     package var code: Code
-    /// What is wrong with the request, where, and what to do, in sentences for the developer of a client.
+    /// What is wrong, where, and what to do, for the developer of a client.
     package var message: String
-    /// The number of seconds after which the client should repeat the request. `nil` if the error says nothing about
-    /// this.
+    /// Seconds.
     package var retryAfter: Int?
-    /// The session's current position, if the error is `positionMismatch`. Otherwise `nil`.
+    /// The session's current position, for `positionMismatch`.
     package var position: Position?
-    /// The option whose limit the request has reached, such as `max-requests`. `nil` for other errors.
+    /// The option whose limit the request has reached, such as `max-requests`.
     package var limit: String?
 
     package init(_ code: Code, _ message: String, retryAfter: Int? = nil) {
@@ -65,10 +53,10 @@ package struct SessionError: Error, Sendable, Equatable {
         self.init(.noSession, "The session \"\(id)\" does not exist. It was never opened, or it was ended.")
     }
 
-    /// Creates the error `unavailable`, which advises the client to repeat the request after a second.
+    /// Creates the error `unavailable`, to be retried after a second.
     package init(unavailable message: String) { self.init(.unavailable, message, retryAfter: 1) }
 
-    /// Creates the error for a request whose answer needs memory, when the quota has refused the lease of this memory.
+    /// Creates the error for an answer for whose memory the quota has refused a lease.
     init(noRoomForAnswer refusal: Quota.Refusal) {
         switch refusal {
         case .quota:
@@ -93,11 +81,11 @@ package struct SessionError: Error, Sendable, Equatable {
 // MARK: - Whether an error is the client's, and whether a retry can succeed
 
 extension SessionError {
-    /// Returns whether the error is the client's, such as a bad request or an exceeded quota. Other errors are the
-    /// fault of the server, its disk or its load, or say that the client has disconnected.
+    /// Whether the error is the client's. Others are the fault of the server, its disk or its load, or say that the
+    /// client has disconnected.
     package static func isRefusal(_ error: any Error) -> Bool {
         switch error {
-        // A command that took too long may have found a busy server, so a later repetition of the command may succeed.
+        // A command that took too long may have found a busy server.
         case let refusal as Refusal: return refusal.code != .commandTimeout
         case is JSONError: return true
         case StoreError.sessionExists, StoreError.sessionMissing, StoreError.tableMissing, StoreError.tooLarge:
@@ -114,11 +102,7 @@ extension SessionError {
         }
     }
 
-    /// Returns whether a request that was refused with this error can succeed later under the same idempotency key.
-    /// Such refusals are not stored for retries.
-    ///
-    /// A client can correct a malformed request. Memory can become available. The session can reach another
-    /// position.
+    /// Whether the same request can succeed later under the same idempotency key, so that the refusal is not stored.
     static func mayPassLater(_ refusal: any Error) -> Bool {
         switch refusal {
         case let refusal as Refusal: refusal.code == .badRequest
@@ -130,14 +114,12 @@ extension SessionError {
 }
 
 extension Quota {
-    /// Returns a lease of one unit of the quota.
+    /// Returns a lease of one unit.
     ///
     /// - Parameters:
-    ///   - what: the plural name of the units, for the message, as in "subscribers".
+    ///   - what: the plural name of the units, as in "subscribers".
     ///   - option: the option that sets the limit, as in `max-subscribers`.
-    ///   - seconds: the `Retry-After` of the error, in seconds.
-    /// - Throws: `SessionError` with the code `unavailable` if the quota is used up, and `quotaExceeded` if the
-    ///   account uses its share.
+    /// - Throws: `unavailable` if the quota is used up, and `quotaExceeded` if the account uses its share.
     package func required(
         _ what: String, option: String, for account: Account, retryAfter seconds: Int = 1
     ) throws -> Lease {

@@ -13,8 +13,8 @@ package struct SessionLimits: Sendable {
     package var participantCommandTime = Duration.seconds(5)
     /// What one command may store: its journal record and the rows that it writes.
     ///
-    /// SQLite accepts values and rows of up to 1,000,000,000 bytes, and PostgreSQL statements of less than 1 GiB, with
-    /// the kept answer, which can be as large as the update. Less than half of that leaves room for the framing.
+    /// SQLite accepts values and rows of up to 1,000,000,000 bytes, and PostgreSQL statements of less than 1 GiB, which
+    /// also contain the kept answer. So the limit is less than half of that.
     package var changeBytes = 400 << 20
     /// Of each session's table.
     package var table: TableLimits = {

@@ -1,19 +1,14 @@
 import BraidEngine
 import Synchronization
 
-/// Counters of what the server's sessions do, for the metrics. Every thread can increment the counters without a lock.
-///
-/// No counter is labelled with a value that clients choose, such as a session or a token.
+/// Counters of what the server's sessions do. None is labelled with a value that clients choose, such as a session.
 package final class SessionMetrics: Sendable {
     package let commands = CommandCounters()
-    /// The number of times that an event stream fell behind: its queue was full, or the feed no longer had the stream's
-    /// next change in memory. The stream then continues with the changes that are in memory, or with a snapshot.
+    /// How often an event stream fell behind: its queue was full, or the feed no longer had its next change in memory.
     package let streamsBehind = Counter()
-    /// The number of this server's commits that failed because another server on the same database had committed that
-    /// revision first.
+    /// How often another server on the same database had committed a revision first.
     package let lostRaces = Counter()
-    /// The number of revisions that other servers on the same database committed, and that this server applied to its
-    /// copy of the session.
+    /// The other servers' revisions that this one has applied to its copies.
     package let revisionsOfOthers = Counter()
 }
 
@@ -35,9 +30,17 @@ package final class CommandCounters: Sendable {
         case dryRun = "dry-run"
         /// The command failed because of an error of the client.
         case refused
-        /// The command failed because of the server, its disk or its load. Or the client disconnected while the command
-        /// waited for the session's lock.
+        /// The command failed because of the server, its disk or its load, or the client disconnected while it waited.
         case failed
+
+        init(_ kind: BraidEngine.Outcome.Kind) {
+            self =
+                switch kind {
+                case .applied: .applied
+                case .unchanged: .unchanged
+                case .ignored: .ignored
+                }
+        }
     }
 
     private static let kinds = CommandKind.all.map(\.name)
@@ -50,29 +53,17 @@ package final class CommandCounters: Sendable {
         counters[kind][outcome].add()
     }
 
-    /// Counts a command whose execution threw `error`, as refused or as failed.
+    /// Counts a command that threw an error, as refused or as failed.
     func count(_ kind: CommandKind, thrown error: any Error) {
-        // After the error `StaleSession`, the caller executes the command again. Only the outcome of the last attempt
-        // is counted.
+        // The caller executes the command again. Only the outcome of the last attempt is counted.
         if error is StaleSession { return }
         count(kind, SessionError.isRefusal(error) ? .refused : .failed)
     }
 
-    /// The numbers of commands by kind and outcome. Combinations of kind and outcome that have not occurred are left
-    /// out.
+    /// The combinations of kind and outcome that have occurred.
     package var all: [(kind: String, outcome: Outcome, count: Int)] {
         zip(Self.kinds, counters).flatMap { kind, row in
             zip(Outcome.allCases, row).compactMap { $1.value > 0 ? (kind, $0, $1.value) : nil }
-        }
-    }
-}
-
-extension Session.Answer {
-    var outcome: CommandCounters.Outcome {
-        switch kind {
-        case .applied: .applied
-        case .unchanged: .unchanged
-        case .ignored: .ignored
         }
     }
 }

@@ -13,9 +13,7 @@ package final class Verification {
     private let data: any StoredData
     private let report: (String) -> Void
     private let descriptions = CompiledDescriptions()
-    /// The number of faults that were reported.
     package private(set) var faults = 0
-    /// The number of sessions that were checked.
     package private(set) var sessions = 0
 
     package init(of data: any StoredData, report: @escaping (String) -> Void) {
@@ -23,8 +21,7 @@ package final class Verification {
         self.report = report
     }
 
-    /// Runs all checks. Calls `progress` again and again, with the number of sessions that were checked so far. An
-    /// error of `progress` ends the check.
+    /// Runs all checks. Calls `progress` with the number of sessions that were checked so far; its error ends them.
     package func run(progress: (Int) throws -> Void) throws {
         found(reading("the database", { try data.integrityFaults() }) ?? [])
         found(reading("the references", { try data.danglingReferences() }) ?? [])
@@ -35,8 +32,8 @@ package final class Verification {
         var after: String?
         repeat {
             let page = reading("the list of sessions", { try data.sessions(of: nil, after: after, limit: 500) }) ?? []
-            for facts in page {
-                check(facts)
+            for summary in page {
+                check(summary)
                 sessions += 1
                 try progress(sessions)
             }
@@ -87,16 +84,16 @@ package final class Verification {
         found(messages)
     }
 
-    private func check(_ facts: SessionSummary) {
-        let place = "session \"\(facts.id)\""
-        // `session` is `nil` if a server has ended the session in the meantime, which is not a fault.
-        guard let session = reading(place, { try data.session(facts.id) }) ?? nil else { return }
+    private func check(_ summary: SessionSummary) {
+        let place = "session \"\(summary.id)\""
+        // A server may have ended the session in the meantime.
+        guard let session = reading(place, { try data.session(summary.id) }) ?? nil else { return }
         _ = reading(place) { try render(session) }
         _ = reading("\(place), journal") { try checkJournal(of: session) }
-        _ = reading("\(place), journal") { try data.journalStart(of: facts.id) }
+        _ = reading("\(place), journal") { try data.journalStart(of: summary.id) }
     }
 
-    /// Renders the session as a server does when it loads the session, and checks the stored number of displayed rows.
+    /// Renders the session as a server does, and checks the stored number of displayed rows.
     private func render(_ session: StoredSession) throws {
         var binder = try session.boundTable(descriptions).binder
         binder.limits.templateSteps = .max
@@ -107,7 +104,6 @@ package final class Verification {
         }
     }
 
-    /// Checks that the journal's revisions have no gap, and that the journal reaches the session's revision.
     private func checkJournal(of session: StoredSession) throws {
         var last: Int?
         while true {
@@ -120,7 +116,7 @@ package final class Verification {
             }
             if records.isEmpty { break }
         }
-        // A server may commit to the session while `verify` reads the session, so the journal may be ahead.
+        // A server may commit meanwhile, so the journal may be ahead.
         guard session.summary.revision == 0 || last ?? 0 >= session.summary.revision else {
             throw StoreError.corrupt(
                 "it ends at revision \(last ?? 0), but the session is at \(session.summary.revision)")

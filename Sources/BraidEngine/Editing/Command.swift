@@ -51,9 +51,10 @@ public indirect enum Command: Sendable {
     /// A data source call. If not `notify`, clients see the change only when another command publishes it, except that
     /// of `registerCell`.
     case dataSource(DataSourceCommand, notify: Bool)
-    /// Resets the session to the table that it was opened with.
-    case reset(to: TableModel)
-    /// Binds the session to another version of its description. Not in a transaction.
+    /// Resets the session to the table that it was opened with. `nil` stands for this table until the session that
+    /// executes the command has read it. A transaction must not contain this command.
+    case reset(to: TableModel?)
+    /// Binds the session to another version of its table description. A transaction must not contain this command.
     case rebind(Rebinding)
     /// Commands in order, as one revision with one update. Not in a transaction.
     case transaction([Command])

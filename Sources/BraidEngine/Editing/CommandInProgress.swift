@@ -95,7 +95,8 @@ struct CommandInProgress {
         case .event(let row, let event, let parameters): try emit(row, event, parameters)
         case .displayedRows(let rows): try noteDisplayed(rows)
         case .dataSource(let command, let notify): call = try carryOut(command, notify: notify)
-        case .reset(let opening): try reset(to: opening)
+        case .reset(let opening?): try reset(to: opening)
+        case .reset(nil): throw Refusal(.badRequest, "A transaction cannot contain a reset.")
         case .rebind: throw Refusal(.badRequest, "A transaction cannot bind the session to another description.")
         case .transaction: throw Refusal(.badRequest, "A transaction cannot contain a transaction.")
         }

@@ -1,35 +1,62 @@
 /// The change of a session to another version of its table description.
 public struct Rebinding: Sendable {
-    /// The table description that the session uses after the change.
-    public let description: TableDescription
-    /// `nil` if the description is no registered version.
-    public let version: Int?
-    /// The sections that may lose models and titles which do not fit.
+    /// Where the description comes from.
+    public enum Source: Sendable {
+        /// The number of a registered version. Whoever executes the command must first replace it by the description.
+        case version(Int)
+        /// The text of a description, to be compiled before the command is executed.
+        case inline(JSONText)
+        /// A compiled description. `version` is `nil` if it is not registered.
+        case compiled(TableDescription, version: Int?)
+    }
+
+    /// Where the description comes from.
+    public var source: Source
+    /// The ids of the sections that may lose models and titles which do not fit the new description.
     public let discard: Set<SectionID>
-    /// Whether the session is bound to it already.
+    /// Whether the session is bound to this description already, so that there is nothing to change.
     public var isCurrent = false
+
+    /// Creates the change to a registered version, with which the session must lose nothing.
+    public init(version: Int) {
+        source = .version(version)
+        discard = []
+    }
 
     /// Creates the change to a compiled description.
     public init(to description: TableDescription, version: Int?, discarding discard: Set<SectionID> = []) {
-        self.description = description
-        self.version = version
+        source = .compiled(description, version: version)
         self.discard = discard
+    }
+
+    /// The description that the session uses after the change. `nil` until it is compiled.
+    public var description: TableDescription? {
+        if case .compiled(let description, _) = source { description } else { nil }
+    }
+
+    /// The number of the new version. `nil` if the description is not registered.
+    public var version: Int? {
+        switch source {
+        case .version(let version): version
+        case .inline: nil
+        case .compiled(_, let version): version
+        }
     }
 
     /// As in the journal: `{"version"?, "description", "discard"?}`, with the whole description, so that a reader needs
     /// no registered versions.
     public var json: JSONText {
-        .object(capacity: description.text.count + 64) {
+        let description = description?.text ?? .null
+        return .object(capacity: description.count + 64) {
             $0.member("version", version)
-            $0.member("description", description.text)
+            $0.member("description", description)
             if !discard.isEmpty { $0.member("discard", JSONText(ids: discard.sorted())) }
         }
     }
 
     /// Decodes the change from its ``json``.
     ///
-    /// - Parameter compiled: returns the compiled description for its text.
-    /// - Throws: ``Refusal`` with `badRequest` if there is no `description`, and what `compiled` throws.
+    /// - Throws: ``Refusal`` with `badRequest` if the JSON has no `description`, and what `compiled` throws.
     public init(json: JSONText, compiled: (JSONText) throws -> TableDescription) throws {
         guard let description = json["description"] else {
             throw Refusal.bad(.root, .missingMember, "the journal's record has no `description`")
@@ -38,30 +65,8 @@ public struct Rebinding: Sendable {
             to: try compiled(description), version: json["version"]?.intValue,
             discarding: Set((json["discard"]?.elements() ?? []).compactMap { $0.stringValue.map { SectionID($0) } }))
     }
-}
 
-/// The body of `PUT /v1/sessions/{id}/table`: bind the session to another version of its description.
-public struct RebindingRequest: Sendable {
-    /// Where the description comes from: a registered version, or the request itself.
-    public enum Source: Sendable {
-        /// The number of a registered version of the description.
-        case version(Int)
-        /// The text of a description.
-        case inline(JSONText)
-    }
-
-    /// Where the description comes from.
-    public let source: Source
-    /// The sections that may lose models and titles which do not fit.
-    public let discard: Set<SectionID>
-
-    /// Creates a request for a registered version, with which the session must lose nothing.
-    public init(version: Int) {
-        source = .version(version)
-        discard = []
-    }
-
-    /// Parses the request's body. Throws a `Refusal` with `badRequest` and the pointer to the fault.
+    /// Parses the body of `PUT /v1/sessions/{id}/table`. Throws `badRequest` with the pointer to the fault.
     public init(_ body: JSONText) throws(Refusal) {
         let object = try BodyReader(body, at: .root, members: ["version", "table", "discard"])
         switch (object["version"], object["table"]) {
@@ -105,14 +110,17 @@ extension Binder {
     func rebinding(
         _ rebinding: Rebinding, _ table: TableModel, shown: Snapshot, unpublished: Unpublished?, now: String
     ) throws -> Outcome {
-        var binder = rebinding.description.binder
+        guard let description = rebinding.description else {
+            throw Refusal(.badRequest, "The new description is not known yet.")
+        }
+        var binder = description.binder
         binder.limits = limits
         // After an operator has lowered a limit, a table above it may keep its size.
         binder.limits.rows = max(limits.rows, table.rowCount, shown.totalRowCount)
         binder.limits.sections = max(limits.sections, table.sections.count)
         var work = CommandInProgress(binder: binder, table: table, shown: shown, unpublished: unpublished, now: now)
         if rebinding.isCurrent { return try work.outcome(ignored: nil) }
-        try work.rebind(rebinding)
+        try work.rebind(to: description, discarding: rebinding.discard)
         var outcome = try work.outcome(ignored: nil)
         outcome.rebinding = rebinding
         return outcome
@@ -120,15 +128,19 @@ extension Binder {
 }
 
 extension CommandInProgress {
-    /// `binder` is that of the new description.
-    fileprivate mutating func rebind(_ rebinding: Rebinding) throws {
+    /// Changes the table so that it fits the new description, to which `binder` belongs, and renders the whole snapshot
+    /// again.
+    fileprivate mutating func rebind(
+        to description: TableDescription, discarding discard: Set<SectionID>
+    ) throws {
         isRebinding = true
         isRevision = true
         publishes = true
-        try keepModels(discarding: rebinding.discard)
-        try addSections(of: rebinding.description)
-        // The state keeps its members, and gets those of the description that it lacks.
-        if let state = editor.table.state.members(), let defaults = rebinding.description.state.members() {
+        try keepModels(discarding: discard)
+        try addSections(of: description)
+        // The session's state keeps its members. The state gets the members of the new description's state that it
+        // lacks.
+        if let state = editor.table.state.members(), let defaults = description.state.members() {
             let names = Set(state.map(\.name)), new = defaults.filter { !names.contains($0.name) }
             if !new.isEmpty { editor.setState(JSONText(object: state + new)) }
         }

@@ -7,49 +7,167 @@ import BraidStore
 func commandRoutes(_ sessions: SessionHost) -> [Route] {
     CommandKind.all.compactMap { kind in
         guard let method = kind.method else { return nil }
-        var query = SessionHost.commandQuery
+        var query = CommandForm.query
         if kind.acceptsBase { query.insert("base") }
         if kind.acceptsStrict { query.insert("strict") }
         return Route(
             method.rawValue, "/v1/sessions/{id}/\(kind.path)",
             for: kind == .transactions ? .commands : .role(kind.role), query: query, takesBody: true,
             obeysIfMatch: true, takesKey: true
-        ) { context in try await sessions.respond(to: context, context.command(of: kind)) }
+        ) { context in
+            let (command, text) = try context.command(of: kind)
+            return try await sessions.answer(context, executing: command, text: text)
+        }
     }
 }
 
 extension RequestContext {
-    /// Returns the command in the request's body. Throws the error `role` if the requester may not send this command.
-    fileprivate func command(of kind: CommandKind) throws -> CommandRequest.Content {
-        if kind == .table { return .rebinding(try RebindingRequest(try json())) }
-        guard kind != .reset else {
+    /// Returns the command in the request's body, and the text with which the journal records it. Throws the error
+    /// `role` if the requester may not send this command.
+    fileprivate func command(of kind: CommandKind) throws -> (Command, text: JSONText) {
+        switch kind {
+        case .reset:
             if !request.body.isEmpty, try json() != .emptyObject {
                 throw ProblemError(.badRequest, "A reset accepts no body, or {}.")
             }
-            return .reset
+            return (.reset(to: nil), JSONText(object: [(kind.name, .emptyObject)]))
+        case .table:
+            let body = try json()
+            return (.rebind(try Rebinding(body)), body)
+        default:
+            let body = try json(), command = try Command(kind: kind.name, body: body)
+            try requester.require(command.role)
+            return (command, JSONText(object: [(kind.name, body)]))
         }
-        let body = try json(), command = try Command(kind: kind.name, body: body)
-        try requester.require(command.role)
-        return .command(command, text: JSONText(object: [(kind.name, body)]))
+    }
+
+    /// Logs an applied command if it is an administrative act.
+    fileprivate func logAct(_ execution: Execution) {
+        guard case .applied = execution.outcome.kind, !execution.isDryRun else { return }
+        let session = execution.session
+        let facts = [(name: "session", value: session.id), ("revision", "\(execution.revision)")]
+        switch execution.command {
+        case .reset: logAct("session reset", facts: facts)
+        case .rebind: logAct("session rebound", facts: facts + session.boundTableFacts)
+        default: return
+        }
+    }
+
+    /// Whether the client wants updates as `operations`, one after the other: `?form=sequential`.
+    func isSequential() throws -> Bool {
+        switch query("form") {
+        case nil, "stages": return false
+        case "sequential": return true
+        case let form?: throw ProblemError(.badRequest, "`form` is \"stages\" or \"sequential\", not \"\(form)\".")
+        }
     }
 }
 
-extension Session.Answer {
-    /// The status of an answer with a body: 201 if a data source call that names rows by id inserts a row or several
-    /// rows, otherwise 200.
-    var status: Int { inserted == nil ? 200 : 201 }
+extension SessionHost {
+    /// Executes the command of a request, and returns the answer. The request may have `dryRun`, `form`, `base`,
+    /// `strict`, `Prefer`, `If-Match` and `Idempotency-Key`.
+    ///
+    /// - Parameter text: the command as the journal records it.
+    func answer(
+        _ context: RequestContext, executing command: Command, text: JSONText
+    ) async throws -> HTTPResponse {
+        var request = CommandRequest(
+            session: context.parameter("id"), number: context.requester.token?.session, command, text: text)
+        request.isDryRun = try context.flag("dryRun")
+        let form = try CommandForm(context)
+        request.condition = context.head.positionCondition
+        request.base = try context.query("base").map { try Position($0) }
+        request.role = context.requester.role
+        request.isStrict = try context.flag("strict")
+        // A dry run changes nothing, so its answer is not kept.
+        guard let key = try IdempotencyKey(context), !request.isDryRun else {
+            let execution = try await execute(request)
+            context.logAct(execution)
+            return form.response(execution)
+        }
+        return try await once(
+            key, for: request, replay: { try await response(kept: $0, isPretty: form.isPretty) }
+        ) { [request] keep in
+            var request = request
+            request.keptAnswer = { keep(form.kept($0)) }
+            let execution = try await execute(request)
+            context.logAct(execution)
+            return form.response(execution)
+        }
+    }
+}
 
-    /// The `Location` field with the path of the inserted row, if a data source call that names rows by id inserts a
-    /// row with an id.
-    fileprivate func location(in session: Session) -> [(String, String)] {
-        guard let inserted, let id = inserted.id else { return [] }
+/// The form in which the client wants a command's answer: `?form=sequential`, `?pretty`, and `Prefer: return=…`
+/// (RFC 7240).
+struct CommandForm: Sendable {
+    var isPretty: Bool
+    var isSequential: Bool
+    var preference: String?
+
+    /// The query parameters of every request with a single command.
+    static let query: Set<String> = ["dryRun", "form"]
+
+    init(_ context: RequestContext) throws {
+        isPretty = try context.flag("pretty")
+        isSequential = try context.isSequential()
+        preference = context.head.returnPreference
+    }
+
+    /// Returns the answer in the form in which the store keeps it for retries.
+    func kept(_ execution: Execution) -> JSONText {
+        preference == "representation"
+            ? execution.snapshotHead.kept(snapshotOf: execution.session) : response(execution).kept(snapshotOf: nil)
+    }
+
+    func response(_ execution: Execution) -> HTTPResponse {
+        let headers = execution.location + [("ETag", execution.position.entityTag)]
+        switch preference {
+        case "minimal":
+            return HTTPResponse(status: 204, headers: headers + [("Preference-Applied", "return=minimal")])
+        case "representation":
+            var response = execution.snapshotHead
+            response.headers += [("Content-Type", "application/json"), ("ETag", execution.position.entityTag)]
+            response.body = execution.session.body(of: execution.outcome.snapshot, isWhole: isPretty)
+            return response
+        default: break
+        }
+        let outcome = execution.outcome
+        return .object(status: execution.status, headers: headers) {
+            $0.member("revision", execution.revision)
+            switch outcome.kind {
+            case .applied: $0.member("outcome", "applied")
+            case .unchanged: $0.member("outcome", "unchanged")
+            case .ignored(let reason):
+                $0.member("outcome", "ignored")
+                $0.member("reason", shortened(reason))
+            }
+            if case .dataSource = execution.command { $0.member("notification", outcome.notification?.json ?? .null) }
+            $0.member("rows", outcome.tally?.json)
+            $0.member("at", execution.place)
+            $0.member("update", isSequential ? outcome.update.sequentialJSON : execution.updateText)
+        }
+    }
+}
+
+extension Execution {
+    /// The status of an answer with a body: 201 if a data source call that names rows by id has inserted rows.
+    fileprivate var status: Int { outcome.inserted == nil ? 200 : 201 }
+
+    /// The `Location` field with the path of the inserted row, if such a call has inserted one row with an id.
+    fileprivate var location: [(String, String)] {
+        guard let inserted = outcome.inserted, let id = inserted.id else { return [] }
         let path = ["v1", "sessions", session.id, "sections", inserted.section.text, "rows", id.text]
         return [("Location", path.map { "/" + $0.percentEncoded }.joined())]
+    }
+
+    /// The answer to `Prefer: return=representation` without the snapshot and its header fields.
+    fileprivate var snapshotHead: HTTPResponse {
+        HTTPResponse(status: status, headers: location + [("Preference-Applied", "return=representation")])
     }
 }
 
 extension String {
-    /// This text as a segment of a URL's path. Every byte except the unreserved characters is percent-encoded (RFC
+    /// This text as a segment of a URL's path: every byte except the unreserved characters is percent-encoded (RFC
     /// 3986, 2.3).
     var percentEncoded: String {
         utf8.map { byte in
@@ -62,82 +180,14 @@ extension String {
 }
 
 extension HTTPRequestHead {
-    /// What the client wants as the answer's body: the value of `return` in `Prefer` (RFC 7240). `nil` if the client
-    /// does not say.
+    /// The value of `return` in `Prefer` (RFC 7240): what the client wants as the answer's body.
     var returnPreference: String? {
         for preference in (headers["prefer"] ?? "").utf8[...].split(atUnquoted: ",", atMost: 64) {
-            // A preference such as `return=minimal` can have parameters after a semicolon, which are ignored here.
+            // Parameters after a semicolon are ignored.
             let bytes = preference.prefix { $0 != UInt8(ascii: ";") }.filter { !$0.isBlank && $0 != UInt8(ascii: "\"") }
             let text = String(decoding: bytes.map(\.lowercased), as: UTF8.self)
             if text.hasPrefix("return=") { return String(text.dropFirst(7)) }
         }
         return nil
-    }
-}
-
-/// The form in which the client wants a command's answer: `?form=sequential`, `?dryRun`, `?pretty`, and
-/// `Prefer: return=…` (RFC 7240).
-struct CommandForm: Sendable {
-    var dryRun: Bool
-    var isPretty: Bool
-    var isSequential: Bool
-    var preference: String?
-
-    init(_ context: RequestContext) throws {
-        dryRun = try context.flag("dryRun")
-        isPretty = try context.flag("pretty")
-        switch context.query("form") {
-        case nil, "stages": isSequential = false
-        case "sequential": isSequential = true
-        case let form?: throw ProblemError(.badRequest, "`form` is \"stages\" or \"sequential\", not \"\(form)\".")
-        }
-        preference = context.head.returnPreference
-    }
-
-    var asksForSnapshot: Bool { preference == "representation" }
-
-    /// Returns the answer to a command with `Prefer: return=representation`, without its body: the status, `Location`
-    /// and `Preference-Applied`. The caller adds the snapshot and its header fields.
-    func snapshotHead(_ answer: Session.Answer, of session: Session) -> HTTPResponse {
-        HTTPResponse(
-            status: answer.status,
-            headers: answer.location(in: session) + [("Preference-Applied", "return=representation")])
-    }
-
-    /// Returns the response to an executed command, in the form that the client wants.
-    ///
-    /// - Parameter notifies: whether a body with an update also contains `notification`, as answers of the data source
-    ///   do.
-    func response(_ answer: Session.Answer, of session: Session, notifies: Bool) -> HTTPResponse {
-        let etag = ("ETag", session.position(at: answer.committed).entityTag), location = answer.location(in: session)
-        switch preference {
-        case "minimal":
-            return HTTPResponse(status: 204, headers: location + [etag, ("Preference-Applied", "return=minimal")])
-        case "representation":
-            var response = snapshotHead(answer, of: session)
-            response.headers += [("Content-Type", "application/json"), etag]
-            // A large snapshot is encoded while it is sent, so that it uses little memory. Indentation needs the whole
-            // snapshot.
-            let isStreamed = Session.isStreamed(answer.snapshot) && !isPretty
-            response.body =
-                isStreamed
-                ? .stream(session.stream(of: answer.snapshot)) : .bytes(session.encoded(answer.snapshot))
-            return response
-        default: break
-        }
-        return .object(status: answer.status, headers: location + [etag]) {
-            $0.member("revision", answer.revision)
-            switch answer.kind {
-            case .applied: $0.member("outcome", "applied")
-            case .unchanged: $0.member("outcome", "unchanged")
-            case .ignored(let reason):
-                $0.member("outcome", "ignored")
-                $0.member("reason", shortened(reason))
-            }
-            if notifies { $0.member("notification", answer.notification?.json ?? .null) }
-            $0.member("rows", answer.tally?.json)
-            $0.member("at", answer.at)
-            $0.member("update", isSequential ? answer.update.sequentialJSON : answer.updateText)
-        }
     }
 }

@@ -2,15 +2,13 @@ import BraidEngine
 import BraidHTTP
 import BraidSessions
 
-/// Returns the routes of DataSourceController's RowManager and SectionManager, and the routes that read the stored
-/// table.
+/// Returns the routes of DataSourceController's RowManager and SectionManager, and those that read the stored table.
 ///
-/// Every call of a data source becomes the command `{"dataSource": {call: arguments}}`. The arguments are the members
-/// of the body (or the whole body as one argument), the query's `notify` if the query has one, and the parameters of
-/// the path: `DataSourceCommand.Call.resource` says which.
+/// Every call becomes the command `{"dataSource": {call: arguments}}`. The arguments are the members of the body (or
+/// the whole body as one), the query's `notify`, and the parameters of the path (`DataSourceCommand.Call.resource`).
 func dataSourceRoutes(_ sessions: SessionHost) -> [Route] {
     DataSourceCommand.Call.allCases.map { call in
-        var query = SessionHost.commandQuery.union(["base", "strict"])
+        var query = CommandForm.query.union(["base", "strict"])
         if call.acceptsNotify { query.insert("notify") }
         let (method, path) = call.resource
         return Route(
@@ -21,7 +19,7 @@ func dataSourceRoutes(_ sessions: SessionHost) -> [Route] {
             let arguments = try await context.arguments(of: call, sessions)
             let command = try Command(dataSource: call, arguments: arguments)
             let text = JSONText(object: [("dataSource", JSONText(object: [(call.rawValue, arguments)]))])
-            return try await sessions.respond(to: context, .command(command, text: text), notifies: true)
+            return try await sessions.answer(context, executing: command, text: text)
         }
     } + [
         Route("GET", "/v1/sessions/{id}/rows/{section}/{row}") { context in
@@ -58,8 +56,8 @@ func dataSourceRoutes(_ sessions: SessionHost) -> [Route] {
 }
 
 extension RequestContext {
-    /// Returns the section or row index that is a segment of the request's path: an integer from 0. A number that is
-    /// too large for `Int` becomes `Int.max`, which is out of every range.
+    /// Returns the index that is a segment of the request's path. One that is too large for `Int` becomes `Int.max`,
+    /// which is out of every range.
     func index(_ name: String) throws -> Int {
         let text = parameter(name)
         guard text.utf8.allSatisfy(\.isDigit) else {
@@ -69,7 +67,7 @@ extension RequestContext {
     }
 
     /// Returns the section that the path's `{section}` names: by its id or, if no section has a number as its id, by its
-    /// index among the displayed sections. An id that does not exist never means an index while ids are numbers.
+    /// index among the displayed sections.
     fileprivate func section(of session: Session) throws -> SectionReference {
         let text = parameter("section"), digits = text.hasPrefix("-") ? text.dropFirst() : text[...]
         guard !digits.isEmpty, digits.utf8.allSatisfy(\.isDigit), session.countsSections else {
@@ -78,7 +76,7 @@ extension RequestContext {
         return .displayed(try index("section"))
     }
 
-    /// Parses the request's body as lines, each of which is a JSON value. Blank lines are skipped.
+    /// Parses the body as lines of JSON. Blank lines are skipped.
     private func lines() throws -> JSONText {
         var values: [JSONText] = []
         for (number, line) in request.body.split(separator: .lineFeed, omittingEmptySubsequences: false).enumerated()
@@ -94,8 +92,8 @@ extension RequestContext {
         return JSONText(values)
     }
 
-    /// Returns the arguments of a data source call: those in the body, the path and the query. The body must not repeat
-    /// an argument of the path or the query. A call without arguments needs no body.
+    /// Returns the arguments of a call: those in the body, the path and the query, each given once. A call without
+    /// arguments needs no body.
     fileprivate func arguments(of call: DataSourceCommand.Call, _ sessions: SessionHost) async throws -> JSONText {
         var added: [(name: String, value: JSONText)] = []
         if route.pattern.contains("{row}") {

@@ -3,15 +3,13 @@ import BraidHTTP
 import BraidSessions
 import BraidStore
 
-// Retries with an `Idempotency-Key`, which execute a request only once. Source:
-// draft-ietf-httpapi-idempotency-key-header.
+// Retries with an `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header).
 
 extension IdempotencyKey {
-    /// Reads the request's `Idempotency-Key`. Returns `nil` without the field. The result also contains a hash of the
-    /// request's method, target and body.
+    /// Reads the request's `Idempotency-Key`. Returns `nil` without the field.
     init?(_ context: RequestContext) throws {
         guard let field = context.head.headers["idempotency-key"] else { return nil }
-        // The `Idempotency-Key` field is a string in quotes (RFC 9651). Most clients send the key without the quotes.
+        // A string in quotes (RFC 9651), but most clients send it without.
         let key =
             field.count >= 2 && field.hasPrefix("\"") && field.hasSuffix("\"")
             ? String(field.dropFirst().dropLast()) : field
@@ -21,13 +19,17 @@ extension IdempotencyKey {
         var hash = StableHash()
         hash.combine(Array("\(context.head.method) \(context.head.target)\n".utf8))
         hash.combine(context.request.body)
-        self.init(key: key, requester: context.requester.token?.id ?? "", request: hash.value)
+        self.init(key: key, requester: context.requester.token?.id ?? "", request: hash.value) { error in
+            // A fault of the server itself is no `ProblemError`, and is not stored.
+            ProblemError(error)?.shown(to: context.requester)
+                .response(path: context.head.plainPath, requestID: context.requestID).kept(snapshotOf: nil)
+        }
     }
 }
 
 extension Route {
-    /// Throws `badRequest` if the request has an idempotency key and its route does not support keys. Without this
-    /// error, the client would believe that the request is safe to repeat.
+    /// Throws `badRequest` if the request has a key and its route does not support keys: the client would believe that
+    /// the request is safe to repeat.
     func checkKey(_ head: HTTPRequestHead) throws {
         guard !takesKey, head.headers["idempotency-key"] != nil else { return }
         throw ProblemError(
@@ -37,8 +39,8 @@ extension Route {
     }
 }
 
-/// The 64-bit FNV-1a hash (draft-eastlake-fnv). The same bytes have the same hash in every process, unlike with Swift's
-/// `Hasher`. An attacker can construct two requests with the same hash.
+/// The 64-bit FNV-1a hash (draft-eastlake-fnv), the same in every process. An attacker can construct two requests with
+/// the same hash.
 struct StableHash {
     private var state: UInt64 = 0xCBF2_9CE4_8422_2325
 
@@ -49,27 +51,16 @@ struct StableHash {
     var value: Int { Int(bitPattern: UInt(state)) }
 }
 
-extension RequestContext {
-    /// Encodes the answer for an error, so that the store can keep the answer for retries with the request's
-    /// `Idempotency-Key`. Returns `nil` for a fault of the server itself, whose answer is not stored.
-    func keptRefusal(_ error: any Error) -> JSONText? {
-        ProblemError(error)?.shown(to: requester).response(path: head.plainPath, requestID: requestID).kept(
-            snapshotOf: nil)
-    }
-}
-
 extension SessionHost {
-    /// Returns a stored answer as the response to a retry. If the stored answer refers to a snapshot, the response
-    /// contains the session's current snapshot and ETag. Throws `noSession` if this session has ended.
+    /// Returns a stored answer as the response to a retry. Instead of a snapshot, the store keeps a reference: the
+    /// response contains the session's current snapshot and ETag. Throws `noSession` if this session has ended.
     ///
-    /// - Parameter isPretty: whether the answer will be indented. If so, even a large snapshot is encoded at once,
-    ///   because indentation needs the whole snapshot.
+    /// - Parameter isPretty: whether the answer will be indented, which needs the whole snapshot.
     func response(kept: JSONText, isPretty: Bool) async throws -> HTTPResponse {
         var response = HTTPResponse(kept: kept)
         guard let reference = kept["snapshot"], let id = reference["session"]?.stringValue else { return response }
         let session = try await current(id)
-        // If version 0.1.0 stored the answer, the reference contains the session's epoch instead of the time at which
-        // the session was opened.
+        // Version 0.1.0 stored the epoch instead.
         let isSame =
             reference["created"].map { $0.intValue == session.created }
             ?? (reference["epoch"]?.stringValue == session.epoch)
@@ -78,8 +69,7 @@ extension SessionHost {
                 .noSession,
                 "The session \"\(id)\" that this request opened has been ended. Another one was opened under its id.")
         }
-        let isStreamed = session.isTooLargeToCache && !isPretty
-        let snapshot = isStreamed ? session.streamedSnapshotResponse() : session.snapshotResponse()
+        let snapshot = session.snapshotResponse(isWhole: isPretty)
         response.headers += snapshot.headers
         response.body = snapshot.body
         return response
@@ -89,8 +79,8 @@ extension SessionHost {
 extension HTTPResponse {
     /// Returns the response in the form in which the store keeps it for retries: `{"status", "headers", "body"?}`.
     ///
-    /// - Parameter session: the session whose snapshot is the response's body. With a session, the store keeps a
-    ///   reference, `"snapshot": {"session", "created"}`, instead of the snapshot and its headers.
+    /// - Parameter session: the session whose snapshot is the body. The store keeps a reference instead of the snapshot
+    ///   and its headers: `"snapshot": {"session", "created"}`.
     func kept(snapshotOf session: Session?) -> JSONText {
         .object {
             $0.member("status", status)

@@ -13,10 +13,9 @@ func observeRoutes(_ sessions: SessionHost, limits: ServerLimits) -> [Route] {
             let session = try await sessions.current(id)
             let start = session.position
             var revision = start.revision
-            // `If-Match` applies to the first line only, which can change the position.
-            var options = CommandRequest.Options()
-            options.condition = context.head.positionCondition
-            try options.condition?.check(start)
+            // The request's `If-Match` applies to the first line only, as that line can change the session's position.
+            var condition = context.head.positionCondition
+            try condition?.check(start)
             var lines = BodyLines(body, limit: limits.bodyBytes, isGzip: try context.head.hasGzipBody)
             var applied = 0, unchanged = 0
             do {
@@ -25,12 +24,12 @@ func observeRoutes(_ sessions: SessionHost, limits: ServerLimits) -> [Route] {
                     let models = try JSONText(parsing: line, depthLimit: limits.jsonDepth)
                     let command = try Command(kind: "patchModels", body: models)
                     let text = JSONText(object: [("patchModels", models)])
-                    let request = CommandRequest(
-                        session: id, number: session.number, .command(command, text: text), options)
-                    let answer = try await sessions.perform(request).answer
-                    options.condition = nil
-                    revision = answer.revision
-                    if answer.kind == .applied { applied += 1 } else { unchanged += 1 }
+                    var request = CommandRequest(session: id, number: session.number, command, text: text)
+                    request.condition = condition
+                    let execution = try await sessions.execute(request)
+                    condition = nil
+                    revision = execution.revision
+                    if execution.outcome.kind == .applied { applied += 1 } else { unchanged += 1 }
                 }
             } catch let error as JSONError {
                 throw ProblemError(

@@ -11,7 +11,7 @@ func statelessRoutes(clock: Clock) -> [Route] {
         Route("POST", "/v1/diff", query: ["form"], takesBody: true) { context in
             // Deeper than models may be: the snapshots of the body contain them.
             let body = try context.json(deeper: 12)
-            let form = try CommandForm(context)
+            let isSequential = try context.isSequential()
             let object = try body.object(of: ["from", "to"])
             func snapshot(_ name: String) throws -> Snapshot {
                 guard let text = object[name] else {
@@ -20,7 +20,7 @@ func statelessRoutes(clock: Clock) -> [Route] {
                 return try Snapshot(json: text, at: JSONPointer.root.appending(name))
             }
             let update = try BatchUpdate(from: snapshot("from"), to: snapshot("to"))
-            return .json((form.isSequential ? update.sequentialJSON : update.json).bytes)
+            return .json((isSequential ? update.sequentialJSON : update.json).bytes)
         },
         Route("POST", "/v1/render", takesBody: true) { context in
             let body = try context.json()

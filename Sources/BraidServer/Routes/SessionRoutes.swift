@@ -15,17 +15,14 @@ func sessionRoutes(_ sessions: SessionHost) -> [Route] {
                 context.logOpened(session, opening)
                 return session.openedResponse(isMinimal: isMinimal)
             }
-            let result = try await sessions.once(key, session: 0, refusal: context.keptRefusal) { keep in
-                try await sessions.open(opening, text: body.detached) {
+            return try await sessions.once(
+                key, replay: { try await sessions.response(kept: $0, isPretty: context.flag("pretty")) }
+            ) { keep in
+                let session = try await sessions.open(opening, text: body.detached) {
                     keep($0.openedHead(isMinimal: isMinimal).kept(snapshotOf: isMinimal ? nil : $0))
                 }
-            }
-            switch result {
-            case .done(let session):
                 context.logOpened(session, opening)
                 return session.openedResponse(isMinimal: isMinimal)
-            case .replayed(let kept):
-                return try await sessions.response(kept: kept, isPretty: try context.flag("pretty"))
             }
         },
         Route("GET", "/v1/sessions", query: ["limit", "after", "table"]) { context in
@@ -41,9 +38,9 @@ func sessionRoutes(_ sessions: SessionHost) -> [Route] {
         },
         Route("GET", "/v1/sessions/{id}", for: .role(.viewer)) { context in
             let id = context.parameter("id")
-            guard let facts = try await sessions.summary(id) else { throw SessionError(noSession: id) }
-            try context.requester.require(sessionNumber: facts.number, id: id)
-            return .json(facts)
+            guard let summary = try await sessions.summary(id) else { throw SessionError(noSession: id) }
+            try context.requester.require(sessionNumber: summary.number, id: id)
+            return .json(summary)
         },
         Route("GET", "/v1/sessions/{id}/table") { context in
             let id = context.parameter("id")
@@ -69,24 +66,19 @@ func sessionRoutes(_ sessions: SessionHost) -> [Route] {
             "GET", "/v1/sessions/{id}/snapshot", for: .role(.viewer), query: WindowQuery.parameters.union(["at"]),
             atOnce: { context in
                 let request = try SnapshotRequest(context)
-                // The event loop's thread answers only with whole snapshots that are small or cached.
+                // Only with whole snapshots that are small or cached.
                 guard request.window == nil, request.position == nil,
                     let session = sessions.currentInMemory(context.parameter("id")),
                     !session.isLarge
                 else { return nil }
-                return try session.response(to: request)
+                try context.require(session)
+                return session.wholeSnapshot(request)
             },
             { context in
                 let request = try SnapshotRequest(context)
-                if let position = request.position {
-                    return try await sessions.withCurrent(context.parameter("id")) {
-                        try await $0.response(to: request, at: position)
-                    }
-                }
-                let session = try await sessions.current(context.parameter("id"))
-                if let window = request.window { return try await session.response(to: request, window) }
-                return try await withTaskExecutorPreference(session.isLarge ? Workers.shared.long : nil) {
-                    try session.response(to: request)
+                return try await sessions.withCurrent(context.parameter("id")) { session in
+                    try context.require(session)
+                    return try await session.snapshot(request)
                 }
             }),
     ]
@@ -99,11 +91,12 @@ extension RequestContext {
     }
 }
 
-/// A client's request for a session's snapshot, or for a window of the snapshot. `position` is the value of `?at=`, or
-/// `nil` for the current snapshot.
+/// A client's request for a session's snapshot.
 private struct SnapshotRequest {
     let context: RequestContext
+    /// `nil` for the whole snapshot.
     let window: WindowQuery?
+    /// `nil` for the current snapshot.
     let position: Position?
     let isPretty: Bool
 
@@ -122,8 +115,7 @@ extension Session {
         return [("table", binding.table)] + (binding.version.map { [("version", "\($0)")] } ?? [])
     }
 
-    /// Returns the status and the first header fields of the answer to a request that has opened the session. Unless
-    /// the client wants a minimal answer, the caller adds the session's snapshot to the answer.
+    /// The answer to a request that has opened the session, without the snapshot and its header fields.
     fileprivate func openedHead(isMinimal: Bool) -> HTTPResponse {
         let location = ("Location", "/v1/sessions/\(id)")
         return HTTPResponse(
@@ -135,58 +127,62 @@ extension Session {
     fileprivate func openedResponse(isMinimal: Bool) -> HTTPResponse {
         var response = openedHead(isMinimal: isMinimal)
         if isMinimal { return response }
-        // The snapshot of a new session is not cached, because a cached snapshot needs memory. Encoding the snapshot
-        // again for a later request only copies the JSON of the rows.
-        let snapshot = isTooLargeToCache ? streamedSnapshotResponse() : snapshotResponse(isCached: false)
+        // Not cached, to save memory: encoding it again only copies the JSON of the rows.
+        let snapshot = snapshotResponse(isCached: false)
         response.headers += snapshot.headers
         response.body = snapshot.body
         return response
     }
 
-    fileprivate func response(to request: SnapshotRequest, at position: Position) async throws -> HTTPResponse {
-        try request.context.require(self)
-        let table = try await table(at: position), revision = table.snapshot.revision
-        if let unchanged = request.context.head.notModified(self.position(at: revision).entityTag) { return unchanged }
+    fileprivate func snapshot(_ request: SnapshotRequest) async throws -> HTTPResponse {
+        var past: SessionTable?
+        if let position = request.position { past = try await table(at: position) }
         if let window = request.window {
+            let revision = past?.snapshot.revision ?? self.position.revision
+            if let unchanged = request.context.head.notModified(position(at: revision).entityTag) { return unchanged }
             return HTTPResponse(
-                try await encodedWindow(window, of: table, for: request.context.account), to: request.context.head)
+                try await encodedWindow(window, of: past, for: request.context.account), to: request.context.head)
         }
-        let isStreamed =
-            Session.isStreamed(table.snapshot)
-            && (!request.isPretty || table.snapshot.isLarger(than: request.context.limits.prettyBytes))
-        return snapshotResponse(
-            isStreamed ? .stream(stream(of: table.snapshot)) : .bytes(encoded(table.snapshot)), at: revision)
+        return await withTaskExecutorPreference(past == nil && isLarge ? Workers.shared.long : nil) {
+            wholeSnapshot(request, of: past?.snapshot)
+        }
     }
 
-    fileprivate func response(to request: SnapshotRequest) throws -> HTTPResponse {
-        try request.context.require(self)
-        if let unchanged = request.context.head.notModified(position.entityTag) { return unchanged }
+    /// - Parameter past: an earlier snapshot. `nil` for the current one.
+    fileprivate func wholeSnapshot(_ request: SnapshotRequest, of past: Snapshot? = nil) -> HTTPResponse {
+        let revision = past?.revision ?? position.revision
+        if let unchanged = request.context.head.notModified(position(at: revision).entityTag) { return unchanged }
         // The server does not indent a snapshot above `prettyBytes`, so it can stream the snapshot.
-        let isStreamed =
-            isTooLargeToCache && (!request.isPretty || isSnapshotLarger(than: request.context.limits.prettyBytes))
-        return isStreamed ? streamedSnapshotResponse() : snapshotResponse()
+        let most = request.context.limits.prettyBytes
+        let isWhole = request.isPretty && !(past?.isLarger(than: most) ?? isSnapshotLarger(than: most))
+        return snapshotResponse(of: past, isWhole: isWhole)
     }
 
-    fileprivate func response(to request: SnapshotRequest, _ window: WindowQuery) async throws -> HTTPResponse {
-        try request.context.require(self)
-        if let unchanged = request.context.head.notModified(position.entityTag) { return unchanged }
-        return HTTPResponse(try await encodedWindow(window, for: request.context.account), to: request.context.head)
-    }
-
-    func snapshotResponse(isCached: Bool = true) -> HTTPResponse {
+    /// Returns the answer with a snapshot of this session.
+    ///
+    /// - Parameters:
+    ///   - past: an earlier snapshot. `nil` for the current one.
+    ///   - isWhole: whether even a large snapshot is encoded before it is sent.
+    ///   - isCached: whether the session may cache the current snapshot's JSON.
+    func snapshotResponse(of past: Snapshot? = nil, isWhole: Bool = false, isCached: Bool = true) -> HTTPResponse {
+        if let past { return snapshotResponse(body(of: past, isWhole: isWhole), at: past.revision) }
+        if isTooLargeToCache, !isWhole {
+            let (revision, stream) = streamedSnapshot()
+            return snapshotResponse(.stream(stream), at: revision)
+        }
         let (revision, bytes) = encodedSnapshot(isCached: isCached)
         return snapshotResponse(.shared(bytes), at: revision)
-    }
-
-    func streamedSnapshotResponse() -> HTTPResponse {
-        let (revision, stream) = streamedSnapshot()
-        return snapshotResponse(.stream(stream), at: revision)
     }
 
     private func snapshotResponse(_ body: HTTPBody, at revision: Int) -> HTTPResponse {
         HTTPResponse(
             status: 200,
             headers: [("Content-Type", "application/json"), ("ETag", position(at: revision).entityTag)], body: body)
+    }
+
+    /// Returns a snapshot as a body. A large one is encoded while it is sent, unless `isWhole`.
+    func body(of snapshot: Snapshot, isWhole: Bool) -> HTTPBody {
+        Session.isStreamed(snapshot) && !isWhole ? .stream(stream(of: snapshot)) : .bytes(encoded(snapshot))
     }
 }
 

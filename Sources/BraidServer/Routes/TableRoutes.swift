@@ -5,8 +5,9 @@ import BraidSessions
 import BraidStore
 
 /// Returns the routes that register, validate, read and delete table descriptions.
-func tableRoutes(store: any SessionStore, clock: Clock, limits: TableLimits) -> [Route] {
-    [
+func tableRoutes(_ sessions: SessionHost, limits: TableLimits) -> [Route] {
+    let store = sessions.store, clock = sessions.clock
+    return [
         Route("GET", "/v1/tables") { _ in
             let tables = try await store.tables()
             return .object {
@@ -21,8 +22,7 @@ func tableRoutes(store: any SessionStore, clock: Clock, limits: TableLimits) -> 
         Route("POST", "/v1/tables/validate", takesBody: true) { context in
             let body = try context.json()
             let description = try TableDescription(body)
-            // A fault of the models or the state in the description itself is only a warning. A session can be opened
-            // with other models and another state.
+            // A fault of the description's own models or state is only a warning: a session can be opened with others.
             let warnings =
                 description.warnings
                 + [description.openingFault(within: limits, now: Instant(millisecondsSince1970: clock.now()).text)]
@@ -40,7 +40,7 @@ func tableRoutes(store: any SessionStore, clock: Clock, limits: TableLimits) -> 
                     .badRequest, "The path's table name is not valid: a name has \(TableDescription.nameRule).")
             }
             let body = try context.json()
-            let description = try TableDescription(body)
+            let description = try sessions.descriptions.compile(new: body)
             guard description.name == name else {
                 throw Refusal(
                     .descriptionInvalid,
@@ -51,7 +51,8 @@ func tableRoutes(store: any SessionStore, clock: Clock, limits: TableLimits) -> 
                             detail: "must be \"\(name)\", as in the path")
                     ])
             }
-            let (table, change) = try await store.register(name, body.detached, if: context.head, at: clock.instant())
+            let (table, change) = try await store.register(
+                name, description.text, if: context.head, at: clock.instant())
             let isNew = change == .newTable
             if change != .unchanged {
                 context.logAct("table registered", ("table", name), ("version", "\(table.version)"))
@@ -81,7 +82,7 @@ func tableRoutes(store: any SessionStore, clock: Clock, limits: TableLimits) -> 
         },
         Route("GET", "/v1/tables/{table}/versions/{version}") { context in
             let name = context.parameter("table"), text = context.parameter("version")
-            // A version number that is too large for `Int` becomes `Int.max`, a version that does not exist.
+            // `Int.max` is a version that does not exist.
             let version = text.utf8.allSatisfy(\.isDigit) ? Int(text) ?? .max : 0
             guard version > 0 else {
                 throw ProblemError(.badRequest, "A table's version must be an integer from 1, not \"\(text)\".")
@@ -113,8 +114,7 @@ func tableRoutes(store: any SessionStore, clock: Clock, limits: TableLimits) -> 
     ]
 }
 
-/// Returns the route that shows the description files that the server watches. A long poll of this route counts as a
-/// subscriber.
+/// Returns the route that shows the description files that the server watches.
 func fixtureRoute(_ files: WatchedFiles, subscribers: Quota) -> Route {
     Route("GET", "/v1/fixtures", query: ["since", "wait"], endsAtStop: true) { context in
         let since = try context.integer("since", in: 0...Int.max)
@@ -135,7 +135,7 @@ private enum Registration { case newTable, newVersion, unchanged }
 
 extension SessionStore {
     /// Registers a table description if the latest version meets the request's conditions. Returns the latest version
-    /// after the registration, and whether the registration made a new table or a new version.
+    /// after it.
     fileprivate func register(
         _ name: String, _ description: JSONText, if head: HTTPRequestHead, at: Int
     ) async throws -> (StoredTable, Registration) {
@@ -148,7 +148,7 @@ extension SessionStore {
                 let table = StoredTable(name: name, version: version, updated: at, description: description)
                 return (table, old == nil ? .newTable : .newVersion)
             } catch StoreError.tableChanged {
-                // Another request has registered a version meanwhile: check the conditions against that version.
+                // Another request has registered a version meanwhile.
                 continue
             }
         }
@@ -156,8 +156,7 @@ extension SessionStore {
 }
 
 extension StoredTable {
-    /// Returns the answer to a GET of this version: the description, or a 304, with the version in the header field
-    /// `Table-Version`.
+    /// Returns the answer to a GET of this version: the description, or a 304.
     fileprivate func response(to head: HTTPRequestHead) -> HTTPResponse {
         var response =
             head.notModified(entityTag)
@@ -168,10 +167,9 @@ extension StoredTable {
 }
 
 extension RequestContext {
-    /// Parses the request's body as JSON.
+    /// Parses the request's body as JSON. Throws `invalidJSON` for an empty body, or `JSONError`.
     ///
     /// - Parameter deeper: the number of nesting levels that the body may have beyond the server's limit.
-    /// - Throws: `invalidJSON` for an empty body, or `JSONError` if the body is not JSON or is nested too deeply.
     func json(deeper: Int = 0) throws -> JSONText {
         guard !request.body.isEmpty else { throw ProblemError(.invalidJSON, "The body is empty. It must be JSON.") }
         return try JSONText(parsing: request.body, depthLimit: limits.jsonDepth + deeper)
@@ -196,7 +194,6 @@ extension HTTPResponse {
 }
 
 extension TableSummary {
-    /// Writes the members `version` and `updated` of an object that describes this version.
     fileprivate func writeVersion(to writer: inout JSONWriter) {
         writer.member("version", version)
         writer.member("updated", Instant(millisecondsSince1970: updated))

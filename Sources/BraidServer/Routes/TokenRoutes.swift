@@ -45,7 +45,7 @@ func tokenRoutes(_ tokens: SessionTokens) -> [Route] {
     ]
 }
 
-/// The longest lifetime that a client can request for a token, in seconds: ten years.
+/// Ten years, in seconds.
 private let longestLife = 315_360_000
 
 /// Reads the body of a request for a new token: `{"role": "participant" | "viewer", "expiresIn": seconds}`.

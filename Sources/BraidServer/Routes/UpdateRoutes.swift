@@ -11,7 +11,7 @@ func updateRoutes(_ sessions: SessionHost) -> [Route] {
             query: WindowQuery.parameters.union(["since", "wait", "form", "coalesce", "from"]),
             endsAtStop: true, alternative: "text/event-stream"
         ) { context in
-            let isSequential = try CommandForm(context).isSequential
+            let isSequential = try context.isSequential()
             let since = try context.query("since").map { try Position($0) }
             let window = try WindowQuery(context), old = try WindowQuery(inParameter: "from", context)
             if old != nil, window == nil {

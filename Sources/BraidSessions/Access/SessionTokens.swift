@@ -7,10 +7,10 @@ import Synchronization
 package struct SessionToken: Sendable {
     package let id: String
     package let role: Role
-    /// The number of the token's session. A later session with the same ID has another number.
+    /// The session's number. A later session with the same ID has another one.
     package let session: Int
     package let sessionID: String
-    /// The time at which the token expires, in milliseconds since 1970.
+    /// Milliseconds since 1970.
     let expires: Int
     fileprivate let digest: SHA256Digest
 
@@ -24,11 +24,11 @@ package struct SessionToken: Sendable {
     }
 }
 
-/// A token as a client sends it in a request, before the server has checked it.
+/// A token as a client sends it, not checked yet.
 package struct PresentedToken: Sendable {
     let text: String
-    /// The SHA-256 digest of the whole token. The store contains only the digests of tokens, so that a reader of the
-    /// database cannot use the tokens. Comparing two digests takes the same time wherever the digests differ.
+    /// The SHA-256 of the whole token. The store contains only digests, so that a reader of the database cannot use the
+    /// tokens. Comparing two digests takes the same time wherever they differ.
     package let digest: SHA256Digest
 
     package init(_ text: String) {
@@ -39,27 +39,23 @@ package struct PresentedToken: Sendable {
 
 /// Creates, checks and revokes the tokens for single sessions.
 ///
-/// Tokens in use are cached in memory, so that requests do not wait for the store. If several servers can share the
-/// store, each request reads its token from the store. A revocation is answered after the token is removed from this
-/// server's cache and from the store. Every event stream and long poll that was opened with such a token is registered
-/// with the token, and ends when the token is revoked or expires.
+/// Tokens in use are cached, unless several servers share the store. A revocation is answered after the token is removed
+/// from the cache and from the store. Event streams and long polls are registered with the token that opened them, and
+/// end when it is revoked or expires.
 package final class SessionTokens: Sendable {
     private struct State {
         var known: [String: SessionToken] = [:]
-        /// A number that grows with each revoked token, each ended session and each replacement of the store's content.
-        /// If the number changes while a token is read from the store, the token may have been revoked. The token is
-        /// then read again.
+        /// Grows with each revoked token, each ended session and each replacement of the store's content. If it changes
+        /// while a token is read from the store, the token is read again.
         var revocations = 0
         var followers: [Int: Follower] = [:]
         var nextFollower = 0
         var isSweeping = false
     }
 
-    /// A stream or a long poll that was opened with a token.
     private struct Follower {
         let token: SessionToken
         let end: @Sendable () -> Void
-        /// Returns whether the stream or long poll that the token opened still exists.
         let isThere: @Sendable () -> Bool
     }
 
@@ -76,8 +72,7 @@ package final class SessionTokens: Sendable {
         self.ids = ids
     }
 
-    /// Creates a token for a session. Only this method's result contains the token's secret: the store keeps only a
-    /// digest.
+    /// Creates a token for a session. Only the result contains its secret.
     package func create(_ role: Role, for sessionID: String, lasting seconds: Int) async throws -> (
         token: String, stored: NewToken
     ) {
@@ -95,8 +90,7 @@ package final class SessionTokens: Sendable {
         return (token, stored)
     }
 
-    /// Returns at most `limit` unexpired tokens of a session, by ascending ID, starting after the ID `after`. Throws
-    /// `noSession` if the session does not exist.
+    /// Returns at most `limit` unexpired tokens of a session after the ID `after`, by ascending ID.
     package func list(of sessionID: String, after: String?, limit: Int) async throws -> [StoredToken] {
         guard let tokens = try await store.tokens(of: sessionID, after: after, limit: limit, now: clock.now()) else {
             throw SessionError(noSession: sessionID)
@@ -104,15 +98,14 @@ package final class SessionTokens: Sendable {
         return tokens
     }
 
-    /// Revokes a session's token, which ends the streams and long polls that were opened with the token. Returns
-    /// `false` if the session has no such token.
+    /// Revokes a session's token. Returns `false` if the session has no such token.
     package func revoke(_ id: String, of sessionID: String) async throws -> Bool {
         let wasThere = try await store.deleteToken(id, of: sessionID)
         if wasThere { end(id) }
         return wasThere
     }
 
-    /// Removes a revoked token from the cache, and ends the streams and long polls that were opened with it.
+    /// Removes a revoked token from the cache, and ends its streams and long polls.
     func end(_ id: String) {
         let ended = state.withLock { state in
             state.revocations += 1
@@ -122,16 +115,16 @@ package final class SessionTokens: Sendable {
         for follower in ended { follower.end() }
     }
 
-    /// Ends the streams and long polls of revoked tokens. This server may have missed another server's notice of a
-    /// revocation. So this method looks up every token with a stream or long poll in the store.
+    /// Looks up every token with a stream or long poll in the store, because this server may have missed another
+    /// server's notice of a revocation.
     func endRevoked() async throws {
         for id in state.withLock({ Set($0.followers.values.map(\.token.id)) }) where try await store.token(id) == nil {
             end(id)
         }
     }
 
-    /// Removes all tokens of a session that has ended from the cache. The session's streams and long polls stay open a
-    /// little longer, so that their clients learn that the session has ended.
+    /// Removes all tokens of an ended session from the cache. Its streams and long polls stay open a little longer, so
+    /// that their clients learn that it has ended.
     func revokeAll(of session: Int) {
         state.withLock { state in
             state.revocations += 1
@@ -139,7 +132,7 @@ package final class SessionTokens: Sendable {
         }
     }
 
-    /// Removes all tokens from the cache, because the content of the store was replaced.
+    /// Called when the content of the store was replaced.
     func forgetAll() {
         state.withLock { state in
             state.revocations += 1
@@ -155,8 +148,7 @@ package final class SessionTokens: Sendable {
 
     // MARK: Checking tokens
 
-    /// Returns the token that a client has sent, if it is in the cache. Returns `nil` if the store must be read. If
-    /// several servers can share the store, never returns a token, because another server may have revoked it.
+    /// Returns a token from the cache, or `nil` if the store must be read: another server may have revoked it.
     ///
     /// - Throws: `invalidToken` if the token is malformed, or if it is cached and expired or has a wrong secret.
     package func known(_ presented: PresentedToken) throws -> SessionToken? {
@@ -165,17 +157,16 @@ package final class SessionTokens: Sendable {
         return try checked(token, presented)
     }
 
-    /// Returns the token that a client has sent, from the cache or the store.
+    /// Returns a token from the cache or the store.
     ///
-    /// - Throws: `invalidToken` if the token is malformed, unknown, wrong or expired. For a token that is not cached,
-    ///   an unknown ID and a wrong secret cost about the same work, so that the time of the answer does not tell which
-    ///   was wrong.
+    /// - Throws: `invalidToken` if the token is malformed, unknown, wrong or expired. An unknown ID and a wrong secret
+    ///   cost about the same work, so that the time of the answer does not tell which was wrong.
     package func find(_ presented: PresentedToken) async throws -> SessionToken {
         guard let id = Self.id(in: presented.text) else { throw SessionError.invalidToken }
         return try checked(try await read(id), presented)
     }
 
-    /// The digest with which an unknown token is compared, so that the comparison takes as long as for a known token.
+    /// With which an unknown token is compared, so that the comparison takes as long as for a known one.
     private static let noDigest = SHA256Digest(of: [])
 
     private func checked(_ token: SessionToken?, _ presented: PresentedToken) throws -> SessionToken {
@@ -191,8 +182,7 @@ package final class SessionTokens: Sendable {
             guard let token = try await store.token(id).flatMap(SessionToken.init) else { return nil }
             let isCurrent = state.withLock { state in
                 guard state.revocations == revocations else { return false }
-                // If the token cache is full, empty it: tokens in use are soon read again. So the cache need not record
-                // when each token was last used.
+                // Tokens in use are soon read again.
                 if state.known.count >= Self.mostKnown { state.known = [:] }
                 state.known[id] = token
                 return true
@@ -201,7 +191,7 @@ package final class SessionTokens: Sendable {
         }
     }
 
-    /// Returns the ID in the text of a token, `braid_<id>.<secret>`. Returns `nil` for any other text.
+    /// The ID in the text of a token, `braid_<id>.<secret>`.
     private static func id(in text: String) -> String? {
         guard text.hasPrefix(prefix), let end = text.firstIndex(of: ".") else { return nil }
         let id = text[..<end].dropFirst(prefix.utf8.count)
@@ -212,17 +202,15 @@ package final class SessionTokens: Sendable {
 // MARK: - Streams and long polls that a token opened
 
 extension SessionTokens {
-    /// Registers a stream with the token that opened it. The stream ends when the token is revoked or expires. Throws
-    /// `invalidToken` if the token was revoked.
+    /// Ends a stream when the token that opened it is revoked or expires. Throws `invalidToken` if it was revoked.
     package func follow(_ token: SessionToken, _ stream: ByteStream) async throws {
         _ = try await follow(token, isThere: { [weak stream] in stream != nil }) { [weak stream] in
             stream?.endFromServer()
         }
     }
 
-    /// Runs the work of a long poll, and cancels the work when the token that opened the poll is revoked or expires.
-    /// After this method has cancelled the work for this reason, it throws `invalidToken`, even if the work has
-    /// returned a value.
+    /// Runs the work of a long poll. Cancels it and throws `invalidToken` when the token is revoked or expires, even if
+    /// the work has returned a value.
     package func whileValid<Value: Sendable>(
         _ token: SessionToken, _ work: @escaping @Sendable () async throws -> Value
     )
@@ -251,8 +239,8 @@ extension SessionTokens {
     ) async throws -> Int {
         while true {
             let (number, startsSweeping) = state.withLock { state in
-                // A revocation removes its token from the cache and the token's followers from `followers`, both under
-                // one lock. So a token that is in the cache is not revoked, as far as this server knows.
+                // A revocation removes its token and the followers under one lock, so a token in the cache is not
+                // revoked, as far as this server knows.
                 guard state.known[token.id] != nil else { return (Int?.none, false) }
                 state.nextFollower += 1
                 state.followers[state.nextFollower] = Follower(token: token, end: end, isThere: isThere)
@@ -265,8 +253,8 @@ extension SessionTokens {
         }
     }
 
-    /// Ends the streams and long polls of expired tokens, once a second, as long as there are streams or long polls
-    /// with a token. The sweep reads the clock each time, because the system's time can be set.
+    /// Ends the streams and long polls of expired tokens, once a second, as long as there are any with a token. Reads
+    /// the clock each time, because the system's time can be set.
     private func sweep() async {
         while true {
             try? await Task.sleep(for: .seconds(1))
@@ -279,7 +267,6 @@ extension SessionTokens {
         }
     }
 
-    /// Ends the streams and long polls of tokens that have expired.
     package func endExpired() {
         let now = clock.now()
         let expired = state.withLock { Self.taking(&$0) { $0.token.expires <= now || !$0.isThere() } }
@@ -290,14 +277,13 @@ extension SessionTokens {
 // MARK: - Digests as text
 
 extension Sequence<UInt8> {
-    /// The bytes as a string of hexadecimal digits in lower case, two for each byte.
+    /// Two digits in lower case for each byte.
     package var hexadecimal: String {
         map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
     }
 }
 
 extension [UInt8] {
-    /// Creates bytes from a string of hexadecimal digits, two for each byte. Returns `nil` for any other string.
     fileprivate init?(hexadecimal text: String) {
         let digits = text.utf8.compactMap { Character(Unicode.Scalar($0)).hexDigitValue.map(UInt8.init) }
         guard digits.count == text.utf8.count, digits.count.isMultiple(of: 2) else { return nil }

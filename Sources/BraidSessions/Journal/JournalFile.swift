@@ -3,19 +3,16 @@ import BraidStore
 
 /// A session's journal as lines of JSON (NDJSON).
 ///
-/// - The first line describes how the session was opened: `{"session", "epoch", "created", "opening", "description"?,
-///   "checkpoint"?}`.
+/// - The first line: `{"session", "epoch", "created", "opening", "description"?, "checkpoint"?}`.
 /// - Each further line is the record of one revision: `{"revision", "at", "command", "update", "emitted"?}`.
 ///
-/// `opening` is the body of the request that opened the session. For a fork, `opening` contains `from` and the table
-/// with which the fork was opened. `description` is the table description with which the session was opened. If the
-/// journal does not reach back to the opening, the first line contains a checkpoint. A checkpoint is the stored table
-/// at the revision before the first record, with its table description if that differs from `description`.
+/// `opening` is the body of the request that opened the session; for a fork, `from` and the copied table. `description`
+/// is the table description with which it was opened. If the journal does not reach back to the opening, `checkpoint`
+/// is the stored table at the revision before the first record, with its description if that differs.
 package struct JournalFile {
     package static let mediaType = "application/x-ndjson"
 
-    /// Returns the first line of a session's journal file, line feed included. The line describes how the session was
-    /// opened.
+    /// Returns the first line, line feed included.
     static func opening(of session: StoredOpening, checkpoint: StoredSession?) -> [UInt8] {
         var writer = JSONWriter()
         writer.object {
@@ -34,7 +31,7 @@ package struct JournalFile {
         return writer.bytes
     }
 
-    /// Returns journal records as lines of a journal file, line feeds included.
+    /// Returns the lines of journal records, line feeds included.
     package static func lines(of records: [JournalRecord]) -> [UInt8] {
         var writer = JSONWriter()
         for record in records {
@@ -44,11 +41,9 @@ package struct JournalFile {
         return writer.bytes
     }
 
-    /// Applies the commands of a session's journal file again, and returns the session's snapshot after the last
-    /// command, as JSON.
+    /// Executes the commands of a journal file again, and returns the snapshot after the last one, as JSON. Commands are
+    /// deterministic: templates read the record's time, and new ids are derived from it (``CommandIDs``).
     ///
-    /// Commands are deterministic: templates read the record's time, and new ids are derived from the session, the
-    /// revision and the record's time.
     /// - Throws: `JournalFault` with the number of the faulty line, or without a number if the journal is empty.
     package static func replay(_ lines: some Sequence<[UInt8]>) throws -> [UInt8] {
         var replay: Replay?
@@ -58,7 +53,7 @@ package struct JournalFile {
             if line.isEmpty { continue }
             do {
                 let json = try JSONText(parsing: line, depthLimit: 1000)
-                if replay == nil { replay = try Replay(opening: json) } else { try replay?.perform(json) }
+                if replay == nil { replay = try Replay(opening: json) } else { try replay?.execute(json) }
             } catch let fault as JournalFault {
                 throw JournalFault("line \(number): \(fault)")
             } catch {
@@ -94,14 +89,12 @@ package struct JournalFile {
             request = try SessionOpening(stored: body, description: line["description"])
             let checkpoint = line["checkpoint"]
             if let text = checkpoint?["description"] ?? line["description"] {
-                // The replay needs no version number, because snapshots and updates do not contain the version of the
-                // description.
+                // Snapshots and updates do not contain the version of the description.
                 bound = BoundTable(try TableDescription(stored: text), version: nil)
             } else {
                 bound = BoundTable(showing: request.empty)
             }
-            // A replay sets no limit on template steps, because the server that committed the commands had already
-            // applied its limit.
+            // The server that committed the commands has applied its limit.
             bound.limits.templateSteps = .max
             if let start = try checkpoint.map({ try StoredSession(checkpoint: $0) }) ?? request.fork {
                 (model, snapshot, unpublished) = try start.restored(by: bound.binder)
@@ -111,7 +104,7 @@ package struct JournalFile {
             }
         }
 
-        mutating func perform(_ record: JSONText) throws {
+        mutating func execute(_ record: JSONText) throws {
             guard let revision = record["revision"]?.intValue, let at = record["at"]?.stringValue,
                 let text = record["command"]
             else {
@@ -120,9 +113,8 @@ package struct JournalFile {
             guard revision == snapshot.revision + 1 else {
                 throw JournalFault("revision \(snapshot.revision + 1) is missing")
             }
-            let command: Command =
-                Command.isReset(journalText: text)
-                ? .reset(to: try bound.resetContent(of: request)) : try Command(journalText: text)
+            var command = try Command(journalText: text)
+            if case .reset = command { command = .reset(to: try bound.resetContent(of: request)) }
             let outcome = try bound.binder.applying(
                 command, to: model, shown: snapshot, unpublished: unpublished, now: at,
                 ids: ids.source(revision: revision, at: at))
@@ -142,7 +134,26 @@ package struct JournalFile {
     }
 }
 
-/// An error in a journal file, with a sentence that says what is wrong.
+extension Command {
+    /// Parses a command from the text with which the journal records it. A reset does not contain its table.
+    ///
+    /// - Parameter compiled: returns the compiled table description for its text.
+    package init(
+        journalText text: JSONText,
+        compiled: (JSONText) throws -> TableDescription = { try TableDescription(stored: $0) }
+    ) throws {
+        if text["reset"] != nil {
+            self = .reset(to: nil)
+        } else if let table = text["table"] {
+            self = .rebind(try Rebinding(json: table, compiled: compiled))
+        } else if let transaction = text["transactions"] {
+            try self.init(kind: "transactions", body: transaction)
+        } else {
+            try self.init(json: text)
+        }
+    }
+}
+
 package struct JournalFault: Error, CustomStringConvertible {
     package let description: String
     init(_ description: String) { self.description = description }

@@ -2,9 +2,8 @@ import BraidEngine
 import BraidStore
 
 // The checkpoint in a journal file: a stored table as JSON, `{"revision", "at", "nextKey", "nextSection", "state",
-// "description"?, "displayedSections"?, "cells"?, "sections", "published"?}`. Each section of a checkpoint contains the
-// section's rows as `[key, rank, id, model]`. `published` contains the table that clients see, if that table differs
-// from the stored table.
+// "description"?, "displayedSections"?, "cells"?, "sections", "published"?}`. A section contains its rows as
+// `[key, rank, id, model]`. `published` is what clients see, if that differs.
 extension StoredSession {
     /// Writes the members of this session's checkpoint: its description only if that is another one than the session
     /// was opened with.
@@ -38,8 +37,7 @@ extension StoredSession {
         }
     }
 
-    /// Reads a stored session from a checkpoint. Throws a `JournalFault` or a `StoreError` if the text is not a
-    /// checkpoint.
+    /// Reads a checkpoint. Throws a `JournalFault` or a `StoreError` if the text is none.
     package init(checkpoint: JSONText) throws {
         func number(_ json: JSONText, _ name: String, _ kind: StoredNumber) throws -> Int {
             guard let value = json[name]?.intValue else { throw JournalFault("the checkpoint has no `\(name)`") }

@@ -3,9 +3,9 @@ import BraidStore
 
 /// The table to which a session is bound: a table description, or data without a description.
 package struct BoundTable: Sendable {
-    /// The compiled table description. `nil` for a session that was opened without a description.
+    /// `nil` for a session that was opened without a description.
     let description: TableDescription?
-    /// The version of the table description. `nil` if the description is not a registered version.
+    /// `nil` if the description is not a registered version.
     let version: Int?
     /// The JSON that a session without a description shows while it has no rows. `nil` if it shows nothing then.
     let empty: JSONText?
@@ -18,26 +18,24 @@ package struct BoundTable: Sendable {
         empty = nil
     }
 
-    /// Creates the table of a session without a description, which shows `empty` while it has no rows.
+    /// Creates the table of a session without a description.
     package init(showing empty: JSONText?) {
         description = nil
         version = nil
         self.empty = empty
     }
 
-    /// The engine's `Binder`, which applies commands to the table by the rules of the description and within `limits`.
-    /// Each access returns a copy, because sessions with other limits share the binder of the description.
+    /// A copy on each access, because sessions with other limits share the binder of the description.
     package var binder: Binder {
         var binder = description?.binder ?? Binder.dataSource.showing(empty: empty)
         binder.limits = limits
         return binder
     }
 
-    /// Returns the table after a rebinding to another description, with the same limits. Returns this table if
-    /// `rebinding` is `nil`.
+    /// Returns the table after a rebinding, with the same limits.
     package func rebound(by rebinding: Rebinding?) -> BoundTable {
-        guard let rebinding else { return self }
-        var table = BoundTable(rebinding.description, version: rebinding.version)
+        guard let rebinding, let description = rebinding.description else { return self }
+        var table = BoundTable(description, version: rebinding.version)
         table.limits = limits
         return table
     }
@@ -48,16 +46,14 @@ package struct BoundTable: Sendable {
         description.map { SessionDescription(table: $0.name, version: version, text: $0.text) }
     }
 
-    /// Returns the content with which a session of this table starts. Throws a `Refusal` if a model does not fit the
-    /// table.
+    /// Returns the content with which a session of this table starts. Throws a `Refusal` if a model does not fit.
     package func content(of opening: SessionOpening) throws -> TableModel {
         guard let description else { return try binder.openingTable(opening.sections, cells: opening.cells) }
         return try description.openingTable(models: opening.models, state: opening.state, within: limits)
     }
 
-    /// Returns the content to which a reset sets a session back. `opening` is the request that opened the session. The
-    /// session may have been bound to another version of its description since, so models that do not fit this version
-    /// are left out.
+    /// Returns the content to which a reset sets back a session that `opening` has opened. Models that do not fit the
+    /// version to which it is bound now are left out.
     package func resetContent(of opening: SessionOpening) throws -> TableModel {
         if let fork = opening.fork {
             let table = try fork.table
@@ -74,20 +70,15 @@ package struct BoundTable: Sendable {
 }
 
 extension SessionHost {
-    /// Converts a request to bind a session to another version of its description into the command that the session
-    /// executes.
-    func work(of request: RebindingRequest, for session: Session) async throws -> Session.Work {
-        let rebinding = try await rebinding(request, session)
-        return .command(.rebind(rebinding), text: JSONText(object: [("table", rebinding.json)]))
-    }
-
-    private func rebinding(_ request: RebindingRequest, _ session: Session) async throws -> Rebinding {
+    /// Returns a rebinding with its compiled description.
+    func compiled(_ rebinding: Rebinding, for session: Session) async throws -> Rebinding {
         guard let name = session.table else {
             throw SessionError(
                 .noTable,
                 "The session was opened without a table description, so it cannot be bound to another version.")
         }
-        switch request.source {
+        var rebinding = rebinding
+        switch rebinding.source {
         case .version(let version):
             guard let table = try await store.table(name, version: version) else {
                 throw SessionError(
@@ -95,8 +86,7 @@ extension SessionHost {
                     "The table description \"\(name)\" has no version \(version). GET /v1/tables/\(name)/versions lists the versions."
                 )
             }
-            return Rebinding(
-                to: try descriptions.compiled(table.description), version: version, discarding: request.discard)
+            rebinding.source = .compiled(try descriptions.compiled(table.description), version: version)
         case .inline(let text):
             let place = JSONPointer.root.appending("table")
             let description: TableDescription
@@ -115,18 +105,17 @@ extension SessionHost {
                             detail: "must be \"\(name)\", as in the session's description")
                     ])
             }
-            return Rebinding(to: description, version: nil, discarding: request.discard)
+            rebinding.source = .compiled(description, version: nil)
+        case .compiled: break
         }
+        return rebinding
     }
 
-    /// Binds all sessions of a registered table to a version. A session that cannot be bound, for example because it
-    /// would lose models or titles, keeps its version. A session whose description is not a registered version keeps
-    /// its description.
+    /// Binds all sessions of a registered table to a version, those with followers on this server first. A session that
+    /// cannot be bound, for example because it would lose models, keeps its version, and so does one whose description
+    /// is not a registered version.
     ///
-    /// Sessions with event streams or long polls on this server are bound first.
-    ///
-    /// - Returns: the number of sessions that were bound to the version by this call, and the sessions that keep their
-    ///   version, with the errors.
+    /// - Returns: the number of sessions that this call has bound, and those that could not be bound, with the errors.
     package func bindSessions(of table: String, to version: Int) async throws -> (
         bound: Int, left: [(session: String, error: any Error)]
     ) {
@@ -139,14 +128,14 @@ extension SessionHost {
         let isFollowed = { [self] (id: String) in inMemory(id)?.feed.isFollowed == true }
         ids = ids.filter(isFollowed) + ids.filter { !isFollowed($0) }
         var bound = 0, left: [(session: String, error: any Error)] = []
-        // Bind several sessions at the same time, so that the store can commit their changes in one transaction.
+        // Several at a time, so that the store can commit them in one transaction.
         for start in stride(from: 0, to: ids.count, by: Self.boundAtOnce) {
             await withTaskGroup(of: (id: String, error: (any Error)?).self) { group in
                 for id in ids[start..<min(start + Self.boundAtOnce, ids.count)] {
                     group.addTask { [self] in
                         do {
-                            _ = try await perform(
-                                CommandRequest(session: id, .rebinding(RebindingRequest(version: version))))
+                            let command = Command.rebind(Rebinding(version: version))
+                            _ = try await execute(CommandRequest(session: id, command, text: .null))
                             return (id, nil)
                         } catch {
                             return (id, error)
@@ -156,7 +145,7 @@ extension SessionHost {
                 for await (id, error) in group {
                     switch error {
                     case nil: bound += 1
-                    // The session was ended after this method had listed it, so the error is ignored.
+                    // The session was ended meanwhile.
                     case let error as SessionError where error.code == .noSession: break
                     case let error?: left.append((id, error))
                     }

@@ -1,23 +1,41 @@
 import BraidEngine
 import Synchronization
 
-/// A cache of compiled table descriptions. Sessions whose table descriptions have the same text share the compiled
-/// description that the cache contains. The cache does not contain descriptions of more than 64 KiB. A full cache is
-/// emptied.
-final class CompiledDescriptions: Sendable {
-    private let compiled = Mutex<[JSONText: TableDescription]>([:])
-    private static let most = 256
-    /// Bytes: a full cache has at most 16 MiB of texts.
-    private static let largestText = 64 * 1024
+/// Compiled table descriptions by their texts, which sessions share. What is registered is kept too, because a session
+/// is usually opened with it next. A full cache is emptied.
+package final class CompiledDescriptions: Sendable {
+    private struct Cache {
+        var descriptions: [JSONText: TableDescription] = [:]
+        var bytes = 0
+    }
 
+    private let cache = Mutex(Cache())
+    let compilations = Counter()
+
+    static let most = 256
+    /// Of text. A compiled description needs a multiple of it.
+    static let mostBytes = 4 << 20
+
+    /// Returns the compiled form of a description that may have been stored by an earlier version, whatever its ids.
     func compiled(_ text: JSONText) throws -> TableDescription {
-        guard text.count <= Self.largestText else { return try TableDescription(stored: text) }
-        if let description = compiled.withLock({ $0[text] }) { return description }
-        let text = text.detached
-        let description = try TableDescription(stored: text)
-        compiled.withLock { compiled in
-            if compiled.count >= Self.most { compiled.removeAll() }
-            compiled[text] = description
+        if let description = cache.withLock({ $0.descriptions[text] }) { return description }
+        return try compile(text) { try TableDescription(stored: $0) }
+    }
+
+    /// Compiles a new description, by today's rules for ids.
+    package func compile(new text: JSONText) throws -> TableDescription {
+        try compile(text) { try TableDescription($0) }
+    }
+
+    private func compile(
+        _ text: JSONText, _ compile: (JSONText) throws -> TableDescription
+    ) throws -> TableDescription {
+        compilations.add()
+        let text = text.detached, description = try compile(text)
+        guard text.count <= Self.mostBytes else { return description }
+        cache.withLock { cache in
+            if cache.descriptions.count >= Self.most || cache.bytes + text.count > Self.mostBytes { cache = Cache() }
+            if cache.descriptions.updateValue(description, forKey: text) == nil { cache.bytes += text.count }
         }
         return description
     }

@@ -2,7 +2,7 @@ import BraidEngine
 import BraidRuntime
 
 extension Session {
-    /// Returns the session's encoded snapshot and its revision.
+    /// Returns the session's snapshot as JSON, and its revision.
     ///
     /// - Parameter isCached: whether the session caches the encoded snapshot until the next commit, with its compressed
     ///   forms. Only a snapshot of at most `Memory.largeBytes` is cached.
@@ -21,20 +21,18 @@ extension Session {
         return snapshot.totalRowCount > Workers.shortRows || Self.isStreamed(snapshot)
     }
 
-    /// Whether the session's snapshot is too large for the session's cache. Such a snapshot is normally encoded while
-    /// it is sent.
+    /// Whether the session's snapshot is too large for the cache. It is normally encoded while it is sent.
     package var isTooLargeToCache: Bool {
         cachedSnapshot == nil && Self.isStreamed(current.snapshot)
     }
 
-    /// Returns whether the JSON of the current snapshot's rows and titles is larger than a number of bytes.
+    /// Returns whether the JSON of the snapshot's rows and titles is larger than a number of bytes.
     package func isSnapshotLarger(than bytes: Int) -> Bool { current.snapshot.isLarger(than: bytes) }
 
     /// Whether compressing the session's snapshot is too much work for the short worker pool.
     var isLongToCompress: Bool { current.snapshot.isLarger(than: Workers.shortBytes) }
 
-    /// Returns the session's snapshot as a stream that is encoded while it is sent. Each reader costs the server a few
-    /// megabytes of memory, however large the snapshot is.
+    /// Returns the session's snapshot as a stream. Each reader costs a few megabytes of memory, however large it is.
     package func streamedSnapshot() -> (revision: Int, stream: ByteStream) {
         let snapshot = current.snapshot
         return (snapshot.revision, stream(of: snapshot))
@@ -64,12 +62,10 @@ extension Session {
     }
 
     private static let pieceBytes = 256 * 1024
-    /// The most pieces of a streamed snapshot that are encoded and wait to be sent. With fewer pieces, the encoding
-    /// thread and the sending thread would keep waiting for each other.
+    /// With fewer pieces, the encoding thread and the sending thread would keep waiting for each other.
     private static let queuedPieces = 8
 
-    /// Returns the stored model of the row with the id `id` in a section, and the session's revision. The row need not
-    /// be displayed. The model includes changes that are not published yet.
+    /// Returns the stored model of a row, displayed or not, and the session's revision.
     ///
     /// - Throws: `Refusal` with `sectionNotFound` or `rowNotFound`.
     package func storedModel(of id: RowID, in section: SectionReference) throws -> (revision: Int, model: JSONText) {
@@ -93,7 +89,7 @@ extension Session {
             }
     }
 
-    /// The snapshot of the session's stored table, with the changes that are not published yet.
+    /// The snapshot of the stored table, with the changes that are not published yet.
     package var storedSnapshot: Snapshot {
         let current = current
         return current.unpublished?.snapshot ?? current.snapshot

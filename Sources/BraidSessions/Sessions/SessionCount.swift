@@ -6,11 +6,9 @@ import Synchronization
 final class SessionCount: Sendable {
     private let limit: Int
     private let store: any SessionStore
-    /// The number of sessions in the store, and the time at which this number was last read. `nil` before the first
-    /// use, so that a server need not count the sessions at its start. Also `nil` after `forget()`.
+    /// `nil` until the first use, so that a server need not count at its start.
     private let known = Mutex<(count: Int, since: ContinuousClock.Instant)?>(nil)
-    /// The time after which the known number of sessions is outdated, if servers share the store. The known number does
-    /// not include the sessions that other servers have opened or ended since.
+    /// The time after which the known number is outdated, if servers share the store.
     private static let validity = Duration.seconds(60)
 
     init(limit: Int, store: any SessionStore) {
@@ -18,10 +16,10 @@ final class SessionCount: Sendable {
         self.store = store
     }
 
-    /// Reads the count of sessions from the store if the count is unknown or outdated. Callers await this method before
-    /// they open or end a session, because a count that is read during the change may be wrong by one.
+    /// Reads the number from the store if it is unknown or outdated. Callers await this before they open or end a
+    /// session: a number that is read during the change may be wrong by one.
     ///
-    /// - Complexity: O(sessions in the store) when the count is read.
+    /// - Complexity: O(sessions in the store) when it is read.
     func prepare() async throws {
         let isKnown = known.withLock { known in
             known.map { store.sharing == nil || .now - $0.since < Self.validity } ?? false
@@ -31,7 +29,7 @@ final class SessionCount: Sendable {
         known.withLock { if $0 == nil || store.sharing != nil { $0 = (stored, .now) } }
     }
 
-    /// Forgets the count, because the content of the store was replaced.
+    /// Called when the content of the store was replaced.
     func forget() { known.withLock { $0 = nil } }
 
     /// Counts a session that the server is about to open. Throws `tooManySessions` if the limit is reached.
@@ -52,6 +50,5 @@ final class SessionCount: Sendable {
         }
     }
 
-    /// Removes a session from the count, because it was ended or could not be opened.
     func removeOne() { known.withLock { $0?.count -= 1 } }
 }

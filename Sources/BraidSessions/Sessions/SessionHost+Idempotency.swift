@@ -8,14 +8,18 @@ package struct IdempotencyKey: Sendable {
     /// The ID of the requester's token, or the empty string for a controller. The same key from another token belongs
     /// to another request.
     let requester: String
-    /// A hash of the request's method, target and body. If the same key arrives with another hash, the client has
-    /// reused it by mistake.
+    /// A hash of the request's method, target and body. The same key with another hash is a mistake of the client.
     let request: Int
+    /// Encodes the answer to an error for the store. `nil` if it keeps none.
+    let refusal: @Sendable (any Error) -> JSONText?
 
-    package init(key: String, requester: String, request: Int) {
+    package init(
+        key: String, requester: String, request: Int, refusal: @escaping @Sendable (any Error) -> JSONText?
+    ) {
         self.key = key
         self.requester = requester
         self.request = request
+        self.refusal = refusal
     }
 }
 
@@ -28,8 +32,8 @@ final class KeysUnderWay: Sendable {
     }
     private let names = Mutex<Set<Name>>([])
 
-    /// Reserves a request's idempotency key while `body` runs. Throws `idempotencyKeyInUse` if the server is already
-    /// answering another request with this key, from the same requester and for the same session.
+    /// Reserves a request's idempotency key while `body` runs. Throws `idempotencyKeyInUse` if the same requester's key
+    /// is reserved for the same session already.
     func holding<Value>(_ key: IdempotencyKey, of session: Int, _ body: () async throws -> Value) async throws -> Value
     {
         let name = Name(session: session, requester: key.requester, key: key.key)
@@ -45,32 +49,21 @@ final class KeysUnderWay: Sendable {
 }
 
 extension SessionHost {
-    /// The result of a request with an idempotency key: a new result, or the stored answer of an earlier attempt.
-    package enum Once<Value> {
-        case done(Value)
-        /// The answer that the store keeps under the key. An earlier attempt of the same request was answered, and
-        /// nothing was executed now.
-        case replayed(JSONText)
-    }
-
-    /// Performs a request unless it was performed before. If the store contains an answer under the request's
-    /// idempotency key, returns that answer instead.
+    /// Answers a request with `body`, or with `replay` if the store already contains the answer to an earlier attempt
+    /// with the same idempotency key.
     ///
     /// - Parameters:
-    ///   - session: the number of the session that the request is for, or 0 if the request opens a session.
-    ///   - refusal: encodes the answer to an error that the client caused. The closure returns `nil` if the store
-    ///     should keep no answer.
-    ///   - body: performs the request. The closure must store the result of `keep` in the same transaction as its
-    ///     changes. A closure that stores no changes stores the result of `keep` alone.
+    ///   - request: the command that the request sends. `nil` if it opens a session.
+    ///   - body: must store the result of `keep` in the same transaction as its changes, or alone if it changes nothing.
     package func once<Value>(
-        _ key: IdempotencyKey, session: Int, refusal: (any Error) -> JSONText?,
+        _ key: IdempotencyKey, for request: CommandRequest? = nil, replay: (JSONText) async throws -> Value,
         _ body: (_ keep: @escaping @Sendable (_ answer: JSONText) -> KeptAnswer) async throws -> Value
-    ) async throws -> Once<Value> {
-        try await keysUnderWay.holding(key, of: session) {
-            // If another server has stored an answer under the same idempotency key in the meantime, the loop starts
-            // again and finds this answer.
+    ) async throws -> Value {
+        let session = try await number(of: request)
+        return try await keysUnderWay.holding(key, of: session) {
+            // Starts again if another server has stored an answer under the same key in the meantime.
             while true {
-                if let kept = try await answer(to: key, of: session) { return .replayed(kept) }
+                if let kept = try await answer(to: key, of: session) { return try await replay(kept) }
                 let clock = store.answerClock
                 let keep = { @Sendable (answer: JSONText) in
                     KeptAnswer(
@@ -78,20 +71,19 @@ extension SessionHost {
                         answer: answer)
                 }
                 do {
-                    return .done(try await body(keep))
+                    return try await body(keep)
                 } catch StoreError.answered {
                     continue
                 } catch {
-                    // Store the answer to an error of the client, so that a retry gets the same answer. Do not store an
-                    // error of the server or an error that can pass later, so that a retry can succeed.
+                    // Store the answer to an error of the client, so that a retry gets the same one. After an error of
+                    // the server, or one that can pass later, a retry can succeed.
                     guard SessionError.isRefusal(error) else { throw error }
                     if SessionError.mayPassLater(error) {
-                        // Another server may have executed the same request after this server looked the idempotency
-                        // key up. In that case, return the other server's answer.
+                        // Another server may have executed the same request after the key was looked up.
                         if store.sharing != nil, try await stored(key, of: session) != nil { continue }
                         throw error
                     }
-                    guard let answer = refusal(error) else { throw error }
+                    guard let answer = key.refusal(error) else { throw error }
                     do {
                         try await store.keep(keep(answer))
                     } catch StoreError.answered {
@@ -101,6 +93,14 @@ extension SessionHost {
                 }
             }
         }
+    }
+
+    /// The number of the session for which a key is looked up, or 0 for a request that opens a session.
+    private func number(of request: CommandRequest?) async throws -> Int {
+        guard let request else { return 0 }
+        let session = try await current(request.session)
+        try request.check(session)
+        return session.number
     }
 
     /// Returns the answer that is stored under an idempotency key, or `nil`. Throws `idempotencyKeyReused` if the key

@@ -3,9 +3,8 @@ import BraidRuntime
 import BraidStore
 import Synchronization
 
-/// The sessions of this server. The first request for a session loads the session from the store. A session that no
-/// request has used for `--session-idle-time`, and that no client follows, is dropped from memory (unless this time is
-/// 0).
+/// The sessions of this server. The first request for a session loads it from the store. One that no request has used
+/// for `--session-idle-time`, and that no client follows, is dropped from memory.
 package final class SessionHost: Sendable {
     package let store: any SessionStore
     package let clock: Clock
@@ -15,10 +14,10 @@ package final class SessionHost: Sendable {
     package let streams: StreamLimits
     /// The quota of event streams and waiting long polls that may be open at once.
     package let subscribers: Quota
-    private let count: SessionCount
+    let count: SessionCount
     package let metrics = SessionMetrics()
     let keysUnderWay = KeysUnderWay()
-    let descriptions = CompiledDescriptions()
+    package let descriptions = CompiledDescriptions()
     private let live = Mutex(Live())
     /// The numbers of sessions that were used since the last `endUnused()`, and then dropped from memory.
     let unloadedUses = Mutex<Set<Int>>([])
@@ -38,7 +37,6 @@ package final class SessionHost: Sendable {
         subscribers = Quota(limits.subscribers, clientPart: 16)
     }
 
-    /// The sessions in this server's memory, by ID and by number.
     private struct Live {
         private(set) var byID: [String: Session] = [:]
         private(set) var byNumber: [Int: Session] = [:]
@@ -55,12 +53,9 @@ package final class SessionHost: Sendable {
         }
     }
 
-    /// The numbers of sessions in memory, of event streams and of long polls, for the metrics.
     package struct Statistics: Sendable {
         package var inMemory = 0
-        /// The number of open event streams, of all sessions together.
         package var streams = 0
-        /// The number of waiting long polls, of all sessions together.
         package var polls = 0
     }
 
@@ -73,34 +68,53 @@ package final class SessionHost: Sendable {
         }
     }
 
-    /// Returns a session by its ID if it is in memory. If servers share the store, the session in memory may be behind
-    /// the store.
+    /// Returns a session if it is in memory. If servers share the store, it may be behind the store.
     package func inMemory(_ id: String) -> Session? {
         guard let session = live.withLock({ $0.byID[id] }), !session.isStale else { return nil }
         session.use()
         return session
     }
 
-    /// Returns a session by its ID if it is in memory and no other server can have changed it. Always returns `nil` if
-    /// several servers can share the store.
+    /// Returns a session if it is in memory and no other server can have changed it.
     package func currentInMemory(_ id: String) -> Session? { store.sharing == nil ? inMemory(id) : nil }
 
-    /// All sessions in memory.
+    func inMemory(number: Int) -> Session? { live.withLock { $0.byNumber[number] } }
+
     var inMemory: [Session] { live.withLock { Array($0.byID.values) } }
 
-    /// Removes a stale session object from memory.
     func drop(_ session: Session) { live.withLock { $0.remove(session) } }
 
     /// Returns a session at the revision that the store has at the time of the call, or at a later one. Throws
     /// `noSession` if no session has the ID.
     package func current(_ id: String) async throws -> Session { try await withCurrent(id) { $0 } }
 
-    /// Returns a session from memory, or loads it from the store. If servers share the store, the returned session may
-    /// be behind the store. Throws `noSession` if no session has the ID.
+    /// Passes a session to `body`, at the revision that the store has at the time of the call or at a later one.
+    package func withCurrent<Value>(_ id: String, _ body: (Session) async throws -> Value) async throws -> Value {
+        try await with(id) { session in
+            try await session.refresh()
+            return try await body(session)
+        }
+    }
+
+    /// Passes a session to `body`. If `body` throws `StaleSession`, looks the session up again and calls `body` again.
+    func with<Value>(_ id: String, _ body: (Session) async throws -> Value) async throws -> Value {
+        for _ in 0..<Self.mostReloads {
+            do {
+                return try await body(try await session(id))
+            } catch is StaleSession {
+                continue
+            }
+        }
+        throw SessionError(unavailable: "The session is being reloaded; try again.")
+    }
+
+    private static let mostReloads = 100
+
+    /// Returns a session from memory, or loads it from the store. If servers share the store, it may be behind the
+    /// store. Throws `noSession` if no session has the ID.
     func session(_ id: String) async throws -> Session {
-        // Concurrent calls for one ID share one read of the store. If this read began before the call and found no
-        // session, the session may have been opened since. So a call that shared the read and found no session reads
-        // once more.
+        // Concurrent calls for one ID share one read of the store. If a shared read found no session, it may have begun
+        // before the session was opened: read once more.
         for _ in 0..<2 {
             if let session = inMemory(id) { return session }
             let (task, isOwn) = loading.withLock { loading in
@@ -128,70 +142,73 @@ package final class SessionHost: Sendable {
         binder.limits.templateSteps = .max
         let (model, snapshot, unpublished) = try stored.restored(by: binder)
         if snapshot.totalRowCount > Workers.shortRows { Memory.trimSoon() }
-        return try await adopt(
-            Session(
-                facts: stored.summary, bound: limited(bound), model: model, snapshot: snapshot,
-                unpublished: unpublished, store: store, clock: clock, descriptions: descriptions, limits: limits,
-                streams: streams, metrics: metrics))
+        let table = SessionTable(bound: limited(bound), model: model, snapshot: snapshot)
+        return try await adopt(makeSession(stored.summary, table, unpublished))
     }
 
-    /// Adds a session that was read from the store to memory, and returns it. If memory already contains this session,
-    /// or a later session with the same ID, returns the session object in memory. Returns `nil` if the session was
-    /// ended after it was read.
+    /// `adopt` adds the session to memory.
+    func makeSession(_ summary: SessionSummary, _ table: SessionTable, _ unpublished: Unpublished? = nil) -> Session {
+        Session(
+            summary, bound: table.bound, model: table.model, snapshot: table.snapshot, unpublished: unpublished,
+            store: store, clock: clock, descriptions: descriptions, limits: limits, streams: streams, metrics: metrics)
+    }
+
+    func limited(_ table: BoundTable) -> BoundTable {
+        var table = table
+        table.limits = limits.table
+        return table
+    }
+
+    /// Adds a session to memory, unless it or a later one with the same ID is there already. Returns what is in memory,
+    /// or `nil` if the session was ended meanwhile.
     ///
-    /// `end` deletes a session from the store first and from memory second. So this method adds the session to memory
-    /// first and then checks that the store still contains the session.
-    private func adopt(_ session: Session) async throws -> Session? {
+    /// `end` deletes a session from the store first and from memory second. So this adds it to memory first, and then
+    /// checks that the store still contains it.
+    func adopt(_ session: Session) async throws -> Session? {
         let (adopted, replaced) = live.withLock { live in
             let other = live.byID[session.id]
             if let other, !other.isStale, other.number >= session.number { return (other, Session?.none) }
             live.add(session)
             return (session, other)
         }
-        // If memory contained another session object with this ID, that session has ended, or the object is stale
-        // already.
+        // That session has ended, or the object is stale already.
         replaced?.markStale(.ended)
-        let facts = try await store.sessionSummary(session.id)
-        guard facts?.number == adopted.number else {
+        let summary = try await store.sessionSummary(session.id)
+        guard summary?.number == adopted.number else {
             forget(adopted.number)
             return nil
         }
-        // If the session got a new epoch while it was read, read it again.
-        guard facts?.epoch == adopted.epoch else {
+        // The session got a new epoch while it was read: read it again.
+        guard summary?.epoch == adopted.epoch else {
             adopted.markStale()
             throw StaleSession()
         }
         return adopted
     }
 
-    /// Returns what the store knows of a session, or `nil` if no session has the ID.
     package func summary(_ id: String) async throws -> SessionSummary? {
         try await store.sessionSummary(id).map(readable)
     }
 
-    /// Returns a page of the sessions of a table, or of all sessions, as the store lists them.
     package func summaries(of table: String?, after: String?, limit: Int) async throws -> [SessionSummary] {
         try await store.sessions(of: table, after: after, limit: limit).map(readable)
     }
 
     /// Returns the summary at a revision that requests can read. The store has a commit shortly before the session in
     /// memory, from which requests are answered. With a shared store, they wait until the two agree (`current`).
-    func readable(_ facts: SessionSummary) -> SessionSummary {
-        guard store.sharing == nil, let session = inMemory(number: facts.number) else { return facts }
+    func readable(_ summary: SessionSummary) -> SessionSummary {
+        guard store.sharing == nil, let session = inMemory(number: summary.number) else { return summary }
         let current = session.current
-        guard !current.isStale, current.snapshot.revision < facts.revision else { return facts }
-        var facts = facts
-        facts.revision = current.snapshot.revision
-        facts.updated = current.updated
-        facts.totalRowCount = current.snapshot.totalRowCount
-        facts.tableVersion = current.bound.stored?.version
-        return facts
+        guard !current.isStale, current.snapshot.revision < summary.revision else { return summary }
+        var summary = summary
+        summary.revision = current.snapshot.revision
+        summary.updated = current.updated
+        summary.totalRowCount = current.snapshot.totalRowCount
+        summary.tableVersion = current.bound.stored?.version
+        return summary
     }
 
-    func inMemory(number: Int) -> Session? { live.withLock { $0.byNumber[number] } }
-
-    /// Removes an ended session from memory. Tells the session's event streams and long polls that the session has
-    /// ended.
+    /// Removes an ended session from memory, and ends its event streams and long polls.
     func forget(_ number: Int) {
         let session = live.withLock { live in
             let session = live.byNumber[number]
@@ -203,154 +220,42 @@ package final class SessionHost: Sendable {
         if session.current.snapshot.totalRowCount > Workers.shortRows { Memory.trimSoon() }
     }
 
-    /// Removes all sessions from memory, because the content of the store is replaced. Their event streams receive the
-    /// event that the session has ended. No request for a session may be under way.
+    /// Removes all sessions from memory and ends their event streams, because the content of the store is replaced. No
+    /// request for a session may be under way.
     func forgetAll() {
         for session in inMemory { forget(session.number) }
         count.forget()
         tokens.forgetAll()
     }
 
-    /// Opens a new session and stores it.
-    ///
-    /// - Parameters:
-    ///   - text: the request's body, which the store keeps for `reset` and `replay`. For a fork, the store keeps the
-    ///     copied table instead.
-    ///   - keep: makes the answer that is stored with the session, for a retry with the same idempotency key.
-    package func open(
-        _ opening: SessionOpening, text: JSONText, keep: (@Sendable (Session) -> KeptAnswer)? = nil
-    ) async throws -> Session {
-        if let origin = opening.from {
-            return try await fork(origin, as: opening.id, unusedLimit: opening.endIfUnused, keep: keep)
-        }
-        // After a large request, plan the return of freed memory to the system: the return happens one second after
-        // the end of this method. By then, the store has released its copies of the body.
-        defer { if text.count > Memory.largeBytes { Memory.trimSoon() } }
-        let bound = limited(try await boundTable(opening))
-        let id = try await newID(opening.id)
-        let now = clock.instant(), model = try bound.content(of: opening)
-        let snapshot = try bound.binder.snapshot(of: model, revision: 0, now: Instant(millisecondsSince1970: now).text)
-        let table = SessionTable(bound: bound, model: model.sharingModels(with: snapshot), snapshot: snapshot)
-        return try await add(table, as: id, at: now, keep: keep) {
-            $0.unusedLimit = opening.endIfUnused
-            $0.opening = text
-            $0.rows = table.model.storedRows
-        }
-    }
+    // MARK: Ending
 
-    /// Stores a new session at revision 0, and adds it to memory.
-    ///
-    /// - Parameter fill: sets the opening and the rows of the new session for the store.
-    func add(
-        _ table: SessionTable, as id: String, at now: Int, keep: (@Sendable (Session) -> KeptAnswer)?,
-        _ fill: (inout NewSession) -> Void
-    ) async throws -> Session {
-        let model = table.model, binding = table.bound.stored
-        var facts = SessionSummary(
-            id: id, number: 0, table: binding?.table, tableVersion: binding?.version, epoch: ids.epoch(), revision: 0,
-            created: now, updated: now, totalRowCount: table.snapshot.totalRowCount)
-        func session() -> Session {
-            Session(
-                facts: facts, bound: table.bound, model: model, snapshot: table.snapshot, store: store, clock: clock,
-                descriptions: descriptions, limits: limits, streams: streams, metrics: metrics)
-        }
-        try await count.addOne()
-        do {
-            var new = NewSession(
-                id: id, table: binding?.table, tableVersion: binding?.version,
-                description: binding?.text ?? table.bound.empty,
-                epoch: facts.epoch, created: now, opening: .emptyObject, state: model.state,
-                displayedSections: model.storedDisplayedSections, cells: model.storedCells, nextKey: model.nextKey,
-                nextSection: model.nextSection, totalRowCount: facts.totalRowCount,
-                sections: model.sections.map(\.summary), rows: [],
-                // This session object has no number yet, because the store assigns the number. The answer does not
-                // contain the number.
-                answer: keep?(session()))
-            fill(&new)
-            facts.number = try await store.createSession(new)
-        } catch {
-            count.removeOne()
-            throw error
-        }
-        let session = session()
-        do {
-            // Other requests may have ended the session at once, and opened another session under its id. The session
-            // was opened nevertheless, so return it.
-            if let adopted = try await adopt(session), adopted.number == session.number { return adopted }
-            return session
-        } catch is StaleSession {
-            return session
-        }
-    }
-
-    /// Returns the id of a session that is about to be opened.
-    func newID(_ given: String?) async throws -> String {
-        let id = if let given { given } else { try await unusedID() }
-        if currentInMemory(id) != nil { throw StoreError.sessionExists }
-        return id
-    }
-
-    func limited(_ table: BoundTable) -> BoundTable {
-        var table = table
-        table.limits = limits.table
-        return table
-    }
-
-    private func unusedID() async throws -> String {
-        while true {
-            let id = ids.sessionID()
-            if !ids.isCounting { return id }
-            if try await store.sessionSummary(id) == nil { return id }
-        }
-    }
-
-    /// Returns the table of a session that is about to be opened.
-    private func boundTable(_ opening: SessionOpening) async throws -> BoundTable {
-        switch opening.table {
-        case nil: return BoundTable(showing: opening.empty)
-        case .inline(let text)?:
-            do {
-                return BoundTable(try descriptions.compiled(text), version: nil)
-            } catch let refusal as Refusal {
-                throw refusal.placed(at: JSONPointer.root.appending("table"))
-            }
-        case .named(let name)?:
-            guard let table = try await store.table(name) else {
-                throw SessionError(
-                    .noTable,
-                    "The table description \"\(name)\" does not exist. Register it with PUT /v1/tables/\(name).")
-            }
-            return BoundTable(try descriptions.compiled(table.description), version: table.version)
-        }
-    }
-
-    /// Ends a session, which deletes it from the store. With a condition (`If-Match`), throws `positionMismatch` if the
-    /// session's position does not meet the condition.
+    /// Ends a session, which deletes it from the store. Throws `positionMismatch` unless it meets the condition.
     package func end(_ id: String, if condition: PositionCondition? = nil) async throws {
         try await count.prepare()
         while true {
-            var facts: SessionSummary?
+            var summary: SessionSummary?
             if let condition {
-                facts = try await store.sessionSummary(id)
-                guard let facts else { throw SessionError(noSession: id) }
-                try condition.check(Position(epoch: facts.epoch, revision: facts.revision))
+                summary = try await store.sessionSummary(id)
+                guard let summary else { throw SessionError(noSession: id) }
+                try condition.check(Position(epoch: summary.epoch, revision: summary.revision))
             }
-            if try await delete(id, as: facts) { return }
-            if facts == nil { throw SessionError(noSession: id) }
-            // The session has changed or ended after the condition was checked, so check the condition again.
+            if try await delete(id, as: summary) { return }
+            if summary == nil { throw SessionError(noSession: id) }
+            // The session has changed or ended since: check the condition again.
         }
     }
 
-    private func delete(_ id: String, as facts: SessionSummary?) async throws -> Bool {
-        guard let number = try await store.deleteSession(id, as: facts) else { return false }
+    private func delete(_ id: String, as summary: SessionSummary?) async throws -> Bool {
+        guard let number = try await store.deleteSession(id, as: summary) else { return false }
         count.removeOne()
         forget(number)
         tokens.revokeAll(of: number)
         return true
     }
 
-    /// The time between two calls of `endUnused()`. The least `endIfUnused` must be several of it: servers that share
-    /// the store see from each other's renewals that a session is in use.
+    /// The time between two calls of `endUnused()`. The least `endIfUnused` is several of it, so that servers that share
+    /// the store see each other's renewals.
     package static let unusedSweep = Duration.seconds(15)
 
     /// Ends the sessions that were opened with `endIfUnused` and that nobody has used for this time.
@@ -377,27 +282,67 @@ package final class SessionHost: Sendable {
         if !renewed.isEmpty { try await store.renew(renewed, at: now) }
     }
 
-    /// Passes a session to `body`, at the revision that the store has at the time of the call or at a later one.
-    package func withCurrent<Value>(_ id: String, _ body: (Session) async throws -> Value) async throws -> Value {
-        try await with(id) { session in
-            try await session.refresh()
-            return try await body(session)
+    // MARK: Servers that share the store
+
+    package func listen() throws {
+        try store.sharing?.listen { [weak self] notice in self?.hear(notice) }
+    }
+
+    private func hear(_ notice: StoreNotice) {
+        switch notice {
+        case .committed(let number, let revision): inMemory(number: number)?.hear(revision: revision)
+        case .ended(let number):
+            forget(number)
+            tokens.revokeAll(of: number)
+        case .revoked(let token): tokens.end(token)
+        case .renewed: for session in inMemory { session.markStale() }
+        case .hearing:
+            lookForNews()
+            Task { try? await tokens.endRevoked() }
+        case .look: lookForNews()
         }
     }
 
-    /// The most times that one request looks up its session. A look-up is repeated if the session object that it
-    /// returned has become stale, which is rare.
-    private static let mostReloads = 100
+    private func lookForNews() {
+        for session in inMemory where session.feed.isFollowed { session.refreshSoon() }
+    }
+}
 
-    /// Passes a session to `body`. If `body` throws `StaleSession`, looks the session up again and calls `body` again.
-    func with<Value>(_ id: String, _ body: (Session) async throws -> Value) async throws -> Value {
-        for _ in 0..<Self.mostReloads {
-            do {
-                return try await body(try await session(id))
-            } catch is StaleSession {
-                continue
+// MARK: - Test mode
+
+/// What a reset in test mode restores besides the store's content.
+package struct StartingPoint: Sendable {
+    fileprivate let clock: Int
+    fileprivate let answerClock: Int
+    fileprivate let ids: IDGenerator.Counts
+}
+
+extension SessionHost {
+    package func startingPoint(in store: any TestableStore) throws -> StartingPoint {
+        try store.keepContent()
+        return StartingPoint(clock: clock.setting, answerClock: store.answerClock.setting, ids: ids.counts)
+    }
+
+    /// Restores a starting point. No request may be under way. The sessions get new epochs, unless the server counts IDs
+    /// (`--deterministic`): then the same requests get the same answers again.
+    package func restore(_ start: StartingPoint, in store: any TestableStore) async throws {
+        forgetAll()
+        try await store.restoreContent(beginsEpochs: !ids.isCounting)
+        // A task that belongs to no request, such as the check of a token, may have read the store in the meantime.
+        forgetAll()
+        clock.setting = start.clock
+        store.answerClock.setting = start.answerClock
+        ids.counts = start.ids
+    }
+
+    /// Gives a session a new epoch, as the restore of a backup does with all sessions.
+    package func renewEpoch(of id: String, in store: any TestableStore) async throws {
+        try await with(id) { session in
+            try await session.commands.withLock {
+                if session.isStale { throw StaleSession() }
+                try await store.setEpoch(ids.epoch(), of: session.number)
+                session.markStale()
             }
         }
-        throw SessionError(unavailable: "The session is being reloaded; try again.")
     }
 }

@@ -1,43 +1,39 @@
 import BraidEngine
 import BraidStore
 
-/// The parsed body of a request to open a session: a table description, the rows and sections of a DataSourceController
-/// initializer, or another session to copy.
+/// The parsed body of a request to open a session: with a table description, with the rows and sections of a
+/// DataSourceController initializer, or with another session to copy.
 package struct SessionOpening: Sendable {
-    /// Where a session's table description comes from: a registered description by its name, or the request itself.
+    /// A registered table description by its name, or one in the request itself.
     package enum Table: Sendable {
         case named(String)
         case inline(JSONText)
     }
 
-    /// The session whose table is copied into the new session, and the revision of the table that is copied.
+    /// The session whose table is copied.
     package struct Origin: Sendable {
         package var session: String
-        /// The revision whose table is copied. `nil` for the session's current revision.
+        /// `nil` for the current revision.
         package var revision: Int?
     }
 
-    /// The session that is copied, if the new session is a fork. `nil` for a session that is opened from a table
-    /// description or from data.
+    /// The session that is copied. `nil` unless the new session is a fork.
     package private(set) var from: Origin?
-    /// The table with which a fork was opened, as the store keeps it. `nil` for sessions that are not forks, and in the
-    /// request of a client.
+    /// The table with which a fork was opened, as the store keeps it. `nil` in the request of a client.
     private(set) var fork: StoredSession?
-    /// The table description of the new session. `nil` for a fork, and for a session without a description, whose rows
-    /// are in `sections`.
+    /// `nil` for a fork, and for a session without a description, whose rows are in `sections`.
     package var table: Table?
     package var id: String?
     /// The seconds after which the session ends when nobody uses it. `nil`: it stays.
     package private(set) var endIfUnused: Int?
-    /// The models of some sections, which replace these sections' models in the table description.
+    /// Replace the models of their sections in the table description.
     package var models: [(section: SectionID, models: [JSONText])] = []
-    /// A merge patch (RFC 7396) for the state in the table description. The result is the state with which the session
-    /// starts.
+    /// A merge patch (RFC 7396) for the state in the table description.
     package var state: JSONText?
-    /// The sections with their rows, for a session without a table description.
+    /// For a session without a table description.
     package var sections: [SectionContent] = []
     var cells = RegisteredCells()
-    /// The JSON that a session without a table description shows while it has no rows.
+    /// What a session without a table description shows while it has no rows.
     package var empty: JSONText?
 
     private init() {}
@@ -45,8 +41,7 @@ package struct SessionOpening: Sendable {
     private static let withTable = ["table", "models", "state"]
     private static let initializers = ["row", "rows", "section", "sections", "from"]
 
-    /// Parses the body of a request to open a session. Throws a `Refusal` that names the place of a fault by a JSON
-    /// Pointer.
+    /// Throws a `Refusal` with the pointers to the faults.
     package init(_ body: JSONText) throws {
         guard let members = body.members() else {
             throw Refusal(
@@ -191,12 +186,10 @@ extension SessionOpening.Origin {
     }
 }
 
-// The opening of a fork as the store keeps it: `{"from", "empty"?, "checkpoint"}`. The checkpoint is the fork's table
-// at its opening, so that `reset` and `replay` do not depend on the copied session.
+// The opening of a fork as the store keeps it: `{"from", "empty"?, "checkpoint"}`. The checkpoint is the copied table,
+// so that `reset` and `replay` do not depend on the copied session.
 extension SessionOpening {
-    /// Reads a session's opening from the JSON that the store keeps.
-    ///
-    /// - Parameter description: the table description with which the session was opened.
+    /// Reads the opening that the store keeps, with the table description with which the session was opened.
     package init(stored body: JSONText, description: JSONText?) throws {
         guard let checkpoint = body["checkpoint"], let from = body["from"] else {
             try self.init(body)
@@ -211,8 +204,6 @@ extension SessionOpening {
     }
 
     /// Returns the JSON that the store keeps as the opening of a fork.
-    ///
-    /// - Parameter fork: the table and state of the fork when it is opened.
     static func stored(from origin: Origin, revision: Int, empty: JSONText?, _ fork: StoredSession) -> JSONText {
         .object {
             $0.object("from") {

@@ -1,9 +1,8 @@
 import BraidEngine
 import BraidStore
 
-// Conversions of stored sessions to the types of the engine: binder, table and snapshot.
+// Conversions of stored sessions to the engine's types.
 extension StoredSession {
-    /// Returns the table to which this stored session is bound.
     func boundTable(_ descriptions: CompiledDescriptions) throws -> BoundTable {
         if summary.table == nil { return BoundTable(showing: description) }
         guard let description else {
@@ -12,11 +11,9 @@ extension StoredSession {
         return BoundTable(try descriptions.compiled(description), version: summary.tableVersion)
     }
 
-    /// Converts the stored session to the engine's types: its table, the snapshot that clients see, and the unpublished
-    /// changes.
+    /// Returns the table, the snapshot that clients see, and the unpublished changes.
     ///
-    /// - Parameter binder: a binder without limits. The limits may have been lowered after the table was stored, and
-    ///   the table must still load.
+    /// - Parameter binder: has no limits: they may have been lowered after the table was stored, and it must still load.
     package func restored(by binder: Binder) throws -> (
         model: TableModel, snapshot: Snapshot, unpublished: Unpublished?
     ) {
@@ -26,7 +23,7 @@ extension StoredSession {
             let snapshot = try binder.snapshot(of: model, revision: revision, now: now)
             return (model.sharingModels(with: snapshot), snapshot, nil)
         }
-        // Templates may use the current time, so render the published table with the time at which it was published.
+        // Templates may read the time: of a published table, that of its publication.
         let shown = try table(published.sections, published.displayedSections)
         return (
             model,
@@ -36,7 +33,7 @@ extension StoredSession {
         )
     }
 
-    /// The table that the store contains, with the changes that are not published yet.
+    /// The stored table, with the changes that are not published yet.
     var table: TableModel { get throws { try table(sections, displayedSections) } }
 
     private func table(_ sections: [SectionRows], _ displayed: JSONText?) throws -> TableModel {

@@ -26,7 +26,7 @@ import Testing
         }
         func perform(_ command: String) async throws {
             let text = try JSONText(parsing: command)
-            _ = try await sessions.perform(CommandRequest(session: "s", .command(try Command(json: text), text: text)))
+            _ = try await sessions.execute(CommandRequest(session: "s", try Command(json: text), text: text))
         }
         #expect(try await rows() == [[".", ""], ["x"]])
         try await perform(#"{"dataSource":{"updateRow":{"at":[0,0],"model":{"id":".","n":1}}}}"#)

@@ -30,10 +30,10 @@ import Testing
             let text = try JSONText(parsing: RestartTests.command(step, &random))
             do {
                 if step % 13 == 12 {
-                    _ = try await sessions.perform(CommandRequest(session: id, .reset))
+                    _ = try await sessions.execute(.reset(id))
                 } else {
-                    _ = try await sessions.perform(
-                        CommandRequest(session: id, .command(try Command(json: text), text: text)))
+                    _ = try await sessions.execute(
+                        CommandRequest(session: id, try Command(json: text), text: text))
                 }
             } catch is Refusal {}
             try await RestartTests.rebind(sessions, of: id, step, &random)
@@ -50,13 +50,13 @@ import Testing
         let body = try JSONText(parsing: #"{"id":"s","table":\#(table(#"["a","b","c"]"#))}"#)
         _ = try await sessions.open(SessionOpening(body), text: body)
         let displayed = try JSONText(parsing: #"{"displayedSections":["c","a"]}"#)
-        _ = try await sessions.perform(
-            CommandRequest(session: "s", .command(try Command(json: displayed), text: displayed)))
+        _ = try await sessions.execute(
+            CommandRequest(session: "s", try Command(json: displayed), text: displayed))
         for (id, version, left) in [("f", #"["a","b"]"#, ["a"]), ("g", #"["b"]"#, [])] {
             _ = try await Self.fork(sessions, as: id, at: nil)
-            let request = try RebindingRequest(JSONText(parsing: #"{"table":\#(table(version))}"#))
-            for content in [CommandRequest.Content.rebinding(request), .reset] {
-                _ = try await sessions.perform(CommandRequest(session: id, content))
+            let rebinding = try Rebinding(JSONText(parsing: #"{"table":\#(table(version))}"#))
+            for request in [CommandRequest(session: id, .rebind(rebinding), text: .null), .reset(id)] {
+                _ = try await sessions.execute(request)
                 #expect(try await sessions.session(id).current.snapshot.sections.map(\.id.text) == left)
             }
         }
@@ -124,7 +124,7 @@ import Testing
                     [JournalFile.opening(of: opening, checkpoint: nil)] + records.map { JournalFile.lines(of: [$0]) })
                     == (try await sessions.session(id)).encodedSnapshot().bytes.plain)
             // If the fork still has its first description, a reset restores the table at which the fork was opened.
-            _ = try await sessions.perform(CommandRequest(session: id, .reset))
+            _ = try await sessions.execute(.reset(id))
             let reset = try await sessions.session(id).current
             if reset.bound.description?.text == past.bound.description?.text {
                 #expect(reset.model.content == opened.content, "\(id)")
@@ -155,7 +155,7 @@ import Testing
         }
         #expect(isShared())
         let text: JSONText = try JSONText(parsing: #"{"dataSource":{"removeRow":{"at":[0,7]}}}"#)
-        _ = try await sessions.perform(CommandRequest(session: "f", .command(try Command(json: text), text: text)))
+        _ = try await sessions.execute(CommandRequest(session: "f", try Command(json: text), text: text))
         #expect(!isShared() && fork.current.snapshot.totalRowCount == 4_999)
         #expect(original.current.snapshot.totalRowCount == 5_000)
         await store.close()
@@ -169,7 +169,7 @@ import Testing
         _ = try await sessions.open(SessionOpening(body), text: body)
         for number in 1...5 {
             let text = try JSONText(parsing: #"{"patchState":{"n":\#(number)}}"#)
-            _ = try await sessions.perform(CommandRequest(session: "s", .command(try Command(json: text), text: text)))
+            _ = try await sessions.execute(CommandRequest(session: "s", try Command(json: text), text: text))
         }
         let session = try await sessions.session("s")
         for (position, code) in [

@@ -25,24 +25,24 @@ import Testing
     }
 
     private static func perform(_ kind: String, _ body: String, on sessions: SessionHost) async throws -> Int {
-        try await sessions.perform(CommandRequest(session: "s", command(kind, body))).answer.revision
+        try await sessions.execute(request(kind, body)).revision
     }
 
     /// Performs a command that must be refused. Returns the code of the refusal.
-    private static func refusal(_ content: CommandRequest.Content, on sessions: SessionHost) async throws
+    private static func refusal(_ request: CommandRequest, on sessions: SessionHost) async throws
         -> SessionError.Code?
     {
         do {
-            _ = try await sessions.perform(CommandRequest(session: "s", content))
+            _ = try await sessions.execute(request)
             return nil
         } catch let error as SessionError {
             return error.code
         }
     }
 
-    private static func command(_ kind: String, _ body: String) throws -> CommandRequest.Content {
+    private static func request(_ kind: String, _ body: String) throws -> CommandRequest {
         let body = try JSONText(parsing: body)
-        return .command(try Command(kind: kind, body: body), text: body)
+        return CommandRequest(session: "s", try Command(kind: kind, body: body), text: body)
     }
 
     private static func follow(_ session: Session) async -> TestReader {
@@ -59,16 +59,16 @@ import Testing
         let session = try await sessions.session("s"), before = session.current.snapshot.encoded()
         let reader = await Self.follow(session)
         // The undo record of the command contains all removed rows.
-        #expect(try await Self.refusal(Self.command("models", "{}"), on: sessions) == .changeTooLarge)
+        #expect(try await Self.refusal(Self.request("models", "{}"), on: sessions) == .changeTooLarge)
         #expect(session.current.snapshot.encoded() == before && !session.isStale)
         #expect(try await Self.perform("edits", #"{"delete":{"id":"3"}}"#, on: sessions) == 1)
         #expect(await reader.events(through: "update", 1).last == "update 1")
         #expect(try await Self.perform("displayedSections", #"["b"]"#, on: sessions) == 2)
         // The next two commands would display the section `a` again. Their updates would contain all rows of this
         // section, so both commands must be refused.
-        let show = try Self.command("displayedSections", #"["a","b"]"#)
+        let show = try Self.request("displayedSections", #"["a","b"]"#)
         #expect(try await Self.refusal(show, on: sessions) == .changeTooLarge)
-        #expect(try await Self.refusal(.reset, on: sessions) == .changeTooLarge)
+        #expect(try await Self.refusal(.reset("s"), on: sessions) == .changeTooLarge)
         #expect(!session.isStale && session.revision == 2)
         #expect(try await Self.perform("patchState", #"{"n":1}"#, on: sessions) == 3)
         #expect(await reader.events(through: "update", 3).last == "update 3")
@@ -99,7 +99,7 @@ import Testing
         let memory = try SQLiteStore(path: ":memory:"), inMemory = try await Self.sessions(memory)
         let fork = try await inMemory.open(SessionOpening(body), text: body)
         await #expect(throws: StoreError.tooLarge) {
-            _ = try await inMemory.perform(CommandRequest(session: "f", .reset))
+            _ = try await inMemory.execute(.reset("f"))
         }
         #expect(!fork.isStale)
         await memory.close()

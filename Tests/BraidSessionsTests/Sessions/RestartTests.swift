@@ -38,9 +38,9 @@ import Testing
         let number = Int.random(in: 1...versions.count, using: &random)
         let source = Bool.random(using: &random) ? #""version":\#(number)"# : #""table":\#(versions[number - 1])"#
         let discard = Bool.random(using: &random) ? #""x","y","d","s1","s2","s3""# : ""
-        let request = try RebindingRequest(JSONText(parsing: "{\(source),\"discard\":[\(discard)]}"))
+        let rebinding = try Rebinding(JSONText(parsing: "{\(source),\"discard\":[\(discard)]}"))
         do {
-            _ = try await sessions.perform(CommandRequest(session: id, .rebinding(request)))
+            _ = try await sessions.execute(CommandRequest(session: id, .rebind(rebinding), text: .null))
         } catch let refusal as Refusal {
             #expect(refusal.code == .modelsDoNotFit, "\(refusal.detail)")
         }
@@ -60,14 +60,14 @@ import Testing
         for step in 0..<100 {
             let text = try JSONText(parsing: Self.command(step, &random))
             if step % 40 == 39 {
-                _ = try await sessions.perform(CommandRequest(session: "s", .reset))
+                _ = try await sessions.execute(.reset("s"))
             }
             try await Self.rebind(sessions, step, &random)
             do {
-                let (session, answer) = try await sessions.perform(
-                    CommandRequest(session: "s", .command(try Command(json: text), text: text)))
-                if answer.kind == .applied { applied += 1 }
-                if session.current.unpublished != nil { kept += 1 }
+                let execution = try await sessions.execute(
+                    CommandRequest(session: "s", try Command(json: text), text: text))
+                if execution.outcome.kind == .applied { applied += 1 }
+                if execution.session.current.unpublished != nil { kept += 1 }
             } catch is Refusal {}
             let before = try await sessions.session("s")
             sessions = Self.sessions(store)
@@ -111,9 +111,8 @@ import Testing
                     : commands.isEmpty
                         ? #"{"reset":{}}"# : #"{"transactions":{"commands":[\#(commands.joined(separator: ","))]}}"#)
             do {
-                let content: CommandRequest.Content =
-                    Command.isReset(journalText: text) ? .reset : .command(try Command(journalText: text), text: text)
-                _ = try await sessions.perform(CommandRequest(session: "s", content))
+                _ = try await sessions.execute(
+                    CommandRequest(session: "s", try Command(journalText: text), text: text))
             } catch is Refusal {}
             try await Self.rebind(sessions, step, &random)
             let stored = try #require(try await store.opening("s")), checkpoint = try await store.journalStart(of: "s")
@@ -171,5 +170,11 @@ import Testing
         case 1: return #"{"displayedSections":["s\#(1 + number(3))"]}"#
         default: return #"{"dataSource":\#(call)}"#
         }
+    }
+}
+
+extension CommandRequest {
+    static func reset(_ session: String) -> CommandRequest {
+        CommandRequest(session: session, .reset(to: nil), text: JSONText(object: [("reset", .emptyObject)]))
     }
 }

@@ -124,9 +124,9 @@ struct LargeAnswerTests {
                 ?? -1
         }
         let waiting = try await turns.withTurn(of: "a") { () async throws -> Task<Int, any Error> in
-            let others = try await [
-                rowCount(Workers.shortRows, "a"), rowCount(3_000, "b"), rowCount(3_000, nil),
-            ]
+            let others = try await Task {
+                try await [rowCount(Workers.shortRows, "a"), rowCount(3_000, "b"), rowCount(3_000, nil)]
+            }.value
             #expect(others == [Workers.shortRows, 3_000, 3_000])
             let waiting = Task { try await rowCount(Workers.shortRows + 1, "a") }
             #expect(await eventually { turns.isAwaited(by: "a") })
@@ -141,10 +141,11 @@ struct LargeAnswerTests {
         let text = String(repeating: "x", count: 1_100_000)
         let body = try JSONText(parsing: #"{"id":"large","rows":[{"id":"1","text":"\#(text)"}]}"#)
         let session = try await test.sessions.open(SessionOpening(body), text: body)
-        try await session.largeReads.lock()
-        let reset = Task { try await Self.reset(session) }
-        #expect(await eventually { session.largeReads.isAwaited })
-        session.largeReads.unlock()
+        let reset = try await session.largeReads.withLock {
+            let reset = Task { try await Self.reset(session) }
+            #expect(await eventually { session.largeReads.isAwaited })
+            return reset
+        }
         let list = try await reset.value
         #expect(list.json?.count ?? 0 > 1_100_000 && list.lease != nil)
     }

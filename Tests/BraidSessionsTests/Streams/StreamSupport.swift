@@ -28,7 +28,7 @@ struct TestSession {
     func perform(_ kind: String, _ body: String) async throws -> Int {
         let body = try JSONText(parsing: body)
         let command = try Command(kind: kind, body: body)
-        return try await sessions.perform(CommandRequest(session: "s", .command(command, text: body))).answer.revision
+        return try await sessions.execute(CommandRequest(session: "s", command, text: body)).revision
     }
 
     func setState(_ number: Int, padding: Int = 0) async throws {

@@ -1,0 +1,136 @@
+import BraidEngine
+import BraidRuntime
+import BraidStore
+
+// The form of the API and of the journal file.
+extension JournalRecord: JSONWritable {
+    public func write(to writer: inout JSONWriter) {
+        writer.object {
+            $0.member("revision", revision)
+            $0.member("at", Instant(millisecondsSince1970: at))
+            $0.member("command", command)
+            $0.member("update", update)
+            $0.nonEmptyArray("emitted", of: (controllerEvents?.elements() ?? []).filter { $0["name"] != nil }) { $0.value($1) }
+        }
+    }
+}
+
+extension Session {
+    /// Reads records after a revision from the store: at most `limit`, and about `bytes` bytes.
+    func history(after revision: Int, limit: Int, bytes: Int) async throws -> [JournalRecord] {
+        try await store.journal(of: number, after: revision, limit: limit, bytes: bytes)
+    }
+
+    /// Passes the records of the `count` revisions after `revision` to `body`; fewer, if the journal does not contain
+    /// them all.
+    ///
+    /// If there is more than one page of records, leases memory for them while `body` runs, without waiting for it.
+    /// - Throws: `unavailable` or `quotaExceeded` if there is no memory for the history.
+    func withHistory<Value>(
+        after revision: Int, count: Int, for account: Quota.Account, _ body: ([JournalRecord]) throws -> Value
+    ) async throws -> Value {
+        let limits = feed.limits
+        let lease = Quota.Lease(of: limits.buffers, to: account)
+        defer { lease.end() }
+        var records: [JournalRecord] = [], bytes = 0
+        while records.count < count {
+            let page = try await history(
+                after: revision + records.count, limit: count - records.count, bytes: Memory.largeBytes)
+            guard page.first?.revision == revision + records.count + 1 else { break }
+            records += page
+            guard records.count < count else { break }
+            // A parsed record needs several times the memory of its text.
+            bytes += page.reduce(0) { $0 + $1.bytes }
+            do {
+                try lease.grow(to: 4 * bytes)
+            } catch {
+                throw SessionError(noRoomForAnswer: error)
+            }
+        }
+        return try body(records)
+    }
+
+    /// Returns at most `limit` records after a revision, and whether more follow.
+    package func journalPage(after revision: Int, limit: Int) async throws -> (records: [JournalRecord], isCut: Bool) {
+        let bytes = Memory.largeBytes
+        // The store has a commit shortly before requests can read its revision.
+        let newest = self.revision
+        guard revision < newest else { return ([], false) }
+        var records = try await history(after: revision, limit: min(limit + 1, newest - revision), bytes: bytes)
+        var isCut = records.count > limit || records.reduce(0) { $0 + $1.bytes } >= bytes
+        if isCut, records.count > 1 {
+            records.removeLast()
+        } else if let last = records.last, last.revision >= newest {
+            // A large record can fill a page alone.
+            isCut = false
+        }
+        return (records, isCut)
+    }
+}
+
+extension SessionHost {
+    /// Returns a session's whole journal as a stream of JSON lines (see `JournalFile`), which is read page by page.
+    package func journalFile(of id: String, for account: Quota.Account) async throws -> ByteStream {
+        let body = ByteStream(isEndless: false), pageBytes = body.limit / 2
+        let (summary, start, through) = try await journalFileStart(of: id, pageBytes: pageBytes)
+        // For the first lines, which the task below holds until it ends.
+        let lease = try start.lease(streams, for: account)
+        body.onAttach { [store, streams] in
+            Task(executorPreference: Workers.shared.long) {
+                defer { withExtendedLifetime(lease) {} }
+                do {
+                    var lines = start, revision = through
+                    while await body.writeWhole(
+                        lines.piece(in: body.coding), try lines.lease(streams, for: account))
+                    {
+                        // A page fills about half of the stream's queue, but a large record can exceed the queue.
+                        let records = try await store.journal(
+                            of: summary.number, after: revision, limit: summary.revision - revision, bytes: pageBytes)
+                        guard let first = records.first, let last = records.last else {
+                            // The session may have ended since the first page was read.
+                            return revision < summary.revision ? body.fail() : body.finish()
+                        }
+                        // Commits may have trimmed the next records since the last page was read.
+                        guard first.revision == revision + 1 else { return body.fail() }
+                        revision = last.revision
+                        lines = EventBytes(JournalFile.lines(of: records))
+                    }
+                } catch {
+                    // The store failed, or there is no memory for a large record. The client must see that the body is
+                    // incomplete.
+                    body.fail()
+                }
+            }
+        }
+        return body
+    }
+
+    /// Returns the first line with the first page of records, and the revision of this page's last record. The whole
+    /// file must end at the revision in `summary`.
+    private func journalFileStart(of id: String, pageBytes: Int) async throws -> (
+        summary: SessionSummary, lines: EventBytes, through: Int
+    ) {
+        for _ in 0..<10 {
+            guard let opening = try await store.opening(id) else { throw SessionError(noSession: id) }
+            let checkpoint = try await store.journalStart(of: id)
+            let start = checkpoint?.summary.revision ?? 0
+            var summary = readable(opening.summary)
+            summary.revision = max(summary.revision, start)
+            let records = try await store.journal(
+                of: summary.number, after: start, limit: summary.revision - start, bytes: pageBytes)
+            // Fails if commits have trimmed the journal since, or if the checkpoint is of a later session with the same
+            // ID. Then read everything again.
+            if records.first.map({ $0.revision == start + 1 }) ?? (start == summary.revision),
+                checkpoint.map({ $0.summary.number == summary.number }) ?? true
+            {
+                return (
+                    summary,
+                    EventBytes(
+                        JournalFile.opening(of: opening, checkpoint: checkpoint) + JournalFile.lines(of: records)),
+                    records.last?.revision ?? start
+                )
+            }
+        }
+        throw SessionError(unavailable: "The session changes faster than its journal can be read; try again.")
+    }
+}

@@ -1,0 +1,75 @@
+import BraidEngine
+import BraidRuntime
+import BraidStore
+
+/// A session's table at one revision: all rows (`model`), and what clients see (`snapshot`).
+package struct SessionTable: Sendable {
+    var bound: BoundTable
+    var model: TableModel
+    package var snapshot: Snapshot
+
+    /// The table, prepared for cutting windows. O(sections).
+    var windows: WindowSource { WindowSource(snapshot, of: model, by: bound.binder) }
+}
+
+extension Session {
+    /// Returns the table that clients saw at a revision, or the current one if `revision` is `nil`.
+    ///
+    /// An earlier table is restored from the journal: O(rows · log rows + journal after the revision).
+    ///
+    /// - Throws: `badRequest` if the revision is ahead of the session. `revisionNotAvailable` if the journal does not
+    ///   reach back to it. `StaleSession` if the session object is stale.
+    package func table(atRevision revision: Int?) async throws -> SessionTable {
+        let current = current
+        if current.isStale { throw StaleSession() }
+        guard let revision, revision != current.snapshot.revision else { return current.table }
+        guard revision < current.snapshot.revision else {
+            throw SessionError(
+                .badRequest,
+                "The session \"\(id)\" is at revision \(current.snapshot.revision) and has no revision \(revision) yet."
+            )
+        }
+        return try await withTaskExecutorPreference(Workers.shared.long) {
+            try await rewinds.withLock {
+                guard let stored = try await store.session(id, at: revision) else {
+                    throw SessionError(
+                        .revisionNotAvailable,
+                        "The journal of the session \"\(id)\" does not reach back to revision \(revision).")
+                }
+                guard stored.summary.number == number, stored.summary.epoch == epoch else { throw StaleSession() }
+                let bound = try stored.boundTable(descriptions)
+                var binder = bound.binder
+                binder.limits.templateSteps = .max
+                let (model, snapshot, _) = try stored.restored(by: binder)
+                if snapshot.totalRowCount > Workers.shortRows { Memory.trimSoon() }
+                return SessionTable(bound: bound, model: model, snapshot: snapshot)
+            }
+        }
+    }
+
+    /// Returns the table that clients saw at a position. Throws the errors of `table(atRevision:)`, and
+    /// `revisionNotAvailable` for a position of another epoch.
+    package func table(at position: Position) async throws -> SessionTable {
+        guard position.epoch == nil || position.epoch == epoch else {
+            throw SessionError(
+                .revisionNotAvailable,
+                "The position \(position) is of another epoch. The session's epoch is \(epoch): it was opened again, or a backup was restored."
+            )
+        }
+        return try await table(atRevision: position.revision)
+    }
+}
+
+// Parts of a table in the form in which a store keeps them.
+extension TableModel {
+    /// The ids of the sections that were chosen for display, as a JSON array. `nil` if the description decides.
+    var storedDisplayedSections: JSONText? { displayedSections.map { JSONText(ids: $0) } }
+
+    /// The cells that the table registered for types of models, or `nil` if it registered none.
+    var storedCells: JSONText? { cells.isEmpty ? nil : cells.json }
+
+    /// The rows of all sections, each with the number of its section.
+    var storedRows: [(section: Int, row: StoredRow)] {
+        sections.flatMap { section in section.rows.map { (section.summary.number, $0) } }
+    }
+}
