@@ -125,7 +125,7 @@ extension Session {
         let controllerEvents = outcome.controllerEvents.map(\.json)
         var bytes = outcome.estimatedSize(after: before.snapshot) + text.count
         for event in controllerEvents { bytes += event.count }
-        if outcome.rebinding != nil { bytes += before.bound.stored?.description.count ?? 0 }
+        if outcome.rebinding != nil { bytes += before.bound.stored?.text.count ?? 0 }
         try limits.checkChange(bytes: bytes)
         return Execution(
             session: self, before: before, command: command, text: text, outcome: outcome,

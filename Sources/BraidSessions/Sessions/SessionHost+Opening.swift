@@ -144,10 +144,10 @@ extension SessionHost {
                 return SessionOpening.stored(
                     from: origin, revision: revision, empty: bound.empty,
                     StoredSession(
-                        facts: SessionSummary(
+                        summary: SessionSummary(
                             id: id, number: 0, table: bound.stored?.table, tableVersion: bound.version, epoch: "",
                             revision: 0, created: now, updated: now, totalRowCount: rowCount),
-                        description: bound.stored?.description, state: model.state,
+                        description: bound.stored?.text, state: model.state,
                         displayedSections: model.storedDisplayedSections, cells: model.storedCells,
                         nextKey: model.nextKey, nextSection: model.nextSection,
                         sections: model.sections.map { ($0.summary, Array($0.rows)) }))
