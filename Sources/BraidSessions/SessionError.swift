@@ -11,27 +11,20 @@ package struct SessionError: Error, Sendable, Equatable {
         /// The session cannot rebase a command from its position `base`: the journal does not reach back to it, it is
         /// of another epoch, or a data source call meets unpublished changes.
         case baseTooOld
-        /// The command would store more bytes at once than the limit allows.
         case changeTooLarge
-        /// Another request with the same idempotency key is still being answered.
         case idempotencyKeyInUse
-        /// The client sent this idempotency key before, with another request.
         case idempotencyKeyReused
-        /// The stored session is incomplete, which is a fault of the server.
         case internalError
-        /// The request's token is unknown, expired or revoked.
         case invalidToken
         /// No session that the requester may use has the ID in the request.
         case noSession
         /// No such table description or version is registered, or the session to bind has no description.
         case noTable
-        /// The session is at another position than the request's `If-Match` demands.
         case positionMismatch
         /// The journal does not reach back to the requested revision, or the position is of another epoch.
         case revisionNotAvailable
         /// The session or the token already uses its share of a resource, such as memory.
         case quotaExceeded
-        /// The server already stores as many sessions as it accepts.
         case tooManySessions
         /// More commands than a requester of this role may send at once.
         case transactionTooLong
@@ -40,7 +33,6 @@ package struct SessionError: Error, Sendable, Equatable {
     }
 
     package var code: Code
-    /// What is wrong, where, and what to do, for the developer of a client.
     package var message: String
     /// Seconds.
     package var retryAfter: Int?
@@ -62,7 +54,6 @@ package struct SessionError: Error, Sendable, Equatable {
     /// Creates the error `unavailable`, to be retried after a second.
     package init(unavailable message: String) { self.init(.unavailable, message, retryAfter: 1) }
 
-    /// Creates the error for an answer for whose memory the quota has refused a lease.
     init(noRoomForAnswer refusal: Quota.Refusal) {
         switch refusal {
         case .quota:
@@ -120,8 +111,6 @@ extension SessionError {
 }
 
 extension Quota {
-    /// Returns a lease of one unit of the quota.
-    ///
     /// - Parameters:
     ///   - what: the plural name of the units, as in "subscribers".
     ///   - option: the option that sets the limit, as in `max-subscribers`.

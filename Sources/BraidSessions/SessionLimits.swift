@@ -2,13 +2,10 @@ import BraidEngine
 
 /// The limits of a server's sessions (docs/limits.md).
 package struct SessionLimits: Sendable {
-    /// The most sessions that the store may contain.
     package var sessions = 100_000
-    /// The most event streams and waiting long polls that may be open at once on the server.
     package var subscribers = 9_000
     /// The most commands in one transaction, for every requester. The limit also applies to dry runs.
     package var transactionCommands = 100_000
-    /// The most commands in one transaction that a participant sends.
     package var participantTransactionCommands = 1_000
     /// The longest time for which the engine may compute a participant's command. `table.commandTime` is the limit for
     /// a controller's command.
@@ -18,7 +15,6 @@ package struct SessionLimits: Sendable {
     /// SQLite accepts values and rows of up to 1,000,000,000 bytes, and PostgreSQL statements of less than 1 GiB, which
     /// also contain the kept answer. So the limit is less than half of that.
     package var changeBytes = 400 << 20
-    /// The limits of each session's table, such as its number of rows.
     package var table: TableLimits = {
         var table = TableLimits()
         table.rows = 1_000_000
@@ -32,7 +28,6 @@ package struct SessionLimits: Sendable {
 }
 
 extension SessionLimits {
-    /// Returns the limits of a command from a requester of the given role.
     func table(for role: Role) -> TableLimits {
         guard role < .controller else { return table }
         var table = table
@@ -40,7 +35,6 @@ extension SessionLimits {
         return table
     }
 
-    /// Throws `changeTooLarge` if a command would store more than `changeBytes` bytes.
     func checkChange(bytes: Int) throws {
         guard bytes > changeBytes else { return }
         throw SessionError(
@@ -49,7 +43,6 @@ extension SessionLimits {
         )
     }
 
-    /// Throws `transactionTooLong` if the command is a transaction with more commands than the role may send at once.
     func check(_ command: Command, of role: Role) throws {
         guard case .transaction(let commands) = command else { return }
         let limit = role < .controller ? min(participantTransactionCommands, transactionCommands) : transactionCommands

@@ -160,7 +160,6 @@ extension Command {
     }
 }
 
-/// An error in a journal file, with a sentence that says what is wrong.
 package struct JournalFault: Error, CustomStringConvertible {
     package let description: String
     init(_ description: String) { self.description = description }

@@ -12,7 +12,6 @@ package struct Execution: Sendable {
     /// The command as the journal records it.
     let text: JSONText
     package let outcome: Outcome
-    /// The update as the journal records it.
     package let updateText: JSONText
     let controllerEvents: [JSONText]
     /// The current index path of the row that the command names. `nil` without a rebase, or if it names no single row.
@@ -27,7 +26,6 @@ package struct Execution: Sendable {
     /// The session's stored position after the command.
     package var position: Position { session.position(at: isDryRun ? before.snapshot.revision : revision) }
 
-    /// What the store writes for the command, with the answer that it keeps for retries.
     fileprivate func sessionCommit(keeping answer: KeptAnswer?) -> SessionCommit {
         let undo = StoredUndo(
             change: outcome.undo, binding: outcome.rebinding == nil ? nil : before.bound.stored,
@@ -59,8 +57,7 @@ extension Session {
 
     /// Executes a command. Clients see the result only after the store has committed it.
     ///
-    /// - Throws: `CancellationError` if the task is cancelled while the command waits for the session's lock. Such a
-    ///   command has changed nothing.
+    /// - Throws: `CancellationError` if the task is cancelled before the command has the session's lock.
     func execute(_ request: CommandRequest) async throws -> Execution {
         try await withCommandLock {
             var races = 0
@@ -107,7 +104,6 @@ extension Session {
 
     private static let longestTurn = Duration.milliseconds(20)
 
-    /// Executes a command in memory.
     private func attempt(_ request: CommandRequest) async throws -> Execution {
         let before = current, isDryRun = request.isDryRun
         if before.isStale { throw StaleSession() }
@@ -154,7 +150,6 @@ extension Session {
         }
     }
 
-    /// Returns the request that opened the session.
     private func opening() async throws -> SessionOpening {
         guard let stored = try await store.opening(id), stored.facts.number == number else { throw StaleSession() }
         return try SessionOpening(stored: stored.body, description: stored.description)
@@ -162,10 +157,6 @@ extension Session {
 
     /// Rebases a command from the position `base` to the current revision. Also returns its text for the journal and the
     /// current place of its row.
-    ///
-    /// - Throws: the errors of `withHistory`, and the refusals of `RowHistory.rebased`, such as `rowGone`. `badRequest`
-    ///   if the base is ahead of the session. `baseTooOld` if the journal does not reach back to the base, if the base
-    ///   is of another epoch, or if a data source call meets unpublished changes.
     private func rebased(
         _ command: Command, _ text: JSONText, base: Position, _ current: Committed, _ limits: TableLimits
     ) async throws -> (command: Command, text: JSONText, place: RowPath?) {

@@ -2,8 +2,6 @@ import BraidEngine
 import BraidRuntime
 
 extension Session {
-    /// Returns the session's snapshot as JSON, and its revision.
-    ///
     /// - Parameter isCached: whether the session keeps the JSON until the next commit, with its compressed forms, if it
     ///   has at most `cachedBytes`.
     package func encodedSnapshot(isCached: Bool = true) -> (revision: Int, bytes: SharedBytes) {
@@ -28,7 +26,6 @@ extension Session {
         cachedSnapshot == nil && Self.isStreamed(current.snapshot)
     }
 
-    /// Returns whether the JSON of the snapshot's rows and titles is larger than a number of bytes.
     package func isSnapshotLarger(than bytes: Int) -> Bool { current.snapshot.isLarger(than: bytes) }
 
     /// Whether compressing the session's snapshot is too much work for the short worker pool.
@@ -58,7 +55,6 @@ extension Session {
     /// Whether a snapshot is so large that it is normally encoded while it is sent.
     package static func isStreamed(_ snapshot: Snapshot) -> Bool { snapshot.isLarger(than: cachedBytes) }
 
-    /// Returns a snapshot of this session, such as an earlier one, as JSON.
     package func encoded(_ snapshot: Snapshot) -> [UInt8] {
         snapshot.encoded(session: id, table: table, epoch: epoch)
     }

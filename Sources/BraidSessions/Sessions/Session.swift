@@ -12,7 +12,6 @@ package final class Session: Sendable {
     package let id: String
     /// The session's number in the store. No later session gets it.
     package let number: Int
-    /// The name of the session's table description. `nil` for a session that was opened without one.
     package let table: String?
     /// The store assigns a new epoch when, for example, it may have lost revisions.
     package let epoch: String
@@ -36,9 +35,7 @@ package final class Session: Sendable {
     let committed: Mutex<Committed>
     let metrics: SessionMetrics
     let feed: ChangeFeed
-    /// The number of sweeps for idle sessions since a request last used this session.
     private let unusedSweeps = Atomic(0)
-    /// Whether a request has used this session since the last `takeUse()`.
     private let wasUsed = Atomic(true)
     /// The engine's time for the last command of each kind, by the kind's name, in nanoseconds. Refused commands and
     /// dry runs count as well.
@@ -51,17 +48,14 @@ package final class Session: Sendable {
         var snapshot: Snapshot
         var unpublished: Unpublished?
         var bound: BoundTable
-        /// When this revision was committed, in milliseconds since 1970.
         var updated: Int
-        /// The snapshot as JSON, if it is cached.
         var encoded: SharedBytes?
-        /// Whether the session was ended or dropped from memory, or may differ from the stored one. Whoever uses a
-        /// stale session must look it up again.
+        /// Whether the session was ended or dropped from memory, or may differ from the stored one, so that its users
+        /// must look it up again.
         var isStale = false
 
         var stored: StoredRevision { StoredRevision(number: snapshot.revision, time: updated) }
 
-        /// The table that clients see.
         var table: SessionTable {
             SessionTable(bound: bound, model: unpublished?.published ?? model, snapshot: snapshot)
         }
@@ -99,10 +93,8 @@ package final class Session: Sendable {
 
     package func position(at revision: Int) -> Position { Position(epoch: epoch, revision: revision) }
 
-    /// The table description to which the session is bound. `nil` for a session without one.
     package var binding: StoredBinding? { current.bound.stored }
 
-    /// The snapshot of the current revision as JSON, if it is cached.
     var cachedSnapshot: (revision: Int, bytes: SharedBytes)? {
         committed.withLock { state in state.encoded.map { (state.snapshot.revision, $0) } }
     }
@@ -120,7 +112,7 @@ package final class Session: Sendable {
 
     // MARK: Use
 
-    /// Notes that a request uses the session, so that it is not dropped from memory as idle.
+    /// Keeps the session in memory for another while.
     func use() {
         unusedSweeps.store(0, ordering: .relaxed)
         wasUsed.store(true, ordering: .relaxed)
@@ -135,8 +127,7 @@ package final class Session: Sendable {
     /// Counts a sweep for idle sessions. Returns whether no request has used this session for at least `sweeps` sweeps.
     func isUnused(for sweeps: Int) -> Bool { unusedSweeps.wrappingAdd(1, ordering: .relaxed).newValue >= sweeps }
 
-    /// Marks the session stale if nobody follows it and no command is running. Returns whether the caller may drop it
-    /// from memory.
+    /// Marks the session stale if nobody follows it and no command is running. Returns whether it has.
     func unload() -> Bool {
         // A command that waits for the lock finds the session stale and looks it up again.
         commands.withLockIfFree {
@@ -160,6 +151,5 @@ extension FIFOLock.Rank {
     static let commands = Self(3)
 }
 
-/// Thrown when a session object has become stale since it was looked up, for example because the session was ended. The
-/// caller looks the session up again.
+/// The session object has become stale since it was looked up: look it up again.
 struct StaleSession: Error {}

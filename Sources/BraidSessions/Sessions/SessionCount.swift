@@ -32,7 +32,6 @@ final class SessionCount: Sendable {
     /// Called when the content of the store was replaced.
     func forget() { known.withLock { $0 = nil } }
 
-    /// Counts a session that the server is about to open. Throws `tooManySessions` if the limit is reached.
     func addOne() async throws {
         try await prepare()
         let isFull = known.withLock { known in
@@ -50,6 +49,5 @@ final class SessionCount: Sendable {
         }
     }
 
-    /// Removes a session from the count, because it was ended or could not be opened.
     func removeOne() { known.withLock { $0?.count -= 1 } }
 }

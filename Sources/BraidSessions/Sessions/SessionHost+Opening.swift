@@ -3,8 +3,6 @@ import BraidRuntime
 import BraidStore
 
 extension SessionHost {
-    /// Opens a new session and stores it.
-    ///
     /// - Parameters:
     ///   - text: the request's body, which the store keeps for `reset` and `replay`. For a fork, it keeps the copied
     ///     table instead.
@@ -27,7 +25,6 @@ extension SessionHost {
         }
     }
 
-    /// Returns the table of a session that is about to be opened.
     private func boundTable(_ opening: SessionOpening) async throws -> BoundTable {
         switch opening.table {
         case nil: return BoundTable(showing: opening.empty)

@@ -37,7 +37,6 @@ package final class SessionHost: Sendable {
         subscribers = Quota(limits.subscribers, clientPart: 16)
     }
 
-    /// The sessions in memory.
     private struct Live {
         private(set) var byID: [String: Session] = [:]
         private(set) var byNumber: [Int: Session] = [:]
@@ -54,7 +53,6 @@ package final class SessionHost: Sendable {
         }
     }
 
-    /// The numbers of sessions in memory, and of their event streams and long polls.
     package struct Statistics: Sendable {
         package var inMemory = 0
         package var streams = 0
@@ -82,10 +80,8 @@ package final class SessionHost: Sendable {
 
     func inMemory(number: Int) -> Session? { live.withLock { $0.byNumber[number] } }
 
-    /// All sessions in memory.
     var inMemory: [Session] { live.withLock { Array($0.byID.values) } }
 
-    /// Removes a stale session object from memory.
     func drop(_ session: Session) { live.withLock { $0.remove(session) } }
 
     /// Returns a session at the revision that the store has at the time of the call, or at a later one. Throws
@@ -163,11 +159,11 @@ package final class SessionHost: Sendable {
         return table
     }
 
-    /// Adds a session that the store contains to memory, and returns it. If memory already contains it, or a later one
-    /// with the same ID, returns that object. Returns `nil` if the session was ended meanwhile.
+    /// Adds a session to memory, unless it or a later one with the same ID is there already. Returns what is in memory,
+    /// or `nil` if the session was ended meanwhile.
     ///
-    /// `end` deletes a session from the store first and from memory second. So this method adds it to memory first, and
-    /// then checks that the store still contains it.
+    /// `end` deletes a session from the store first and from memory second. So this adds it to memory first, and then
+    /// checks that the store still contains it.
     func adopt(_ session: Session) async throws -> Session? {
         let (adopted, replaced) = live.withLock { live in
             let other = live.byID[session.id]
@@ -190,12 +186,10 @@ package final class SessionHost: Sendable {
         return adopted
     }
 
-    /// Returns what the store knows of a session, or `nil` if no session has the ID.
     package func summary(_ id: String) async throws -> SessionSummary? {
         try await store.sessionSummary(id).map(readable)
     }
 
-    /// Returns a page of the sessions of a table, or of all sessions, as the store lists them.
     package func summaries(of table: String?, after: String?, limit: Int) async throws -> [SessionSummary] {
         try await store.sessions(of: table, after: after, limit: limit).map(readable)
     }
@@ -236,8 +230,7 @@ package final class SessionHost: Sendable {
 
     // MARK: Ending
 
-    /// Ends a session, which deletes it from the store. Throws `positionMismatch` if its position does not meet the
-    /// condition (`If-Match`).
+    /// Ends a session, which deletes it from the store. Throws `positionMismatch` unless it meets the condition.
     package func end(_ id: String, if condition: PositionCondition? = nil) async throws {
         try await count.prepare()
         while true {
@@ -261,8 +254,8 @@ package final class SessionHost: Sendable {
         return true
     }
 
-    /// The time between two calls of `endUnused()`. The least `endIfUnused` must be several of it: servers that share
-    /// the store see from each other's renewals that a session is in use.
+    /// The time between two calls of `endUnused()`. The least `endIfUnused` is several of it, so that servers that share
+    /// the store see each other's renewals.
     package static let unusedSweep = Duration.seconds(15)
 
     /// Ends the sessions that were opened with `endIfUnused` and that nobody has used for this time.
@@ -291,7 +284,6 @@ package final class SessionHost: Sendable {
 
     // MARK: Servers that share the store
 
-    /// Starts to receive the notices of other servers, if several servers can share the store.
     package func listen() throws {
         try store.sharing?.listen { [weak self] notice in self?.hear(notice) }
     }
@@ -318,8 +310,7 @@ package final class SessionHost: Sendable {
 
 // MARK: - Test mode
 
-/// The state of a server at the end of its start, which a reset in test mode restores. The store itself keeps a copy of
-/// its content.
+/// What a reset in test mode restores besides the store's content.
 package struct StartingPoint: Sendable {
     fileprivate let clock: Int
     fileprivate let answerClock: Int
@@ -327,14 +318,13 @@ package struct StartingPoint: Sendable {
 }
 
 extension SessionHost {
-    /// Keeps the current state of the server, which ``restore(_:in:)`` can restore.
     package func startingPoint(in store: any TestableStore) throws -> StartingPoint {
         try store.keepContent()
         return StartingPoint(clock: clock.setting, answerClock: store.answerClock.setting, ids: ids.counts)
     }
 
-    /// Restores the state of the server at a starting point. No request may be under way. The sessions get new epochs,
-    /// unless the server counts IDs (`--deterministic`): then the same requests get the same answers as after its start.
+    /// Restores a starting point. No request may be under way. The sessions get new epochs, unless the server counts IDs
+    /// (`--deterministic`): then the same requests get the same answers again.
     package func restore(_ start: StartingPoint, in store: any TestableStore) async throws {
         forgetAll()
         try await store.restoreContent(beginsEpochs: !ids.isCounting)
@@ -345,8 +335,7 @@ extension SessionHost {
         ids.counts = start.ids
     }
 
-    /// Gives a session a new epoch and ends its streams and long polls, as the restore of a backup does with all
-    /// sessions.
+    /// Gives a session a new epoch, as the restore of a backup does with all sessions.
     package func renewEpoch(of id: String, in store: any TestableStore) async throws {
         try await with(id) { session in
             try await session.commands.withLock {
