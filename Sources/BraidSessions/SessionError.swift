@@ -14,7 +14,6 @@ package struct SessionError: Error, Sendable, Equatable {
         case changeTooLarge
         case idempotencyKeyInUse
         case idempotencyKeyReused
-        /// The stored session is incomplete, which is a fault of the server.
         case internalError
         case invalidToken
         /// No session that the requester may use has the ID in the request.
@@ -34,7 +33,6 @@ package struct SessionError: Error, Sendable, Equatable {
     }
 
     package var code: Code
-    /// What is wrong, where, and what to do, for the developer of a client.
     package var message: String
     /// Seconds.
     package var retryAfter: Int?
@@ -56,7 +54,6 @@ package struct SessionError: Error, Sendable, Equatable {
     /// Creates the error `unavailable`, to be retried after a second.
     package init(unavailable message: String) { self.init(.unavailable, message, retryAfter: 1) }
 
-    /// Creates the error for an answer for whose memory the quota has refused a lease.
     init(noRoomForAnswer refusal: Quota.Refusal) {
         switch refusal {
         case .quota:
@@ -114,8 +111,6 @@ extension SessionError {
 }
 
 extension Quota {
-    /// Returns a lease of one unit.
-    ///
     /// - Parameters:
     ///   - what: the plural name of the units, as in "subscribers".
     ///   - option: the option that sets the limit, as in `max-subscribers`.

@@ -22,13 +22,11 @@ package final class Counter: Sendable {
     package var value: Int { count.load(ordering: .relaxed) }
 }
 
-/// Counters of the executed commands, by kind and outcome.
 package final class CommandCounters: Sendable {
     package enum Outcome: String, CaseIterable {
         case applied, unchanged, ignored
         /// The request asked for a dry run: the command was only computed, not stored.
         case dryRun = "dry-run"
-        /// The command failed because of an error of the client.
         case refused
         /// The command failed because of the server, its disk or its load, or the client disconnected while it waited.
         case failed
@@ -53,7 +51,6 @@ package final class CommandCounters: Sendable {
         counters[kind][outcome].add()
     }
 
-    /// Counts a command that threw an error, as refused or as failed.
     func count(_ kind: CommandKind, thrown error: any Error) {
         // The caller executes the command again. Only the outcome of the last attempt is counted.
         if error is StaleSession { return }

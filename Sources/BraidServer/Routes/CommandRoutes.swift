@@ -64,9 +64,6 @@ extension RequestContext {
 }
 
 extension SessionHost {
-    /// Executes the command of a request, and returns the answer. The request may have `dryRun`, `form`, `base`,
-    /// `strict`, `Prefer`, `If-Match` and `Idempotency-Key`.
-    ///
     /// - Parameter text: the command as the journal records it.
     func answer(
         _ context: RequestContext, executing command: Command, text: JSONText

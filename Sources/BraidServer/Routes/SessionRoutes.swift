@@ -91,7 +91,6 @@ extension RequestContext {
     }
 }
 
-/// A client's request for a session's snapshot.
 private struct SnapshotRequest {
     let context: RequestContext
     /// `nil` for the whole snapshot.
@@ -158,8 +157,6 @@ extension Session {
         return snapshotResponse(of: past, isWhole: isWhole)
     }
 
-    /// Returns the answer with a snapshot of this session.
-    ///
     /// - Parameters:
     ///   - past: an earlier snapshot. `nil` for the current one.
     ///   - isWhole: whether even a large snapshot is encoded before it is sent.

@@ -130,7 +130,6 @@ func fixtureRoute(_ files: WatchedFiles, subscribers: Quota) -> Route {
     }
 }
 
-/// The result of registering a table description: a new table, a new version, or no change.
 private enum Registration { case newTable, newVersion, unchanged }
 
 extension SessionStore {

@@ -90,7 +90,6 @@ package final class SessionTokens: Sendable {
         return (token, stored)
     }
 
-    /// Returns at most `limit` unexpired tokens of a session after the ID `after`, by ascending ID.
     package func list(of sessionID: String, after: String?, limit: Int) async throws -> [StoredToken] {
         guard let tokens = try await store.tokens(of: sessionID, after: after, limit: limit, now: clock.now()) else {
             throw SessionError(noSession: sessionID)
@@ -105,7 +104,6 @@ package final class SessionTokens: Sendable {
         return wasThere
     }
 
-    /// Removes a revoked token from the cache, and ends its streams and long polls.
     func end(_ id: String) {
         let ended = state.withLock { state in
             state.revocations += 1
@@ -157,8 +155,6 @@ package final class SessionTokens: Sendable {
         return try checked(token, presented)
     }
 
-    /// Returns a token from the cache or the store.
-    ///
     /// - Throws: `invalidToken` if the token is malformed, unknown, wrong or expired. An unknown ID and a wrong secret
     ///   cost about the same work, so that the time of the answer does not tell which was wrong.
     package func find(_ presented: PresentedToken) async throws -> SessionToken {

@@ -50,7 +50,6 @@ extension Session {
         return try body(records)
     }
 
-    /// Returns at most `limit` records after a revision, and whether more follow.
     package func journalPage(after revision: Int, limit: Int) async throws -> (records: [JournalRecord], isCut: Bool) {
         let bytes = Memory.largeBytes
         // The store has a commit shortly before requests can read its revision.

@@ -4,14 +4,12 @@ import BraidStore
 
 /// A client's command for a session, decoded, with the options of its request.
 package struct CommandRequest: Sendable {
-    /// The session's ID.
     let session: String
     /// The number that the session must have, if the requester may use only one session: the ID may have been given to
     /// another one.
     let sessionNumber: Int?
     /// What to execute. A reset and a rebinding lack what only the session knows, until it executes them.
     package fileprivate(set) var command: Command
-    /// The command as the journal records it.
     fileprivate(set) var text: JSONText
     /// Whether to compute and answer the command, and to store nothing.
     package var isDryRun = false
@@ -35,7 +33,6 @@ package struct CommandRequest: Sendable {
         self.text = text
     }
 
-    /// Throws `noSession` if the request may not apply to `session`.
     func check(_ session: Session) throws {
         if let sessionNumber, sessionNumber != session.number { throw SessionError(noSession: session.id) }
     }
@@ -47,8 +44,6 @@ package struct CommandRequest: Sendable {
 }
 
 extension SessionHost {
-    /// Executes a command.
-    ///
     /// - Throws: ``SessionError`` or a `Refusal` of the engine: the command has changed nothing. After a `StoreError`,
     ///   the store may contain its changes. `CancellationError` if the task is cancelled while the command waits for
     ///   the session's lock.

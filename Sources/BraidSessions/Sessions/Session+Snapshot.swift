@@ -2,10 +2,8 @@ import BraidEngine
 import BraidRuntime
 
 extension Session {
-    /// Returns the session's snapshot as JSON, and its revision.
-    ///
-    /// - Parameter isCached: whether the session caches the encoded snapshot until the next commit, with its compressed
-    ///   forms. Only a snapshot of at most `Memory.largeBytes` is cached.
+    /// - Parameter isCached: whether the session keeps the JSON until the next commit, with its compressed forms, if it
+    ///   has at most `Memory.largeBytes`.
     package func encodedSnapshot(isCached: Bool = true) -> (revision: Int, bytes: SharedBytes) {
         if let cachedSnapshot { return cachedSnapshot }
         let snapshot = current.snapshot, bytes = SharedBytes(encoded(snapshot))
@@ -26,7 +24,6 @@ extension Session {
         cachedSnapshot == nil && Self.isStreamed(current.snapshot)
     }
 
-    /// Returns whether the JSON of the snapshot's rows and titles is larger than a number of bytes.
     package func isSnapshotLarger(than bytes: Int) -> Bool { current.snapshot.isLarger(than: bytes) }
 
     /// Whether compressing the session's snapshot is too much work for the short worker pool.
@@ -56,7 +53,6 @@ extension Session {
     /// Whether a snapshot is so large that it is normally encoded while it is sent.
     package static func isStreamed(_ snapshot: Snapshot) -> Bool { snapshot.isLarger(than: Memory.largeBytes) }
 
-    /// Returns a snapshot of this session, such as an earlier one, as JSON.
     package func encoded(_ snapshot: Snapshot) -> [UInt8] {
         snapshot.encoded(session: id, table: table, epoch: epoch)
     }

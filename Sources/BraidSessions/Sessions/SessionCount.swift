@@ -32,7 +32,6 @@ final class SessionCount: Sendable {
     /// Called when the content of the store was replaced.
     func forget() { known.withLock { $0 = nil } }
 
-    /// Counts a session that the server is about to open. Throws `tooManySessions` if the limit is reached.
     func addOne() async throws {
         try await prepare()
         let isFull = known.withLock { known in

@@ -3,8 +3,6 @@ import BraidRuntime
 import BraidStore
 
 extension SessionHost {
-    /// Opens a new session and stores it.
-    ///
     /// - Parameters:
     ///   - text: the request's body, which the store keeps for `reset` and `replay`. For a fork, it keeps the copied
     ///     table instead.

@@ -10,7 +10,6 @@ package struct SessionOpening: Sendable {
         case inline(JSONText)
     }
 
-    /// The session whose table is copied.
     package struct Origin: Sendable {
         package var session: String
         /// `nil` for the current revision.
@@ -30,7 +29,6 @@ package struct SessionOpening: Sendable {
     package var models: [(section: SectionID, models: [JSONText])] = []
     /// A merge patch (RFC 7396) for the state in the table description.
     package var state: JSONText?
-    /// For a session without a table description.
     package var sections: [SectionContent] = []
     var cells = RegisteredCells()
     /// What a session without a table description shows while it has no rows.
@@ -203,7 +201,6 @@ extension SessionOpening {
         self.fork = fork
     }
 
-    /// Returns the JSON that the store keeps as the opening of a fork.
     static func stored(from origin: Origin, revision: Int, empty: JSONText?, _ fork: StoredSession) -> JSONText {
         .object {
             $0.object("from") {
