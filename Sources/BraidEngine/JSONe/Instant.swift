@@ -110,6 +110,10 @@ public struct Instant: Equatable, Sendable {
     }
 }
 
+extension Instant: JSONWritable {
+    public func write(to writer: inout JSONWriter) { writer.value(text) }
+}
+
 /// A time offset such as `-2 days 3 hours` (json-e.js.org/operators.html, "$fromNow").
 ///
 /// A time offset consists of a sign, then years (365 days), months (30 days), weeks, days, hours, minutes and seconds.
