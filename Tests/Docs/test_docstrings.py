@@ -6,11 +6,11 @@ import pytest
 from documents import ROOT
 
 MODULES = ["BraidEngine", "BraidClient"]
-# Requirements of standard protocols. They need no docstring, because the protocol explains them.
+# Requirements of standard protocols and of JSONWritable. They need no docstring, because the protocol explains them.
 WITNESSES = {
     "==", "<", "hash(into:)", "encode(to:)", "init(from:)", "description", "debugDescription", "errorDescription",
     "init(stringLiteral:)", "init(integerLiteral:)", "init(floatLiteral:)", "init(booleanLiteral:)", "init(nilLiteral:)",
-    "init(arrayLiteral:)", "init(dictionaryLiteral:)",
+    "init(arrayLiteral:)", "init(dictionaryLiteral:)", "write(to:)",
 }
 TYPES = {"actor", "class", "enum", "extension", "protocol", "struct"}
 ACCESS = "public|open|internal|package|private|fileprivate"

@@ -120,10 +120,6 @@ extension JSONText {
     }
 }
 
-extension Instant: JSONWritable {
-    public func write(to writer: inout JSONWriter) { writer.value(text) }
-}
-
 extension Int: JSONWritable {
     @inlinable public func write(to writer: inout JSONWriter) { writer.value(self) }
 }

@@ -108,6 +108,10 @@ public struct Instant: Equatable, Sendable {
     }
 }
 
+extension Instant: JSONWritable {
+    public func write(to writer: inout JSONWriter) { writer.value(text) }
+}
+
 /// Such as `-2 days 3 hours` (json-e.js.org/operators.html, "$fromNow"): a sign, then years (365 days), months (30
 /// days), weeks, days, hours, minutes, seconds, each optional, in this order.
 struct TimeOffset {
