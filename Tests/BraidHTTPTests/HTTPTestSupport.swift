@@ -284,8 +284,10 @@ final class Client: Sendable {
             if bytes.isEmpty {
                 throw ClientError(what: "ended before the mark: \(String(decoding: all, as: UTF8.self))")
             }
+            // The mark can begin in the bytes of an earlier piece, but not end there.
+            let start = max(0, all.count - mark.count)
             all += bytes
-            if let range = all.firstRange(of: mark) {
+            if let range = all[start...].firstRange(of: mark) {
                 rest.withLock { $0 = Array(all[range.upperBound...]) }
                 return String(decoding: all[..<range.upperBound], as: UTF8.self)
             }
