@@ -136,63 +136,55 @@ struct BodyFrame {
     private static let lastBlock: [UInt8] = [3, 0]
 }
 
-/// Holds one value for each content coding. Each value is made on its first use.
+/// One value for each content coding, made on its first use.
 public struct PerCoding<Value: Sendable>: ~Copyable, Sendable {
-    // Each coding has its own lock, so that a thread that needs one coding does not wait for the other coding.
-    private let gzip = OnFirstUse<Value>()
-    private let zstd = OnFirstUse<Value>()
+    private let gzip = Mutex<Value?>(nil)
+    private let zstd = Mutex<Value?>(nil)
 
     public init() {}
 
-    /// Returns the value for a coding, and calls `make` for it on the first use. While `make` runs, other threads that
-    /// need the same coding wait.
+    /// Returns the value for a coding, which `make` makes on the first use. Threads that need it at the same time may
+    /// each make one; all get the first that is ready.
     public func value(for coding: ContentCoding, _ make: () -> Value) -> Value {
         switch coding {
-        case .gzip: gzip.value(make)
-        case .zstd: zstd.value(make)
+        case .gzip: Self.value(in: gzip, make)
+        case .zstd: Self.value(in: zstd, make)
         }
     }
 
-    /// Returns whether the value for a coding has already been made, without waiting.
-    public func has(_ coding: ContentCoding) -> Bool {
-        switch coding {
-        case .gzip: gzip.isMade
-        case .zstd: zstd.isMade
-        }
-    }
-}
-
-private struct OnFirstUse<Value: Sendable>: ~Copyable, Sendable {
-    private let known = Mutex<Value?>(nil)
-    private let made = Atomic(false)
-
-    func value(_ make: () -> Value) -> Value {
-        known.withLock { known in
-            if let known { return known }
-            let value = make()
+    private static func value(in known: borrowing Mutex<Value?>, _ make: () -> Value) -> Value {
+        if let value = known.withLock({ $0 }) { return value }
+        // Compression takes long, so it runs outside of the lock.
+        let made = make()
+        return known.withLock { known in
+            let value = known ?? made
             known = value
-            made.store(true, ordering: .releasing)
             return value
         }
     }
 
-    var isMade: Bool { made.load(ordering: .acquiring) }
+    /// Whether the value is made.
+    public func has(_ coding: ContentCoding) -> Bool {
+        switch coding {
+        case .gzip: gzip.withLock { $0 != nil }
+        case .zstd: zstd.withLock { $0 != nil }
+        }
+    }
 }
 
-/// Bytes that several answers share, together with their compressed forms. Each compressed form is made only once, on
-/// its first use.
+/// Bytes that several answers share, with their compressed forms, each made on its first use.
 public final class SharedBytes: Sendable {
     public let plain: [UInt8]
     private let compressed = PerCoding<[UInt8]>()
 
     public init(_ plain: [UInt8]) { self.plain = plain }
 
-    /// Returns the bytes as a body in the given coding. Without a coding, the body is plain.
+    /// The bytes as a body in a coding, or plain.
     public func body(in coding: ContentCoding?) -> [UInt8] {
         guard let coding else { return plain }
         return compressed.value(for: coding) { coding.compress(plain) }
     }
 
-    /// Returns whether the compressed body in the given coding has already been made.
+    /// Whether that body is made.
     public func hasBody(in coding: ContentCoding) -> Bool { compressed.has(coding) }
 }
