@@ -4,6 +4,7 @@ import BraidRuntime
 import BraidServer
 import BraidSessions
 import BraidStore
+import BraidTestMode
 import Glibc
 
 /// The command that runs the server until it is stopped, for example by a signal.
@@ -87,7 +88,7 @@ struct Serve: ServerCommand {
             store: store, clock: clock, ids: ids, limits: limits, controllers: controllers,
             pages: options.access.pages(for: address, tokens: tokens),
             streams: StreamLimits(buffers: outgoing), log: log, proxies: options.access.proxies,
-            testMode: testMode)
+            routes: { testMode?.routes($0) ?? [] })
         if reasonToWait == nil {
             try await loadFixtures(into: app)
             try testMode?.begin(app.sessions)
@@ -102,8 +103,9 @@ struct Serve: ServerCommand {
         configuration.outgoing = outgoing
         fitted.limits.configure(&configuration)
         configuration.onLimit = { errno in app.log.reached(errno == 0 ? "max-connections" : "open-files") }
-        let server = HTTPServer(configuration: configuration, handler: app)
+        let server = HTTPServer(configuration: configuration, handler: testMode?.decorating(app) ?? app)
         app.follow(server)
+        testMode?.follow(server)
         let signals = await Signals { [log] number in
             log.write(.warning, "stopped at once by a second signal; requests in progress were not answered")
             log.flush()
@@ -175,7 +177,7 @@ struct Serve: ServerCommand {
         unloading.cancel()
         ending.cancel()
         log.write(.notice, "stopping")
-        app.testMode?.cancelDelays()
+        testMode?.cancelDelays()
         await server.stop(grace: .seconds(10))
         // The store is not closed while it waits for its database, because closing the store could take as long as an
         // attempt to connect.

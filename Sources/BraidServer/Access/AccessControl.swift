@@ -31,14 +31,9 @@ struct AccessControl: Sendable {
         return try tokens.known(token).map { .known(Requester($0)) } ?? .unknown(token)
     }
 
-    /// Returns the sender of a request from its claim. Reads the token from the store if it is not cached. Throws
-    /// `invalidToken` if the token is unknown, expired or revoked.
-    func requester(_ claim: Claim) async throws -> Requester {
-        switch claim {
-        case .known(let requester): requester
-        case .unknown(let token): Requester(try await tokens.find(token))
-        }
-    }
+    /// Returns the sender of a token that the store must be asked about. Throws `invalidToken` if it is unknown, expired
+    /// or revoked.
+    func requester(_ token: PresentedToken) async throws -> Requester { Requester(try await tokens.find(token)) }
 
     /// Returns the error for a request whose token is missing or known to be invalid. Returns `nil` if the token is
     /// valid or not needed, or if only the store can tell.

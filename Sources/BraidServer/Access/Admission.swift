@@ -2,7 +2,7 @@ import BraidEngine
 import BraidSessions
 
 /// Who may use a route. docs/http-api lists who may use each route, and a test compares the list with the routes.
-enum Admission: Sendable, Equatable {
+package enum Admission: Sendable, Equatable {
     /// Everyone may use the route, even without a token.
     case everyone
     case role(Role)

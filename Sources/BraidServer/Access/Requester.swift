@@ -4,10 +4,10 @@ import BraidRuntime
 import BraidSessions
 
 /// The sender of a request: its role, and its token for one session if it has one.
-struct Requester: Sendable {
-    var role: Role
+package struct Requester: Sendable {
+    package var role: Role
     /// The requester's token for one session. `nil` for a controller.
-    var token: SessionToken?
+    package var token: SessionToken?
     /// The digest of the controller token in the request. `nil` if the requester has a token for one session, or needed
     /// no token.
     var controllerToken: SHA256Digest?
@@ -78,7 +78,7 @@ package enum Bearer {
             headers: [challenge()])
     }
 
-    static let invalidChallenge = challenge("invalid_token", "The token is unknown, expired or revoked.")
+    package static let invalidChallenge = challenge("invalid_token", "The token is unknown, expired or revoked.")
 
     private static func malformed(_ detail: String) -> ProblemError {
         ProblemError(.badRequest, detail, headers: [challenge("invalid_request", detail)])

@@ -12,7 +12,7 @@ extension SessionHost {
     /// - Parameter notifies: whether an answer with an update also contains the member `notification`, as the answers
     ///   of the data source do.
     func respond(
-        to context: RequestContext, _ content: CommandRequest.Content, notifies: Bool = false
+        to context: Exchange, _ content: CommandRequest.Content, notifies: Bool = false
     ) async throws -> HTTPResponse {
         let form = try CommandForm(context)
         var options = CommandRequest.Options()
@@ -39,12 +39,12 @@ extension SessionHost {
         case .done(let (session, answer)):
             context.logAct(content, answer, of: session)
             return form.response(answer, of: session, notifies: notifies)
-        case .replayed(let kept): return try await response(kept: kept, isPretty: form.isPretty)
+        case .replayed(let kept): return try await response(kept: kept)
         }
     }
 }
 
-extension RequestContext {
+extension Exchange {
     /// Logs an applied command if it is an administrative act: a reset, or the change to another version of the table
     /// description.
     fileprivate func logAct(_ content: CommandRequest.Content, _ answer: Session.Answer, of session: Session) {

@@ -18,7 +18,7 @@ func commandRoutes(_ sessions: SessionHost) -> [Route] {
     }
 }
 
-extension RequestContext {
+extension Exchange {
     /// Returns the command in the request's body. Throws the error `role` if the requester may not send this command.
     fileprivate func command(of kind: CommandKind) throws -> CommandRequest.Content {
         if kind == .table { return .rebinding(try RebindingRequest(try json())) }
@@ -75,17 +75,15 @@ extension HTTPRequestHead {
     }
 }
 
-/// The form in which the client wants a command's answer: `?form=sequential`, `?dryRun`, `?pretty`, and
-/// `Prefer: return=…` (RFC 7240).
+/// The form in which the client wants a command's answer: `?form=sequential`, `?dryRun` and `Prefer: return=…` (RFC
+/// 7240).
 struct CommandForm: Sendable {
     var dryRun: Bool
-    var isPretty: Bool
     var isSequential: Bool
     var preference: String?
 
-    init(_ context: RequestContext) throws {
+    init(_ context: Exchange) throws {
         dryRun = try context.flag("dryRun")
-        isPretty = try context.flag("pretty")
         switch context.query("form") {
         case nil, "stages": isSequential = false
         case "sequential": isSequential = true
@@ -116,11 +114,9 @@ struct CommandForm: Sendable {
         case "representation":
             var response = snapshotHead(answer, of: session)
             response.headers += [("Content-Type", "application/json"), etag]
-            // A large snapshot is encoded while it is sent, so that it uses little memory. Indentation needs the whole
-            // snapshot.
-            let isStreamed = Session.isStreamed(answer.snapshot) && !isPretty
+            // A large snapshot is encoded while it is sent, so that it uses little memory.
             response.body =
-                isStreamed
+                Session.isStreamed(answer.snapshot)
                 ? .stream(session.stream(of: answer.snapshot)) : .bytes(session.encoded(answer.snapshot))
             return response
         default: break

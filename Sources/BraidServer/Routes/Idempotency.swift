@@ -9,7 +9,7 @@ import BraidStore
 extension IdempotencyKey {
     /// Reads the request's `Idempotency-Key`. Returns `nil` without the field. The result also contains a hash of the
     /// request's method, target and body.
-    init?(_ context: RequestContext) throws {
+    init?(_ context: Exchange) throws {
         guard let field = context.head.headers["idempotency-key"] else { return nil }
         // The `Idempotency-Key` field is a string in quotes (RFC 9651). Most clients send the key without the quotes.
         let key =
@@ -49,7 +49,7 @@ struct StableHash {
     var value: Int { Int(bitPattern: UInt(state)) }
 }
 
-extension RequestContext {
+extension Exchange {
     /// Encodes the answer for an error, so that the store can keep the answer for retries with the request's
     /// `Idempotency-Key`. Returns `nil` for a fault of the server itself, whose answer is not stored.
     func keptRefusal(_ error: any Error) -> JSONText? {
@@ -61,10 +61,7 @@ extension RequestContext {
 extension SessionHost {
     /// Returns a stored answer as the response to a retry. If the stored answer refers to a snapshot, the response
     /// contains the session's current snapshot and ETag. Throws `noSession` if this session has ended.
-    ///
-    /// - Parameter isPretty: whether the answer will be indented. If so, even a large snapshot is encoded at once,
-    ///   because indentation needs the whole snapshot.
-    func response(kept: JSONText, isPretty: Bool) async throws -> HTTPResponse {
+    func response(kept: JSONText) async throws -> HTTPResponse {
         var response = HTTPResponse(kept: kept)
         guard let reference = kept["snapshot"], let id = reference["session"]?.stringValue else { return response }
         let session = try await current(id)
@@ -78,8 +75,7 @@ extension SessionHost {
                 .noSession,
                 "The session \"\(id)\" that this request opened has been ended. Another one was opened under its id.")
         }
-        let isStreamed = session.isTooLargeToCache && !isPretty
-        let snapshot = isStreamed ? session.streamedSnapshotResponse() : session.snapshotResponse()
+        let snapshot = session.isTooLargeToCache ? session.streamedSnapshotResponse() : session.snapshotResponse()
         response.headers += snapshot.headers
         response.body = snapshot.body
         return response

@@ -84,7 +84,7 @@ extension Refusal {
 extension JSONText {
     /// Returns the members of a request's JSON body, by name. Throws `badRequest` if the body is not an object, or has
     /// a member that is not in `names`.
-    func object(of names: [String]) throws -> [String: JSONText] {
+    package func object(of names: [String]) throws -> [String: JSONText] {
         let known = names.map { "`\($0)`" }.joined(separator: ", ")
         guard let members = members() else {
             throw Refusal(

@@ -2,7 +2,7 @@ import BraidEngine
 
 /// The types of problem documents that the server can answer with, each with a name, a status, a title and an
 /// explanation. `GET /problems/{name}` returns the explanation. Source: RFC 9457.
-enum Problem: String, CaseIterable, Sendable {
+package enum Problem: String, CaseIterable, Sendable {
     case ambiguousRow = "ambiguous-row"
     case badRequest = "bad-request"
     case changeTooLarge = "change-too-large"
@@ -65,7 +65,7 @@ enum Problem: String, CaseIterable, Sendable {
     case verificationFailed = "verification-failed"
 
     /// The HTTP status of answers with this problem type. The answer of an injected fault can have another status.
-    var status: Int { facts.status }
+    package var status: Int { facts.status }
     var title: String { facts.title }
 
     /// Writes the members `type`, `title`, `status` and `detail` of a problem document.

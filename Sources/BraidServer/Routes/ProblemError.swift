@@ -6,10 +6,10 @@ import BraidStore
 /// An error in the form in which clients receive it: a problem type, a detail, and the faults of the request.
 package struct ProblemError: Error, Sendable {
     var problem: Problem
-    var status: Int
+    package var status: Int
     package var detail: String
     package var faults: [Refusal.Fault] = []
-    var headers: [(String, String)] = []
+    package var headers: [(String, String)] = []
     /// The number of the faulty line of the request's body, or of the first missing line, from 1. `nil` if the error
     /// concerns no single line.
     package var line: Int?
@@ -17,11 +17,11 @@ package struct ProblemError: Error, Sendable {
     private var detailWithoutPlace: String?
     /// A function that writes the members which only this kind of problem document has. `nil` if the document has no
     /// such members.
-    var writeMembers: (@Sendable (inout JSONWriter) -> Void)?
+    package var writeMembers: (@Sendable (inout JSONWriter) -> Void)?
     /// The option whose limit the request has reached. `nil` for other errors.
     var limit: String?
 
-    init(_ problem: Problem, _ detail: String, faults: [Refusal.Fault] = [], headers: [(String, String)] = []) {
+    package init(_ problem: Problem, _ detail: String, faults: [Refusal.Fault] = [], headers: [(String, String)] = []) {
         self.problem = problem
         status = problem.status
         self.detail = detail

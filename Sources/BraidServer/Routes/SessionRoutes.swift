@@ -25,7 +25,7 @@ func sessionRoutes(_ sessions: SessionHost) -> [Route] {
                 context.logOpened(session, opening)
                 return session.openedResponse(isMinimal: isMinimal)
             case .replayed(let kept):
-                return try await sessions.response(kept: kept, isPretty: try context.flag("pretty"))
+                return try await sessions.response(kept: kept)
             }
         },
         Route("GET", "/v1/sessions", query: ["limit", "after", "table"]) { context in
@@ -100,7 +100,7 @@ func sessionRoutes(_ sessions: SessionHost) -> [Route] {
     ]
 }
 
-extension RequestContext {
+extension Exchange {
     fileprivate func logOpened(_ session: Session, _ opening: SessionOpening) {
         let origin = opening.from.map { [(name: "from", value: $0.session)] } ?? []
         logAct("session opened", facts: [("session", session.id)] + origin + session.boundTableFacts)
@@ -110,16 +110,14 @@ extension RequestContext {
 /// A client's request for a session's snapshot, or for a window of the snapshot. `position` is the value of `?at=`, or
 /// `nil` for the current snapshot.
 private struct SnapshotRequest {
-    let context: RequestContext
+    let context: Exchange
     let window: WindowQuery?
     let position: Position?
-    let isPretty: Bool
 
-    init(_ context: RequestContext) throws {
+    init(_ context: Exchange) throws {
         self.context = context
         window = try WindowQuery(context)
         position = try context.query("at").map { try Position($0) }
-        isPretty = try context.flag("pretty")
     }
 }
 
@@ -158,20 +156,15 @@ extension Session {
         if let window = request.window {
             return snapshotResponse(try await encodedWindow(window, of: table, for: request.context.account))
         }
-        let isStreamed =
-            Session.isStreamed(table.snapshot)
-            && (!request.isPretty || table.snapshot.isLarger(than: request.context.limits.prettyBytes))
         return snapshotResponse(
-            isStreamed ? .stream(stream(of: table.snapshot)) : .bytes(encoded(table.snapshot)), at: revision)
+            Session.isStreamed(table.snapshot) ? .stream(stream(of: table.snapshot)) : .bytes(encoded(table.snapshot)),
+            at: revision)
     }
 
     fileprivate func response(to request: SnapshotRequest) throws -> HTTPResponse {
         try request.context.require(self)
         if let unchanged = request.context.head.notModified(position.entityTag) { return unchanged }
-        // The server does not indent a snapshot above `prettyBytes`, so it can stream the snapshot.
-        let isStreamed =
-            isTooLargeToCache && (!request.isPretty || isSnapshotLarger(than: request.context.limits.prettyBytes))
-        return isStreamed ? streamedSnapshotResponse() : snapshotResponse()
+        return isTooLargeToCache ? streamedSnapshotResponse() : snapshotResponse()
     }
 
     fileprivate func response(to request: SnapshotRequest, _ window: WindowQuery) async throws -> HTTPResponse {

@@ -190,19 +190,19 @@ extension StoredTable {
     }
 }
 
-extension RequestContext {
+extension Exchange {
     /// Parses the request's body as JSON.
     ///
     /// - Parameter deeper: the number of nesting levels that the body may have beyond the server's limit.
     /// - Throws: `invalidJSON` for an empty body, or `JSONError` if the body is not JSON or is nested too deeply.
-    func json(deeper: Int = 0) throws -> JSONText {
+    package func json(deeper: Int = 0) throws -> JSONText {
         guard !request.body.isEmpty else { throw ProblemError(.invalidJSON, "The body is empty. It must be JSON.") }
         return try JSONText(parsing: request.body, depthLimit: limits.jsonDepth + deeper)
     }
 }
 
 extension HTTPResponse {
-    static func json(status: Int = 200, headers: [(String, String)] = [], _ write: (inout JSONWriter) -> Void)
+    package static func json(status: Int = 200, headers: [(String, String)] = [], _ write: (inout JSONWriter) -> Void)
         -> HTTPResponse
     {
         var writer = JSONWriter()
@@ -210,7 +210,7 @@ extension HTTPResponse {
         return .json(writer.bytes, status: status, headers: headers)
     }
 
-    static func json(_ bytes: [UInt8], status: Int = 200, headers: [(String, String)] = []) -> HTTPResponse {
+    package static func json(_ bytes: [UInt8], status: Int = 200, headers: [(String, String)] = []) -> HTTPResponse {
         HTTPResponse(status: status, headers: [("Content-Type", "application/json")] + headers, body: .bytes(bytes))
     }
 }

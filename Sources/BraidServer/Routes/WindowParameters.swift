@@ -13,7 +13,7 @@ extension WindowQuery {
     /// Reads the window from a request's query. Returns `nil` if the query names no window.
     ///
     /// - Throws: `badRequest` if the parameters do not name one window.
-    init?(_ context: RequestContext) throws {
+    init?(_ context: Exchange) throws {
         // Most requests have no query, so do not search an empty query for each parameter of a window.
         guard !context.head.query.isEmpty else { return nil }
         try self.init { context.query($0) }
@@ -23,7 +23,7 @@ extension WindowQuery {
     /// percent-encoded query. Returns `nil` without the parameter.
     ///
     /// - Throws: `badRequest` if the parameter does not name one window.
-    init?(inParameter name: String, _ context: RequestContext) throws {
+    init?(inParameter name: String, _ context: Exchange) throws {
         guard let text = context.query(name) else { return nil }
         let form =
             "`\(name)` must contain the parameters of a window, percent-encoded as one value, such as \(name)=offset%3D0%26limit%3D50."

@@ -26,10 +26,9 @@ package final class Session: Sendable {
     /// The session's lock. A command holds the lock from the start of its execution to its end, with its commit, so
     /// commands run one after the other.
     let commands = FIFOLock()
-    /// The lock for two kinds of requests: for updates that the session reads from the journal or replaces by a large
-    /// snapshot, and for indented answers about a large session. Such a request needs a multiple of its answer's size
-    /// in memory, so each session executes one such request at a time.
-    package let largeReads = FIFOLock()
+    /// Held while updates are read from the journal or replaced by a large snapshot: that needs a multiple of the answer's
+    /// size in memory, so one request at a time does it.
+    let largeReads = FIFOLock()
     /// The lock of requests that restore an earlier table of the session or fork a large session, so that each session
     /// does this work for one request at a time. A request that locks `rewinds` may already hold `largeReads`.
     let rewinds = FIFOLock()
