@@ -212,6 +212,7 @@ public final class ByteStream: Sendable {
     public func gathered() async -> [UInt8]? {
         defer { close() }
         var bytes: [UInt8] = []
+        bytes.reserveCapacity(estimatedLength ?? 0)
         for await _ in attach().news {
             let taken = take()
             for piece in taken.pieces { bytes += piece }

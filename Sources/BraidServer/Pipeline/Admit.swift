@@ -6,7 +6,7 @@ import BraidRuntime
 extension App: HTTPHandler {
     package func receive(_ head: HTTPRequestHead) -> any HTTPExchange { admit(head) }
 
-    /// Finds the route of a request and the claim of its token, once for the whole exchange.
+    /// Finds the route of a request and the sender of its token, once for the whole exchange.
     package func admit(_ head: HTTPRequestHead) -> Exchange {
         let id = requestID(of: head)
         func exchange(_ route: Route?, _ verdict: Exchange.Verdict) -> Exchange {
@@ -40,14 +40,7 @@ extension App: HTTPHandler {
                 headers: [("Allow", allowed.joined(separator: ", "))])
             return exchange(nil, .answered(problem.response(path: head.plainPath, requestID: id)))
         case .route(let route):
-            do {
-                switch try access.claim(head, for: route.admission) {
-                case .known(let requester): return exchange(route, .admitted(requester))
-                case .unknown(let token): return exchange(route, .claimed(token))
-                }
-            } catch {
-                return exchange(route, .refused(error))
-            }
+            return exchange(route, access.verdict(on: head, for: route.admission))
         }
     }
 
