@@ -185,11 +185,11 @@ extension HTTPConnection {
         exchangeEnded()
     }
 
-    /// Leases memory for a body of more than 1 MiB until it is sent, or takes over the application's lease. Large pieces
-    /// of a stream have leases of their own.
+    /// Leases memory for a body of more than 1 MiB until it is sent, or takes over the application's lease. Large
+    /// pieces of a stream have leases of their own.
     ///
-    /// Without memory, a GET or HEAD gets 503 or 429. Another method may have been carried out, and these statuses would
-    /// make the client repeat it, so the connection closes and the result is `nil`: the client retries with its
+    /// Without memory, a GET or HEAD gets 503 or 429. Another method may have been carried out, and these statuses
+    /// would make the client repeat it, so the connection closes and the result is `nil`: the client retries with its
     /// idempotency key, or reads the revision.
     private func affordable(_ response: HTTPResponse) -> HTTPResponse? {
         let bytes =

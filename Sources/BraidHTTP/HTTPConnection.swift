@@ -5,8 +5,8 @@ import Glibc
 /// A client's socket, and the request that it sends or that is answered, one at a time. Only the event loop's thread
 /// uses it.
 ///
-/// The socket is not read while a complete request awaits its answer, or while an answer cannot be written: the kernel's
-/// buffer fills, and TCP slows the client down. The kernel still reports a disconnected client (`EPOLLRDHUP`,
+/// The socket is not read while a complete request awaits its answer, or while an answer cannot be written: the
+/// kernel's buffer fills, and TCP slows the client down. The kernel still reports a disconnected client (`EPOLLRDHUP`,
 /// `EPOLLHUP`). An idle connection holds no buffer.
 final class HTTPConnection {
     enum Phase {
@@ -24,8 +24,8 @@ final class HTTPConnection {
         case streaming(ByteStream)
         /// Sends the connection's last answer.
         case closing
-        /// The last answer is sent and the sending side shut down. The client's bytes are still read and dropped: closing
-        /// with unread bytes would reset the connection, and the client could lose the answer.
+        /// The last answer is sent and the sending side shut down. The client's bytes are still read and dropped:
+        /// closing with unread bytes would reset the connection, and the client could lose the answer.
         case lingering
     }
 
@@ -212,8 +212,8 @@ extension HTTPConnection {
             return
         }
         turnBytes -= count
-        // The kernel has no more now, and epoll reports the next bytes. But it does not report again that the client has
-        // closed its side, so then read on to the end.
+        // The kernel has no more now, and epoll reports the next bytes. But it does not report again that the client
+        // has closed its side, so then read on to the end.
         if count < room, !peerIsDone { isReadable = false }
         let bytes = UnsafeBufferPointer(rebasing: loop.input[..<count])
         let used = parse(bytes.span)
@@ -386,8 +386,8 @@ extension HTTPConnection {
         return true
     }
 
-    /// Whether the client has stopped reading its answer. A full send buffer becomes writable again when a third of it is
-    /// free, which takes a slow client minutes, so bytes that its TCP acknowledges count as progress, too.
+    /// Whether the client has stopped reading its answer. A full send buffer becomes writable again when a third of it
+    /// is free, which takes a slow client minutes, so bytes that its TCP acknowledges count as progress, too.
     var isStalled: Bool {
         guard !output.isEmpty else { return false }
         let pending = Int(cepoll_unacknowledged(socket))

@@ -74,8 +74,8 @@ private struct TestModeExchange: HTTPExchange {
         }
     }
 
-    /// Runs the stages of a request, with the fault that it meets and the record of its answer between them. Waits while
-    /// the server is reset.
+    /// Runs the stages of a request, with the fault that it meets and the record of its answer between them. Waits
+    /// while the server is reset.
     private func answer(
         _ exchange: Exchange, _ handle: (inout Exchange, Gate.Pass) async -> HTTPResponse
     ) async -> HTTPResponse {

@@ -3,8 +3,8 @@ import BraidHTTP
 import BraidRuntime
 import BraidSessions
 
-/// Authentication of requests: by a controller token, or by a token for one session. Without a controller token, everyone
-/// is a controller.
+/// Authentication of requests: by a controller token, or by a token for one session. Without a controller token,
+/// everyone is a controller.
 struct AccessControl: Sendable {
     let controllers: ControllerTokens
     let tokens: SessionTokens
@@ -24,8 +24,8 @@ struct AccessControl: Sendable {
         }
     }
 
-    /// Returns the sender of a token that the store must be asked about. Throws `invalidToken` if it is unknown, expired
-    /// or revoked.
+    /// Returns the sender of a token that the store must be asked about. Throws `invalidToken` if it is unknown,
+    /// expired or revoked.
     func requester(_ token: PresentedToken) async throws -> Requester { Requester(try await tokens.find(token)) }
 
     /// Returns the error for a token that is missing or known to be invalid, on a route that needs one.

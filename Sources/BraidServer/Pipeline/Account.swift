@@ -20,8 +20,8 @@ extension Exchange {
         let problem = ProblemError(failure)
         refused.note(problem)
         var response = problem.response(path: head.plainPath, requestID: requestID)
-        // A body that is too long says nothing about it to a client without a token. For other failures, the parsed part
-        // of the head may lack the `Authorization` field.
+        // A body that is too long says nothing about it to a client without a token. For other failures, the parsed
+        // part of the head may lack the `Authorization` field.
         if failure.status == 413, head.framing != .none, let refusal = app.access.refusal(of: head) {
             response = refusal.response(path: head.plainPath, requestID: requestID)
         }

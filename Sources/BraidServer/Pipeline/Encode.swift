@@ -67,7 +67,8 @@ extension Exchange {
             && head.query.contains { $0.name == "pretty" && $0.value != "false" && $0.value != "0" }
     }
 
-    /// Compresses a plain answer. A large body that has no lease of memory needs one meanwhile, and stays plain without.
+    /// Compresses a plain answer. A large body that has no lease of memory needs one meanwhile, and stays plain
+    /// without.
     package func compress(_ response: HTTPResponse) async -> HTTPResponse {
         var response = response
         let coding = response.coding(for: head)

@@ -26,8 +26,8 @@ package final class Session: Sendable {
     /// The session's lock. A command holds the lock from the start of its execution to its end, with its commit, so
     /// commands run one after the other.
     let commands = FIFOLock()
-    /// Held while updates are read from the journal or replaced by a large snapshot: that needs a multiple of the answer's
-    /// size in memory, so one request at a time does it.
+    /// Held while updates are read from the journal or replaced by a large snapshot: that needs a multiple of the
+    /// answer's size in memory, so one request at a time does it.
     let largeReads = FIFOLock()
     /// The lock of requests that restore an earlier table of the session or fork a large session, so that each session
     /// does this work for one request at a time. A request that locks `rewinds` may already hold `largeReads`.
