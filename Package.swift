@@ -52,10 +52,16 @@ let package = Package(
             dependencies: [
                 "BraidEngine", "BraidStore", "BraidRuntime", "BraidSessions", "BraidHTTP", "CAssets",
             ]),
+        .target(
+            name: "BraidTestMode",
+            dependencies: [
+                "BraidServer", "BraidEngine", "BraidStore", "BraidRuntime", "BraidSessions", "BraidHTTP",
+            ]),
         .executableTarget(
             name: "braid-server",
             dependencies: [
-                "BraidServer", "BraidSessions", "BraidHTTP", "BraidRuntime", "BraidStore", "BraidPostgres",
+                "BraidServer", "BraidTestMode", "BraidSessions", "BraidHTTP", "BraidRuntime", "BraidStore",
+                "BraidPostgres",
             ]),
         .executableTarget(
             name: "attendees-example", dependencies: ["BraidEngine"], path: "Examples/library", exclude: ["README.md"]),
@@ -87,7 +93,10 @@ let package = Package(
             dependencies: ["BraidSessions", "BraidRuntime", "BraidStore", "BraidEngine", "TestSupport"]),
         .testTarget(
             name: "BraidServerTests",
-            dependencies: ["BraidServer", "BraidSessions", "BraidHTTP", "BraidRuntime", "BraidStore", "BraidEngine"]),
+            dependencies: [
+                "BraidServer", "BraidTestMode", "BraidSessions", "BraidHTTP", "BraidRuntime", "BraidStore",
+                "BraidEngine",
+            ]),
     ],
     swiftLanguageModes: [.v6],
     // For #embed.

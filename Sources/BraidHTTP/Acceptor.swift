@@ -7,21 +7,19 @@ import Synchronization
 public struct HTTPConnections: Sendable {
     /// The number of open connections, without reserved connections.
     public var open: Int
-    /// The most connections that may be open at once, without reserved connections.
+    /// Without reserved ones, as is `open`.
     public var maximum: Int
-    /// The number of client connections that the server has accepted since its start.
+    /// Since the server's start.
     public var accepted: Int
-    /// The number of requests that the server refused with 503 because they came on a reserved connection, while all
-    /// ordinary connections were in use.
+    /// Requests refused with 503 on a reserved connection.
     public var refused: Int
-    /// The number of connections that were closed because the client read nothing of its answer for too long.
+    /// Connections closed because the client read nothing of its answer for too long.
     public var stalled: Int
-    /// The number of connections in `stalled` whose answer was a stream that had not ended yet.
+    /// Of these, those whose answer was a stream that had not ended.
     public var stalledStreams: Int
 }
 
-/// The counts and quotas that all event loops of a server share. When a connection closes, this object wakes the
-/// acceptor if the acceptor waits for room.
+/// What all event loops of a server share. Wakes a waiting acceptor when a connection closes.
 final class ServerLoad: Sendable {
     private let open = Atomic<Int>(0)
     private let reserved = Atomic<Int>(0)
@@ -32,8 +30,7 @@ final class ServerLoad: Sendable {
     private let isAcceptorWaiting = Atomic<Bool>(false)
     private let wakeAcceptor = Mutex<(@Sendable () -> Void)?>(nil)
     let maximum: Int
-    /// The quota of memory for request bodies. The property `outgoing` is the quota of memory for answers
-    /// (`HTTPServer.Configuration`).
+    /// See `HTTPServer.Configuration`.
     let incoming: Quota
     let outgoing: Quota
 
@@ -43,25 +40,23 @@ final class ServerLoad: Sendable {
         self.outgoing = outgoing
     }
 
-    /// Whether the server can accept one more connection: an ordinary one, or a reserved one for probes.
+    /// Whether one more connection fits, an ordinary or a reserved one.
     var hasRoom: Bool {
         open.load(ordering: .relaxed) < maximum
             || reserved.load(ordering: .relaxed) < HTTPServer.reservedConnections
     }
 
-    /// Whether at least seven eighths of the ordinary connections are in use. While this is so, the server closes idle
-    /// connections after a short time.
+    /// Whether seven eighths of the ordinary connections are in use. Then idle ones are closed soon.
     var isCrowded: Bool { open.load(ordering: .relaxed) >= maximum - maximum / 8 }
 
-    var facts: HTTPConnections {
+    var statistics: HTTPConnections {
         HTTPConnections(
             open: open.load(ordering: .relaxed), maximum: maximum, accepted: accepted.load(ordering: .relaxed),
             refused: refused.load(ordering: .relaxed), stalled: stalled.load(ordering: .relaxed),
             stalledStreams: stalledStreams.load(ordering: .relaxed))
     }
 
-    /// Counts a new connection. Returns `true` if the new connection is a reserved one, which is so if all ordinary
-    /// connections are in use.
+    /// Counts a new connection. `true` if it is a reserved one.
     func opened() -> Bool {
         accepted.add(1, ordering: .relaxed)
         if takePlace() { return false }
@@ -69,7 +64,7 @@ final class ServerLoad: Sendable {
         return true
     }
 
-    /// Turns a reserved connection into an ordinary connection. Returns `false` if all ordinary connections are in use.
+    /// Makes a reserved connection an ordinary one, if there is room.
     func promote() -> Bool {
         guard takePlace() else { return false }
         leave(reserved)
@@ -87,11 +82,9 @@ final class ServerLoad: Sendable {
         return false
     }
 
-    /// Counts a request that was refused on a reserved connection.
     func refusedRequest() { refused.add(1, ordering: .relaxed) }
 
-    /// Counts a connection that the server closes because its client reads nothing of its answer. The caller also calls
-    /// `closed` for this connection.
+    /// The caller also calls `closed`.
     func stalled(isStream: Bool) {
         stalled.add(1, ordering: .relaxed)
         if isStream { stalledStreams.add(1, ordering: .relaxed) }
@@ -111,16 +104,11 @@ final class ServerLoad: Sendable {
     func onRoom(_ action: (@Sendable () -> Void)?) { wakeAcceptor.withLock { $0 = action } }
 }
 
-/// Accepts connections and distributes them over the event loops in turn. Taking turns is fair even with few
-/// connections.
+/// Accepts connections on the first loop's thread, and deals them to the loops in turn, which is fair even with few.
 ///
-/// If `maxConnections` connections are open, the next connections are reserved ones, on which the server answers only
-/// probes such as health checks.
-///
-/// The acceptor runs on the first event loop's thread. The acceptor pauses when all ordinary and all reserved
-/// connections are in use, or if the system has no file descriptor or no memory left. During the pause, new clients
-/// wait in the kernel's backlog. The acceptor continues when a connection closes or when the loop next checks its
-/// deadlines.
+/// Beyond `maxConnections` they are reserved, for probes. When those are used up as well, or the system has no file
+/// descriptor or memory, the acceptor pauses, and clients wait in the kernel's backlog until a connection closes or the
+/// next check of deadlines.
 final class Acceptor {
     let socket: Int32
     var isPaused = false
@@ -129,8 +117,7 @@ final class Acceptor {
     private let load: ServerLoad
     private let onLimit: @Sendable (_ errno: CInt) -> Void
     private var nextLoop = 0
-    /// The number of `suspend` calls without a matching `resume`. The acceptor accepts connections only if the number
-    /// is 0.
+    /// The calls of `suspend` without their `resume`.
     private var suspensions = 0
 
     init(
@@ -144,8 +131,7 @@ final class Acceptor {
         self.onLimit = onLimit
     }
 
-    /// Accepts waiting connections. One call accepts at most 64 connections, so that the event loop serves its open
-    /// connections between two calls.
+    /// Accepts at most 64 connections, so that the open ones get their turn.
     func accept() {
         for _ in 0..<64 {
             guard load.hasRoom else { return pause() }
@@ -153,8 +139,7 @@ final class Acceptor {
             guard accepted >= 0 else {
                 switch errno {
                 case EAGAIN: return
-                // The following errors of `accept` concern a single waiting client, which for example has disconnected.
-                // EINTR means that a signal interrupted the call. So the acceptor goes on: accept(2), "Error handling".
+                // These concern a single client, which for example has disconnected (accept(2), "Error handling").
                 case EINTR, ECONNABORTED, EPROTO, EPERM, ENETDOWN, ENOPROTOOPT, EHOSTDOWN, ENONET, EHOSTUNREACH,
                     EOPNOTSUPP, ENETUNREACH:
                     continue
@@ -166,8 +151,7 @@ final class Acceptor {
             let isReserved = load.opened()
             if isReserved { onLimit(0) }
             let loop = loops[nextLoop]
-            // The acceptor already runs on the first event loop's thread, so it can give that loop a socket without a
-            // message.
+            // The acceptor runs on this loop's thread, so no message is needed.
             if nextLoop == 0 {
                 loop.adopt(accepted, isReserved: isReserved)
             } else {
@@ -185,7 +169,7 @@ final class Acceptor {
     /// Whether the listening socket refuses connections.
     var isSuspended: Bool { suspensions > 0 }
 
-    /// Refuses new connections. The acceptor accepts connections again after as many calls of `resume` as of `suspend`.
+    /// Refuses new connections, until as many calls of `resume`.
     func suspend() {
         if !isSuspended { listener.suspend() }
         suspensions += 1

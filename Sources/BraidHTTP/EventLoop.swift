@@ -3,24 +3,21 @@ import CEpoll
 import Glibc
 import Synchronization
 
-/// A thread that waits for events on its sockets. The thread also reads, parses and answers the requests of these
-/// sockets' HTTP connections.
+/// Runs its connections on one thread: waits on epoll, reads, parses, answers.
 ///
-/// Unchecked: only the loop's own thread uses the loop's state, so no request needs a lock. Only the mailbox has a
-/// lock: other threads send the loop messages with `post`.
+/// `@unchecked`: only that thread touches the state; others `post` to the mailbox.
 final class EventLoop: @unchecked Sendable {
     enum Mail {
-        /// The socket of a connection that the acceptor has just accepted.
+        /// A connection that was just accepted.
         case adopt(Int32, isReserved: Bool)
-        /// The application's decision on how to handle a request's body, for example to buffer it or to refuse it.
-        case disposition(connection: UInt64, HTTPBodyDisposition)
-        /// The response that a task has produced, or that a handler of a streamed request body has produced.
+        /// What the task of an `undecided` disposition has returned.
+        case decided(connection: UInt64, any HTTPExchange)
+        /// The response of a task.
         case answer(connection: UInt64, HTTPResponse)
-        /// The connection can continue: the stream of its answer has bytes to send or has ended, or the reader of its
-        /// request body has room again.
+        /// An answer's stream has bytes or has ended, or a body's reader has room again.
         case resume(connection: UInt64)
         case acceptAgain
-        /// Tells the loop to refuse new connections (`false`) or to accept them again (`true`).
+        /// Refuses new connections (`false`), or accepts them again.
         case accept(Bool, done: @Sendable () -> Void)
         /// Tells the loop to close all its connections.
         case disconnect(done: @Sendable () -> Void)
@@ -39,17 +36,16 @@ final class EventLoop: @unchecked Sendable {
     private let mailbox = Mutex(Mailbox())
     private let epoll: Int32
     private let bell: Int32
-    /// The ID of the loop's thread. 0 while the thread does not run.
+    /// 0 while the thread does not run.
     private let thread = Atomic<UInt>(0)
 
-    // Only the loop's own thread uses the stored properties below, so they need no lock.
+    // Only the loop's thread uses what follows.
 
-    /// The buffer into which the loop reads sockets. All connections of the loop share this buffer, as each connection
-    /// parses its bytes before the next connection reads.
+    /// Shared, because each connection parses its bytes before the next one reads.
     let input = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: 64 * 1024)
-    /// The buffer in which the loop encodes answers. The buffer is empty whenever the loop turns to another connection.
+    /// Where answers are encoded. Empty whenever the loop turns to another connection.
     var output: [UInt8] = []
-    /// The time at which the loop last woke, in milliseconds of the monotonic clock.
+    /// When the loop last woke, in milliseconds of the monotonic clock.
     private(set) var now = 0
     private(set) var dateLine: [UInt8] = []
     private var dateSecond = -1
@@ -60,14 +56,12 @@ final class EventLoop: @unchecked Sendable {
     private var connections: [HTTPConnection?] = []
     private var generations: [UInt32] = []
     private var freeSlots: [Int] = []
-    /// The messages that the loop handles at the end of its current turn. The loop's own thread appends its messages
-    /// directly to this array, without the mailbox's lock.
+    /// Handled at the end of the turn. The loop's own thread appends here, without the lock.
     private var mails: [Mail] = []
-    /// The IDs of the connections that continue in the loop's next turns. Each has used up its bytes for one turn, or
-    /// has received a `resume` message.
+    /// The connections that continue in the next turns: they have used up their turn, or were resumed.
     private var again: [UInt64] = []
-    /// The maximum number of connections from `again` that continue before the loop handles new events. Without this
-    /// limit, a command's answer would wait for the thousands of streams that send the command's update.
+    /// How many of `again` continue before new events are handled. Otherwise, a command's answer would wait for the
+    /// thousands of streams that send its update.
     private static let againInATurn = 64
     private var acceptor: Acceptor?
 
@@ -92,15 +86,13 @@ final class EventLoop: @unchecked Sendable {
         input.deallocate()
     }
 
-    /// Sets the acceptor of new connections, and starts watching its listening socket. The server calls this method
-    /// before `start`.
+    /// Called before `start`.
     func accept(with acceptor: Acceptor) {
         self.acceptor = acceptor
         watchListener(true)
     }
 
-    /// Closes the listening socket, which also removes the socket from the epoll set. Only the loop's own thread calls
-    /// this method, or the server if it does not start the loop.
+    /// Closing removes the socket from epoll, too.
     func stopAccepting() {
         acceptor?.close()
         acceptor = nil
@@ -111,8 +103,7 @@ final class EventLoop: @unchecked Sendable {
         guard failure == 0 else { throw HTTPServerError("cannot start a thread", errno: failure) }
     }
 
-    /// Sends the loop a message. Any thread can call this method. If several messages arrive before the loop reads its
-    /// mailbox, only the first one wakes the loop.
+    /// Sends a message, from any thread. Only the first in an empty mailbox wakes the loop.
     func post(_ mail: Mail) {
         if thread.load(ordering: .relaxed) == UInt(pthread_self()) { return mails.append(mail) }
         let refused = mailbox.withLock { mailbox -> Bool in
@@ -132,7 +123,7 @@ final class EventLoop: @unchecked Sendable {
         case .answer(_, let response): response.abandon()
         case .stop(_, let onExit): onExit()
         case .accept(_, let done), .disconnect(let done): done()
-        case .disposition, .resume, .acceptAgain: break
+        case .decided, .resume, .acceptAgain: break
         }
     }
 }
@@ -158,7 +149,7 @@ extension EventLoop {
             again.removeFirst(turn.count)
             for id in turn { connection(id)?.proceed() }
             readMails()
-            // Let a worker thread run now, so that it can produce its answer even on a machine with few cores.
+            // Lets a worker make its answer even on a machine with few cores.
             if !again.isEmpty { sched_yield() }
             if now >= nextSweep { sweep() }
             if isStopping, isDone { return exit() }
@@ -188,15 +179,13 @@ extension EventLoop {
         return time.tv_sec * 1_000 + time.tv_nsec / 1_000_000
     }
 
-    /// Checks the deadlines of all connections of the loop. One regular sweep over all connections replaces a timer for
-    /// each connection.
+    /// One sweep over all connections replaces a timer for each.
     private func sweep() {
         nextSweep = now + limits.sweep.milliseconds
         for case let connection? in connections { connection.checkDeadlines() }
         if acceptor?.isPaused == true { acceptAgain() }
     }
 
-    /// Moves the messages of other threads from the mailbox to the array `mails`.
     private func readMail() {
         mails += mailbox.withLock { mailbox in
             defer { mailbox.mails = [] }
@@ -215,7 +204,7 @@ extension EventLoop {
         case .adopt(let socket, let isReserved): adopt(socket, isReserved: isReserved)
         case .answer(let id, let response):
             if let connection = connection(id) { connection.answerCame(response) } else { response.abandon() }
-        case .disposition(let id, let disposition): connection(id)?.decided(disposition)
+        case .decided(let id, let exchange): connection(id)?.decided(exchange)
         case .resume(let id): takeTurnAgain(id)
         case .acceptAgain: acceptAgain()
         case .accept(let isOn, let done):
@@ -259,8 +248,7 @@ extension EventLoop {
 // MARK: - Connections
 
 extension EventLoop {
-    /// Returns the open connection with the given ID, or `nil` if this connection is closed. A newer connection in the
-    /// same slot of the array has another ID.
+    /// `nil` if the connection is closed: a newer one in its slot has another ID.
     private func connection(_ id: UInt64) -> HTTPConnection? {
         let slot = Int(UInt32(truncatingIfNeeded: id))
         guard slot < connections.count, generations[slot] == UInt32(truncatingIfNeeded: id >> 32) else { return nil }
@@ -281,13 +269,11 @@ extension EventLoop {
         generations[slot] &+= 1
         let id = UInt64(generations[slot]) << 32 | UInt64(slot)
         connections[slot] = HTTPConnection(socket: socket, id: id, loop: self, isReserved: isReserved)
-        // Register each socket with epoll once, edge-triggered. Then the loop can slow a client down by not reading its
-        // socket, without a call of `epoll_ctl`.
+        // Edge-triggered, once: the loop slows a client down by not reading, without a call of `epoll_ctl`.
         let interest = EPOLLIN.rawValue | EPOLLOUT.rawValue | EPOLLRDHUP.rawValue | EPOLLET.rawValue
         if !watch(socket, id, interest) { connections[slot]?.close() }
     }
 
-    /// Removes a connection from the loop after the connection has closed its socket.
     func forget(_ id: UInt64) {
         let slot = Int(UInt32(truncatingIfNeeded: id))
         let isReserved = connections[slot]?.isReserved ?? false
@@ -296,7 +282,7 @@ extension EventLoop {
         load.closed(isReserved: isReserved)
     }
 
-    /// Schedules a connection to continue in a later turn, so that the loop's other connections come first.
+    /// Lets the other connections come first.
     func takeTurnAgain(_ id: UInt64) { again.append(id) }
 
     private func watch(_ descriptor: Int32, _ id: UInt64, _ interest: UInt32) -> Bool {
@@ -337,8 +323,7 @@ extension EventLoop {
 }
 
 extension HTTPResponse {
-    /// Closes the stream of an unsent response's body, and ends the lease of the body's memory. The stream's producer
-    /// learns that no client will read the response.
+    /// Drops an unsent response: closes its stream, so that the producer knows, and ends its lease.
     func abandon() {
         if case .stream(let stream) = body { stream.close() }
         lease?.end()

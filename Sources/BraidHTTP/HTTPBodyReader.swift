@@ -1,10 +1,10 @@
 import BraidRuntime
 import Synchronization
 
-/// A request's body that a handler reads while the body arrives. Only one task may read it at a time.
+/// A request's body that one task reads while it arrives.
 ///
-/// The reader buffers about `limit` bytes of the body. If the buffer is full, the event loop stops reading the socket,
-/// and TCP slows the client down.
+/// It buffers about `limit` bytes. When they are full, the event loop stops reading the socket, and TCP slows the
+/// client down.
 public final class HTTPBodyReader: Sendable {
     private struct State {
         var bytes: [UInt8] = []
@@ -15,11 +15,9 @@ public final class HTTPBodyReader: Sendable {
 
     private let state = Mutex(State())
     private let limit: Int
-    /// The lease of the memory in which the request's handler holds bytes of the body. Before the handler holds more
-    /// than `limit` bytes at once, the lease grows to the size of these bytes. If the lease is `nil`, no quota limits
-    /// this memory.
+    /// For what the handler holds beyond `limit` bytes. `nil`: unlimited.
     private let lease: Quota.Lease?
-    /// Makes the event loop read the connection's socket again. Any thread can call this closure.
+    /// Makes the event loop read the socket again, from any thread.
     private let resume: @Sendable () -> Void
 
     public init(limit: Int = 64 * 1024, lease: Quota.Lease? = nil, resume: @escaping @Sendable () -> Void = {}) {
@@ -28,11 +26,10 @@ public final class HTTPBodyReader: Sendable {
         self.resume = resume
     }
 
-    /// Returns the bytes of the body that arrived since the last call, waiting until there is at least one. Returns
-    /// `nil` at the end of the body.
+    /// Waits for the next bytes of the body. `nil` at its end.
     ///
     /// - Throws: `HTTPFailure` if the body breaks off, is malformed or pauses for too long, if the server stops or is
-    ///   reset, or if another call already waits.
+    ///   reset, or if another call waits.
     public func next() async throws -> [UInt8]? {
         let result: Result<[UInt8]?, HTTPFailure> = await withCheckedContinuation { continuation in
             let (now, wasPaused): (Result<[UInt8]?, HTTPFailure>?, Bool) = state.withLock { state in
@@ -56,8 +53,7 @@ public final class HTTPBodyReader: Sendable {
         return try result.get()
     }
 
-    /// Leases memory for a handler that is about to hold the given number of bytes of the body at once. Up to `limit`
-    /// bytes need no lease. Throws `HTTPFailure` if the quota refuses the lease.
+    /// Leases memory for a handler that is about to hold that many bytes at once. Throws `HTTPFailure` without memory.
     public func hold(_ bytes: Int) throws {
         guard bytes > limit else { return }
         do {
@@ -69,12 +65,10 @@ public final class HTTPBodyReader: Sendable {
 
     // MARK: For the loop
 
-    /// Whether the body's buffer is full, so that the event loop must not read the socket before the reader calls
-    /// `resume`.
+    /// Whether the buffer is full.
     var isPaused: Bool { state.withLock { $0.isPaused } }
 
-    /// Adds bytes that the event loop has received to the body's buffer. The buffer joins the bytes of all chunks, so a
-    /// body of many tiny chunks needs no additional memory.
+    /// Joins the bytes of all chunks, so tiny chunks need no additional memory.
     public func append(_ bytes: UnsafeBufferPointer<UInt8>) {
         let waiting = state.withLock { state -> CheckedContinuation<Result<[UInt8]?, HTTPFailure>, Never>? in
             guard state.end == nil else { return nil }  // After the body has failed, later bytes of it are dropped.
@@ -88,11 +82,10 @@ public final class HTTPBodyReader: Sendable {
         waiting?.resume(returning: .success(Array(bytes)))
     }
 
-    /// Marks the body as complete. The body's reader first gets the buffered bytes, and then `nil` for the end.
+    /// The reader gets the buffered bytes, then `nil`.
     public func finish() { end(.success(())) }
 
-    /// Marks the body as broken off. The body's reader first gets the buffered bytes, and then `failure` as a thrown
-    /// error.
+    /// The reader gets the buffered bytes, then the failure.
     public func fail(_ failure: HTTPFailure) { end(.failure(failure)) }
 
     private func end(_ end: Result<Void, HTTPFailure>) {

@@ -2,86 +2,75 @@ import BraidRuntime
 import CEpoll
 import Glibc
 
-/// A client's socket, with the state of the request that the client is sending or that the server is answering. Only
-/// the event loop's thread uses a connection.
+/// A client's socket, and the request that it sends or that is answered, one at a time. Only the event loop's thread
+/// uses it.
 ///
-/// A connection handles one request at a time. The server does not read the socket while the answer to a completely
-/// received request is awaited, or while an answer cannot be written. Unread bytes fill the kernel's buffer, and TCP
-/// slows the client down. The kernel still reports that the client has disconnected (`EPOLLRDHUP`, `EPOLLHUP`). An idle
-/// connection holds no buffer.
+/// The socket is not read while a complete request awaits its answer, or while an answer cannot be written: the
+/// kernel's buffer fills, and TCP slows the client down. The kernel still reports a disconnected client (`EPOLLRDHUP`,
+/// `EPOLLHUP`). An idle connection holds no buffer.
 final class HTTPConnection {
     enum Phase {
-        /// The connection is receiving a request's head, or a body that the server buffers as a whole.
+        /// Receives a head, or a body that is buffered.
         case receiving
-        /// The handler of the current request runs and reads the request's body while the body arrives.
+        /// `respond(reading:)` runs, and the body arrives.
         case feeding(HTTPBodyReader)
-        /// The request's head is complete. The application is deciding how to handle the body.
+        /// The head is complete; a task decides about the body.
         case undecided(Task<Void, Never>)
-        /// The request is complete, its body included, and the task that produces its answer runs.
+        /// The request is complete; a task makes the answer.
         case answering(Task<Void, Never>, endsAtStop: Bool)
-        /// The request's streamed body has arrived completely, and the handler that reads it has not answered yet.
+        /// The streamed body has arrived; `respond(reading:)` has not answered yet.
         case fed
-        /// The server is sending an answer whose body comes from a stream, piece by piece as the stream produces bytes.
+        /// Sends an answer's stream.
         case streaming(ByteStream)
-        /// The last answer of the connection is being sent. The server closes the connection after this answer.
+        /// Sends the connection's last answer.
         case closing
-        /// The server has sent its last answer and shut down its sending side. The server still reads and drops the
-        /// client's bytes: closing with unread bytes would reset the connection, and the client could lose the answer.
+        /// The last answer is sent and the sending side shut down. The client's bytes are still read and dropped:
+        /// closing with unread bytes would reset the connection, and the client could lose the answer.
         case lingering
     }
 
     let loop: EventLoop
     let id: UInt64
     private let socket: Int32
-    /// The IP address of the connection's other end. `nil` with a Unix socket.
+    /// `nil` with a Unix socket.
     let peer: IPAddress?
     var phase = Phase.receiving
     private(set) var isClosed = false
-    /// Whether this connection is reserved: it was accepted while `maxConnections` connections were open. A reserved
-    /// connection accepts only probes (`HTTPHandler.isProbe`). It can become an ordinary connection after another one
-    /// has closed.
+    /// Accepted while `maxConnections` were open, so only for a probe. Becomes ordinary after another one has closed.
     var isReserved: Bool
-    /// The time at which the server accepted the connection, in milliseconds of the loop's clock.
+    /// In milliseconds of the loop's clock, as are the other times.
     let opened: Int
 
     var parser: HTTPParser
-    /// Bytes that were read from the socket. The bytes from index `heldStart` on are not parsed yet, for example
-    /// because they follow a request that is still being answered.
+    /// Bytes that were read from the socket; those from `heldStart` on are not parsed yet.
     private var held: [UInt8] = []
     private var heldStart = 0
-    /// Whether the kernel may have received bytes for this socket that the server has not read from it yet.
+    /// Whether the kernel may hold bytes that are not read yet.
     private var isReadable = false
-    /// Whether the client sends nothing more, because it has closed its sending side or disconnected. The server may
-    /// still have to read bytes that the client sent before.
+    /// Whether the client has closed its sending side or disconnected. The kernel may still hold earlier bytes.
     private(set) var peerIsDone = false
-    /// Whether the server has read the end of the client's bytes: the client sends nothing more, and the kernel holds
-    /// no unread bytes.
+    /// Whether the kernel holds no more bytes, either.
     private var isReadToEnd = false
-    /// The number of bytes that this connection may still read or write before the loop's other connections get their
-    /// turn.
+    /// The bytes that may still be read or written in this turn.
     private var turnBytes = 0
     private var waitsForTurn = false
 
-    /// The properties of the current request on which the encoding of its answer depends, such as the HTTP version.
-    var exchange = HTTPExchange()
-    var head: HTTPRequestHead?
+    /// The current request, from the end of its head until its answer begins.
+    var exchange: (any HTTPExchange)?
+    var framing = ResponseFraming()
     var body: [UInt8] = []
     var bodyLimit = 0
-    /// The lease of the memory for the request's body. The leased bytes count towards the share of the account
-    /// `bodyAccount`.
     var bodyLease: Quota.Lease?
     var bodyAccount = Quota.Account()
-    /// The lease of the memory for a large answer to the client, until the answer is sent.
+    /// Until the answer is sent.
     var answerLease: Quota.Lease?
-    /// The leases of the memory for large pieces of an answer's stream, until the pieces are sent.
+    /// Until the pieces of a stream are sent.
     var pieceLeases: [Quota.Lease] = []
 
     private var output = OutputQueue()
 
-    /// The time at which the connection started to wait for what its current phase needs, for example for the next
-    /// request. The phase's deadline counts from this time. The time is in milliseconds of the loop's clock.
+    /// When the connection began to wait for what its phase needs: the start of the phase's deadline.
     var since: Int
-    /// The number of bytes of the current request's body that have arrived.
     var bodyBytes = 0
     var lingered = 0
     private var lastProgress: Int
@@ -99,7 +88,7 @@ final class HTTPConnection {
         lastProgress = loop.now
     }
 
-    /// Handles the events that epoll has reported for the connection's socket.
+    /// Handles the events of epoll.
     func becameReady(_ events: UInt32) {
         if events & (EPOLLERR.rawValue | EPOLLHUP.rawValue) != 0 { return close() }
         if events & EPOLLRDHUP.rawValue != 0, !peerIsDone {
@@ -110,8 +99,7 @@ final class HTTPConnection {
         proceed()
     }
 
-    /// Reads, parses, answers and writes as much as the connection can without waiting. One call stops after about 1
-    /// MiB, so that other connections get their turn.
+    /// Reads, parses, answers and writes as far as possible without waiting, but at most about 1 MiB.
     func proceed() {
         turnBytes = 1 << 20
         waitsForTurn = false
@@ -150,15 +138,14 @@ final class HTTPConnection {
         loop.takeTurnAgain(id)
     }
 
-    /// Whether the connection is between two requests, with no received byte of the next request and no unsent byte of
-    /// an answer.
+    /// Between two requests, with no byte of the next and no unsent one of the last.
     var isIdle: Bool {
-        if case .receiving = phase { return parser.isIdle && head == nil && heldStart == held.count && output.isEmpty }
+        if case .receiving = phase { return isBetweenHeads && heldStart == held.count && output.isEmpty }
         return false
     }
 
-    /// Whether the parser may parse more bytes. It may only while the connection receives a request. Even then it may
-    /// not while bytes of an answer are unsent, or while the buffer of the body's reader is full.
+    private var isBetweenHeads: Bool { parser.isIdle && exchange == nil }
+
     private var takesBytes: Bool {
         if isClosed { return false }
         switch phase {
@@ -169,29 +156,26 @@ final class HTTPConnection {
     }
 
     func serverStops() {
-        // Even when the server stops, it still handles requests whose bytes have already arrived.
+        // Requests whose bytes have arrived are still handled.
         proceed()
         guard !isClosed else { return }
         endWaits()
         proceed()
     }
 
-    /// Ends work that may never end by itself, such as an endless answer stream or a long poll. Called when the client
-    /// sends nothing more, or when the server stops.
+    /// Ends what may never end by itself, when the client sends nothing more or the server stops.
     private func endWaits() {
         switch phase {
         case .streaming(let stream) where stream.isEndless: stream.endFromServer()
-        // If a client has closed its sending side, it may still read the answer, so the server still executes the
-        // client's command. Only the task of a GET or HEAD is cancelled, which does no harm.
-        case .answering(let task, let endsAtStop) where endsAtStop || !loop.isStopping && isRead: task.cancel()
+        // A client that has closed its sending side may still read the answer, so its command is carried out.
+        case .answering(let task, let endsAtStop)
+        where endsAtStop || !loop.isStopping && exchange?.head.isRead == true:
+            task.cancel()
         case .feeding(let reader) where loop.isStopping:
             reader.fail(HTTPFailure(status: 503, detail: "The server is stopping."))
         default: break
         }
     }
-
-    /// Whether the current request is a GET or HEAD, which changes nothing.
-    private var isRead: Bool { head?.method == "GET" || head?.method == "HEAD" }
 
     func close() {
         guard !isClosed else { return }
@@ -214,9 +198,9 @@ extension HTTPConnection {
     private static let headRead = 4 * 1024
 
     private func read() {
-        // Before a request's head is complete, read only 4 KiB at a time. What is read beyond the end of a request
-        // stays in memory until the request is answered.
-        let room = head == nil ? Self.headRead : loop.input.count
+        // What is read beyond the end of a request stays in memory until that is answered, so a head is read in small
+        // steps.
+        let room = exchange == nil ? Self.headRead : loop.input.count
         let count = recv(socket, loop.input.baseAddress, room, 0)
         guard count > 0 else {
             if count == 0 { return readEnd() }
@@ -228,9 +212,8 @@ extension HTTPConnection {
             return
         }
         turnBytes -= count
-        // If the kernel returns fewer bytes than the buffer holds, it has no more now, and epoll will report the next
-        // bytes. But epoll does not report again that the client has closed its side, so after that, read on to the
-        // end.
+        // The kernel has no more now, and epoll reports the next bytes. But it does not report again that the client
+        // has closed its side, so then read on to the end.
         if count < room, !peerIsDone { isReadable = false }
         let bytes = UnsafeBufferPointer(rebasing: loop.input[..<count])
         let used = parse(bytes.span)
@@ -250,15 +233,14 @@ extension HTTPConnection {
         }
     }
 
-    /// Parses as many of the received bytes as the connection's phase allows. Returns the number of parsed bytes. A
-    /// connection in the phase `lingering` drops the bytes instead and counts them as parsed.
+    /// Parses as many bytes as the phase allows, and returns their number. A lingering connection drops them.
     private func parse(_ bytes: Span<UInt8>) -> Int {
         if case .lingering = phase {
             lingered += bytes.count
             if lingered > loop.limits.lingerBytes { close() }
             return bytes.count
         }
-        if parser.isIdle, head == nil { since = loop.now }
+        if isBetweenHeads { since = loop.now }
         var position = 0
         parsing: while takesBytes {
             switch parser.next(bytes, &position) {
@@ -283,7 +265,7 @@ extension HTTPConnection {
             refuse(HTTPFailure(status: 400, detail: "The connection ended before the request was complete."))
             flush()
         case .feeding(let reader):
-            exchange.keepsAlive = false
+            framing.keepsAlive = false
             reader.fail(HTTPFailure(status: 400, detail: "The connection ended before the body was complete."))
         default:
             close()
@@ -291,11 +273,66 @@ extension HTTPConnection {
     }
 }
 
+// MARK: - Deadlines
+
+extension HTTPConnection {
+    /// Called at a regular interval, so that no connection needs a timer.
+    func checkDeadlines() {
+        if isStalled {
+            let isStream = if case .streaming = phase { true } else { false }
+            loop.load.stalled(isStream: isStream)
+            return close()
+        }
+        let waited = loop.now - since
+        let limits = loop.limits
+        if isReserved {
+            if isIdle, loop.load.promote() {
+                isReserved = false
+            } else if loop.now - opened > limits.reservedTime.milliseconds {
+                return close()
+            }
+        }
+        switch phase {
+        case .receiving where isIdle:
+            if waited > limits.idleTime.milliseconds || loop.load.isCrowded && waited > 2 * limits.sweep.milliseconds {
+                close()
+            }
+        case .receiving where exchange == nil:
+            if !parser.isIdle, waited > limits.headTime.milliseconds {
+                timeOut("The request's head did not arrive within \(limits.headTime).")
+            }
+        case .receiving:
+            let isDue = waited > limits.bodyGrace.milliseconds
+            let least = limits.leastBodyBytesPerSecond * (loop.load.incoming.isShort ? 64 : 1)
+            if isDue, bodyBytes < least * waited / 1_000 {
+                timeOut("The body arrived at less than \(least) bytes a second.")
+            }
+        case .feeding(let reader):
+            if reader.isPaused {
+                // The handler is slow, not the client.
+                since = loop.now
+            } else if waited > limits.streamedBodyPause.milliseconds {
+                timeOut("No byte of the body arrived for \(limits.streamedBodyPause).")
+            }
+        case .lingering:
+            let time = loop.isStopping ? min(limits.lingerTime, limits.lingerTimeAtStop) : limits.lingerTime
+            if waited > time.milliseconds { close() }
+        case .undecided, .answering, .fed, .streaming, .closing:
+            break
+        }
+    }
+
+    private func timeOut(_ detail: String) {
+        refuse(HTTPFailure(status: 408, detail: detail))
+        flush()
+        proceed()
+    }
+}
+
 // MARK: - Writing
 
 extension HTTPConnection {
-    /// Sends the bytes in the loop's output buffer, and after them `pieces`. Bytes that the socket does not accept wait
-    /// in the connection's output queue.
+    /// Sends the loop's output buffer and then `pieces`. What the socket does not accept waits in the output queue.
     func flush(_ pieces: [[UInt8]] = []) {
         defer { loop.output.removeAll(keepingCapacity: true) }
         guard !isClosed, !(loop.output.isEmpty && pieces.isEmpty) else { return }
@@ -309,25 +346,23 @@ extension HTTPConnection {
                 if sent == loop.output.count { return }
             }
         }
-        // An error of `send` is not handled here: `drain` sends to the same socket next and handles the error.
+        // `drain` meets an error of `send` again, and handles it.
         output.append(Array(loop.output[sent...]))
         for piece in pieces { output.append(piece) }
         _ = drain()
     }
 
-    /// Ends the leases of the memory for an answer's bytes, if the socket has accepted all these bytes. While an
-    /// answer's stream continues, only the leases of its sent pieces end.
+    /// Ends the leases of what the socket has accepted: while a stream continues, only those of its pieces.
     func giveRoomBackIfSent() {
         guard output.isEmpty else { return }
         pieceLeases = []
         if case .streaming = phase { return }
-        // Releasing the reference is not enough to end the lease: the task that made the answer may hold another
-        // reference for a moment.
+        // Its last reference may be held a moment longer by the task that made the answer.
         answerLease?.end()
         answerLease = nil
     }
 
-    /// Sends the bytes in the connection's output queue. Returns whether the queue is empty afterwards.
+    /// Sends the output queue. Returns whether it is empty afterwards.
     private func drain() -> Bool {
         defer { giveRoomBackIfSent() }
         while !output.isEmpty {
@@ -351,11 +386,8 @@ extension HTTPConnection {
         return true
     }
 
-    /// Whether the client has stopped reading its answer.
-    ///
-    /// After the kernel's send buffer is full, the socket becomes writable again only when a third of the buffer is
-    /// free. A slow client needs minutes to free a third. So bytes that the client's TCP acknowledges count as progress
-    /// as well.
+    /// Whether the client has stopped reading its answer. A full send buffer becomes writable again when a third of it
+    /// is free, which takes a slow client minutes, so bytes that its TCP acknowledges count as progress, too.
     var isStalled: Bool {
         guard !output.isEmpty else { return false }
         let pending = Int(cepoll_unacknowledged(socket))

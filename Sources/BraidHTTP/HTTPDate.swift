@@ -1,11 +1,8 @@
 import Glibc
 
-/// Formats a time as HTTP's `Date` field needs it, without a `DateFormatter`.
-///
-/// Source: RFC 9110, 5.6.7 (IMF-fixdate).
+/// HTTP's `Date` (RFC 9110, 5.6.7, IMF-fixdate), without a `DateFormatter`.
 enum HTTPDate {
-    /// Returns a date such as "Sun, 06 Nov 1994 08:49:37 GMT". The parameter is the number of seconds since 1970. The
-    /// year must be 0 to 9999.
+    /// "Sun, 06 Nov 1994 08:49:37 GMT". The year must be 0 to 9999.
     static func text(secondsSince1970 seconds: Int) -> [UInt8] {
         var seconds = seconds, time = tm()
         gmtime_r(&seconds, &time)
@@ -36,7 +33,7 @@ enum HTTPDate {
 }
 
 extension [UInt8] {
-    /// Appends a number below 100 as two decimal digits: 7 as `07`.
+    /// 7 becomes `07`.
     fileprivate mutating func append(two number: Int) {
         append(UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: number / 10 % 10))
         append(UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: number % 10))

@@ -1,25 +1,22 @@
 import Glibc
 
-/// A parser of HTTP requests, which accepts bytes in slices of any size and does not depend on sockets.
+/// A parser of HTTP requests, which takes bytes in slices of any size and knows no sockets.
 ///
-/// - The parser is strict: it refuses everything that two implementations could read differently, so that no request
-///   can be smuggled past a proxy.
-/// - The parser holds at most the bytes of one request's head, or of its trailers.
-/// - After a failure, every call of `next` returns the same failure, as the start of the next request is unknown.
-/// - Complexity: O(bytes), whatever the sizes of the slices.
+/// - It refuses all that two implementations could read differently, so that no request is smuggled past a proxy.
+/// - It holds at most the bytes of one head, or of its trailers.
+/// - After a failure, `next` returns the same failure: the start of the next request is unknown.
+/// - Complexity: O(bytes), whatever the slices.
 ///
-/// Source: RFC 9112, sections 2 to 7; RFC 9110, section 5.
+/// Source: RFC 9112, 2 to 7; RFC 9110, 5.
 public struct HTTPParser {
-    /// The limits of a request's head and of the framing of its body. If a request exceeds a limit, the parser reports
-    /// a failure.
     public struct Limits: Sendable {
-        /// The most bytes of a request's head: the request line and the header fields, line ends included.
+        /// The request line and the header fields, with line ends.
         public var headBytes: Int
         /// The most header fields that one request may have.
         public var fields: Int
         public var targetBytes: Int
         public var trailerBytes: Int
-        /// The most bytes of all chunk extensions in one body.
+        /// Of all chunk extensions in one body.
         public var chunkExtensionBytes: Int
 
         public init(
@@ -34,14 +31,14 @@ public struct HTTPParser {
         }
     }
 
-    /// What one call of `next` found in the input, for example the end of a request's head.
+    /// What a call of `next` has found.
     public enum Event {
-        /// The parser has used all of the input, and the request is still incomplete. Call `next` with more bytes.
+        /// All input is used, and the request is incomplete.
         case needsBytes
         case head(HTTPRequestHead)
-        /// A piece of the request's body. The range is the position of the piece's bytes within the input.
+        /// A piece of the body, at this place in the input.
         case body(Range<Int>)
-        /// The request is complete. The next call of `next` starts to parse the next request.
+        /// The request is complete.
         case end
         case failed(HTTPFailure)
     }
@@ -63,32 +60,30 @@ public struct HTTPParser {
 
     private let limits: Limits
     private var state = State.requestLine
-    /// The received bytes of the request's head. After the head is complete, this array holds the received bytes of the
-    /// trailers.
+    /// Of the head, and after it of the trailers.
     private var bytes: [UInt8] = []
     private var lineStart = 0
     private var requestLine = RequestLine()
     private var fields: [HTTPHeaders.Field] = []
-    private var facts = Facts()
+    private var framingFields = FramingFields()
     private var skippedEmptyLine = false
     private var chunkSize = 0
     private var chunkDigits = 0
     private var chunkExtensionBytes = 0
-    /// The parts of the request's head that the parser had parsed when the head failed as malformed or too large.
+    /// What was parsed of a head that failed.
     private var refusedHead: HTTPRequestHead?
 
     public init(limits: Limits = Limits()) {
         self.limits = limits
     }
 
-    /// Whether the parser is between two requests and has received no byte of the next request.
+    /// Between two requests, with no byte of the next.
     var isIdle: Bool {
         if case .requestLine = state { return bytes.isEmpty }
         return false
     }
 
-    /// Parses the input from the index `position` on, moves `position` past the parsed bytes, and returns the next
-    /// event.
+    /// Parses from `position` on, and moves it past the parsed bytes.
     public mutating func next(_ input: Span<UInt8>, _ position: inout Int) -> Event {
         do throws(HTTPFailure) {
             return try event(input, &position)
@@ -100,11 +95,8 @@ public struct HTTPParser {
         }
     }
 
-    /// Returns the known part of a request's head that failed or is incomplete: the method, the target and the fields
-    /// so far.
-    ///
-    /// Returns `nil` before the parser has accepted the request line, and after the head is complete. For a failed
-    /// head, only the first call returns the known part.
+    /// Takes what is known of an incomplete or failed head: method, target and the fields so far. `nil` before the
+    /// request line and after the head; for a failed head, only the first call returns it.
     public mutating func takeUnfinishedHead() -> HTTPRequestHead? {
         guard case .failed = state else { return unfinishedHead() }
         defer { refusedHead = nil }
@@ -165,7 +157,7 @@ public struct HTTPParser {
         bytes = []
         lineStart = 0
         fields = []
-        facts = Facts()
+        framingFields = FramingFields()
         skippedEmptyLine = false
         chunkExtensionBytes = 0
     }
@@ -174,8 +166,7 @@ public struct HTTPParser {
 // MARK: - Lines
 
 extension HTTPParser {
-    /// Consumes the input up to and including the next line feed. Returns the line without its end, or `nil` if the
-    /// line is incomplete.
+    /// Consumes the input through the next line feed. Returns the line without its end, `nil` if it is incomplete.
     private mutating func takeLine(_ input: Span<UInt8>, _ position: inout Int) throws(HTTPFailure) -> Range<Int>? {
         let rest = input.count - position
         let start = position
@@ -220,15 +211,14 @@ extension HTTPParser {
     private mutating func read(_ line: Range<Int>) throws(HTTPFailure) -> HTTPRequestHead? {
         switch state {
         case .requestLine where line.isEmpty:
-            // The parser tolerates one empty line before the request line (RFC 9112, 2.2).
+            // RFC 9112, 2.2.
             guard !skippedEmptyLine else {
                 throw HTTPFailure(status: 400, detail: "Several empty lines precede the request line.")
             }
             skippedEmptyLine = true
             bytes.removeAll(keepingCapacity: true)
             lineStart = 0
-        // For an empty line, the next line starts at index 0: `lineStart` was set above, after the `defer` of
-        // `takeLine` had run.
+        // `lineStart` is 0 again: it was set above, after the `defer` of `takeLine`.
         case .requestLine:
             requestLine = try RequestLine(bytes, line)
             fields.reserveCapacity(8)
@@ -242,7 +232,7 @@ extension HTTPParser {
             }
             let field = try field(in: line)
             fields.append(field)
-            try facts.note(field, in: bytes)
+            try framingFields.note(field, in: bytes)
         case .trailers where line.isEmpty:
             state = .complete
         default:
@@ -251,7 +241,7 @@ extension HTTPParser {
         return nil
     }
 
-    /// Parses a header field: field-name ":" OWS field-value OWS (RFC 9112, 5).
+    /// field-name ":" OWS field-value OWS (RFC 9112, 5).
     private func field(in line: Range<Int>) throws(HTTPFailure) -> HTTPHeaders.Field {
         if bytes[line.lowerBound].isBlank {
             throw HTTPFailure(
@@ -274,14 +264,15 @@ extension HTTPParser {
 
     private mutating func finishedHead() throws(HTTPFailure) -> HTTPRequestHead {
         let minor = requestLine.minor
-        try facts.check(minor: minor)
+        try framingFields.check(minor: minor)
         let method = String(decoding: bytes[requestLine.method], as: UTF8.self)
         let target = try HTTPTarget(bytes[requestLine.target], method: method)
         let headers = HTTPHeaders(bytes: bytes, fields: fields)
-        if facts.hasExpectation, minor > 0, headers["expect"]?.lowercased() != "100-continue" {
+        if framingFields.hasExpectation, minor > 0, headers["expect"]?.lowercased() != "100-continue" {
             throw HTTPFailure(status: 417, detail: "The only expectation served is '100-continue'.")
         }
-        let framing: HTTPRequestHead.Framing = facts.isChunked ? .chunked : facts.length.map { .length($0) } ?? .none
+        let framing: HTTPRequestHead.Framing =
+            framingFields.isChunked ? .chunked : framingFields.length.map { .length($0) } ?? .none
         switch framing {
         case .none, .length(0): state = .complete
         case .length(let length): state = .fixed(rest: length)
@@ -290,8 +281,8 @@ extension HTTPParser {
         let head = HTTPRequestHead(
             method: method, target: String(decoding: bytes[requestLine.target], as: UTF8.self),
             path: target.path, query: target.query, headers: headers, minor: minor,
-            keepsAlive: !facts.saysClose && (minor > 0 || facts.saysKeepAlive),
-            framing: framing, expectsContinue: facts.hasExpectation && minor > 0, authority: target.authority)
+            keepsAlive: !framingFields.saysClose && (minor > 0 || framingFields.saysKeepAlive),
+            framing: framing, expectsContinue: framingFields.hasExpectation && minor > 0, authority: target.authority)
         bytes = []
         lineStart = 0
         return head
@@ -307,8 +298,8 @@ extension HTTPParser {
         chunkDigits = 0
     }
 
-    /// Parses one byte of a chunk's framing (RFC 9112, 7.1). The framing is the size, extension and line end before the
-    /// chunk's data, and the line end after the data.
+    /// Parses a byte of a chunk's framing: size, extension and line end before the data, and the line end after it (RFC
+    /// 9112, 7.1).
     private mutating func readChunkFraming(_ byte: UInt8) throws(HTTPFailure) {
         switch state {
         case .chunkSize:
@@ -353,5 +344,112 @@ extension HTTPParser {
 
     private var badChunk: HTTPFailure {
         HTTPFailure(status: 400, detail: "A chunk must be hexadecimal digits, CR LF, that number of bytes, CR LF.")
+    }
+}
+
+// MARK: - The parts that the parser itself interprets
+
+extension HTTPParser {
+    /// method SP request-target SP HTTP-version (RFC 9112, 3).
+    struct RequestLine {
+        var method = 0..<0
+        var target = 0..<0
+        var minor = 1
+
+        init() {}
+
+        init(_ bytes: [UInt8], _ line: Range<Int>) throws(HTTPFailure) {
+            // A target with a space is refused at the end of the head, as other malformed ones.
+            guard let first = bytes[line].firstIndex(of: .space), let second = bytes[line].lastIndex(of: .space),
+                second > first + 1
+            else {
+                throw HTTPFailure(
+                    status: 400,
+                    detail: "The request line is not a method, a target and a version with one space between them.")
+            }
+            method = line.lowerBound..<first
+            target = first + 1..<second
+            let version = second + 1..<line.upperBound
+            let major = version.lowerBound + 5
+            guard version.count == 8, bytes[version].starts(with: "HTTP/".utf8),
+                bytes[major].isDigit, bytes[major + 1] == UInt8(ascii: "."), bytes[major + 2].isDigit
+            else {
+                throw HTTPFailure(status: 400, detail: "The request line does not end in a version such as 'HTTP/1.1'.")
+            }
+            guard bytes[major] == UInt8(ascii: "1") else {
+                throw HTTPFailure(status: 505, detail: "This server speaks HTTP/1.1 and HTTP/1.0 only.")
+            }
+            // HTTP/1.2 to 1.9 are treated as the highest known version (RFC 9110, 2.5).
+            minor = bytes[major + 2] == UInt8(ascii: "0") ? 0 : 1
+            guard !method.isEmpty, bytes[method].allSatisfy(\.isTokenByte) else {
+                throw HTTPFailure(status: 400, detail: "The method is not a token.")
+            }
+            guard method.count <= 32 else {
+                throw HTTPFailure(status: 501, detail: "The server serves no method of this name.")
+            }
+        }
+    }
+
+    /// The fields that the parser itself interprets.
+    struct FramingFields {
+        var length: Int?
+        var isChunked = false
+        var hasHost = false
+        var saysClose = false
+        var saysKeepAlive = false
+        var hasExpectation = false
+
+        mutating func note(_ field: HTTPHeaders.Field, in bytes: [UInt8]) throws(HTTPFailure) {
+            let name = Int(field.name.lowerBound)..<Int(field.name.upperBound)
+            let value = bytes[Int(field.value.lowerBound)..<Int(field.value.upperBound)]
+            switch name.count {  // Comparing the length of the field's name first rules out most names.
+            case 4 where bytes.equals("host", in: name):
+                guard !hasHost else {
+                    throw HTTPFailure(status: 400, detail: "The request has more than one Host field.")
+                }
+                guard HTTPTarget.isHost(value) else {
+                    throw HTTPFailure(status: 400, detail: "The Host field is not a valid host with an optional port.")
+                }
+                hasHost = true
+            case 6 where bytes.equals("expect", in: name):
+                hasExpectation = true
+            case 10 where bytes.equals("connection", in: name):
+                for item in value.split(separator: UInt8(ascii: ",")) {
+                    let word = String(decoding: item.filter { !$0.isBlank }.map(\.lowercased), as: UTF8.self)
+                    if word == "close" { saysClose = true }
+                    if word == "keep-alive" { saysKeepAlive = true }
+                }
+            case 14 where bytes.equals("content-length", in: name):
+                guard length == nil else {
+                    throw HTTPFailure(status: 400, detail: "The request has more than one Content-Length field.")
+                }
+                guard !value.isEmpty, value.allSatisfy(\.isDigit) else {
+                    throw HTTPFailure(status: 400, detail: "Content-Length is not one run of decimal digits.")
+                }
+                guard value.count <= 18 else {
+                    throw HTTPFailure(status: 413, detail: "Content-Length has more than 18 digits.")
+                }
+                length = value.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
+            case 17 where bytes.equals("transfer-encoding", in: name):
+                guard !isChunked, bytes.equals("chunked", in: value.indices) else {
+                    throw HTTPFailure(status: 400, detail: "Transfer-Encoding is not exactly 'chunked', once.")
+                }
+                isChunked = true
+            default:
+                break
+            }
+        }
+
+        func check(minor: Int) throws(HTTPFailure) {
+            if isChunked, minor == 0 { throw HTTPFailure(status: 400, detail: "HTTP/1.0 has no Transfer-Encoding.") }
+            if isChunked, length != nil {
+                throw HTTPFailure(
+                    status: 400,
+                    detail: "The request has both Transfer-Encoding and Content-Length; send only one of them.")
+            }
+            if !hasHost, minor > 0 {
+                throw HTTPFailure(status: 400, detail: "The request has no Host field, which HTTP/1.1 requires.")
+            }
+        }
     }
 }

@@ -1,17 +1,16 @@
 import BraidRuntime
 
-/// An answer to a request. The server itself writes `Content-Length`, `Transfer-Encoding`, `Date` and `Connection`.
+/// An answer. The server adds `Content-Length`, `Transfer-Encoding`, `Date` and `Connection`.
 public struct HTTPResponse: Sendable {
     public var status: Int
     public var headers: [(String, String)]
     public var body: HTTPBody
-    /// The account (session and token) of the request. The memory for a large body counts towards this account's share
-    /// of the quota.
+    /// Whose share of the quota the memory for a large body uses.
     public var account: Quota.Account
-    /// Whether the server closes the connection instead of sending this answer.
+    /// Whether the connection closes in place of this answer.
     public var isWithheld = false
-    /// The lease of memory that the application has taken for the body before it built the body. The connection takes
-    /// over the lease. No other answer may have the same lease. `nil` if the application has taken no lease.
+    /// The memory that was leased before the body was built. The connection takes it over, so no other answer may have
+    /// it.
     public var lease: Quota.Lease?
 
     public init(
@@ -31,11 +30,10 @@ public enum HTTPBody: Sendable {
     case bytes([UInt8])
     /// Bytes in memory that several answers share.
     case shared(SharedBytes)
-    /// A body whose bytes the server sends as a stream produces them. The body's length is unknown in advance, unless
-    /// the stream has a `length`.
+    /// Sent while it is produced.
     case stream(ByteStream)
 
-    /// The body's bytes. `nil` if the body is a stream.
+    /// `nil` for a stream.
     public var bytes: [UInt8]? {
         switch self {
         case .none: []
@@ -45,32 +43,22 @@ public enum HTTPBody: Sendable {
         }
     }
 
-    /// The body's size in bytes. `nil` if the body is a stream.
+    /// `nil` for a stream.
     public var count: Int? { bytes?.count }
 
-    /// The body's length in bytes, which the server announces in `Content-Length`. `nil` if the length is unknown.
+    /// `nil` if unknown.
+    public var estimatedCount: Int? { if case .stream(let stream) = self { stream.estimatedLength } else { count } }
+
+    /// For `Content-Length`. `nil` if unknown.
     var length: Int? {
         if case .stream(let stream) = self { stream.length } else { count }
     }
 }
 
-/// What the application returns for a request: a response that is ready, or a task that produces the response.
-public enum HTTPReply: Sendable {
-    /// The response is ready: the event loop's thread sends it at once, without a task.
-    case ready(HTTPResponse)
-    /// A task produces the response on an executor.
-    ///
-    /// The task is cancelled when the connection is lost. The task of a GET or HEAD is also cancelled when the client
-    /// closes its sending side while the task runs. A task with `endsAtStop` waits for an event that may never happen.
-    /// So such a task is also cancelled when the client closes its sending side or the server stops.
-    case task(on: any TaskExecutor, endsAtStop: Bool = false, @Sendable () async -> HTTPResponse)
-}
-
 // MARK: - Encoding
 
-/// The properties of a request on which the encoding of its answer depends, such as the method HEAD and the HTTP
-/// version.
-struct HTTPExchange {
+/// What of a request decides how its answer is framed.
+struct ResponseFraming {
     var isHead = false
     var minor = 1
     var keepsAlive = true
@@ -85,18 +73,17 @@ struct HTTPExchange {
 }
 
 extension HTTPResponse {
-    /// Whether the server sends the answer's body after the head. It sends none in the answer to a HEAD request, or
-    /// with the status 204 or 304 (RFC 9112, 6.3).
-    func sendsBody(in exchange: HTTPExchange) -> Bool {
-        !exchange.isHead && mayHaveBody
+    /// Whether a body follows the head (RFC 9112, 6.3).
+    func sendsBody(in framing: ResponseFraming) -> Bool {
+        !framing.isHead && mayHaveBody
     }
 
     private var mayHaveBody: Bool { status != 204 && status != 304 }
 
-    /// Appends the answer's status line, header fields and empty line to `out` (RFC 9112, 4 and 6).
+    /// Appends the status line, the header fields and the empty line (RFC 9112, 4 and 6).
     ///
-    /// - Parameter date: the answer's `Date` line, with its line end.
-    func encodeHead(for exchange: HTTPExchange, keepsAlive: Bool, date: [UInt8], to out: inout [UInt8]) {
+    /// - Parameter date: the `Date` line with its line end.
+    func encodeHead(for framing: ResponseFraming, date: [UInt8], to out: inout [UInt8]) {
         let status = safeStatus
         out.append("HTTP/1.1 ")
         out.append(decimal: status)
@@ -110,26 +97,25 @@ extension HTTPResponse {
             out.append(fieldText: value)
             out.append("\r\n")
         }
-        // An answer whose status allows no body gets no `Content-Length`. The answer to a HEAD request announces the
-        // length that the body of a GET would have.
+        // The answer to a HEAD announces the length of a GET's body.
         if mayHaveBody {
             if let length = body.length {
                 out.append("Content-Length: ")
                 out.append(decimal: length)
                 out.append("\r\n")
-            } else if exchange.minor > 0 {
+            } else if framing.minor > 0 {
                 out.append("Transfer-Encoding: chunked\r\n")
             }
         }
-        if !keepsAlive {
+        if !framing.keepsAlive {
             out.append("Connection: close\r\n")
-        } else if exchange.minor == 0 {
+        } else if framing.minor == 0 {
             out.append("Connection: keep-alive\r\n")
         }
         out.append("\r\n")
     }
 
-    /// The answer's status, or 500 if the application set a status outside 200…599.
+    /// 500 for a status outside 200…599.
     private var safeStatus: Int { (200...599).contains(status) ? status : 500 }
 
     private static func isServers(_ name: String) -> Bool {
@@ -146,8 +132,7 @@ extension HTTPResponse {
         name.utf8.count == lowercase.utf8.count && name.utf8.elementsEqual(lowercase.utf8) { $0.lowercased == $1 }
     }
 
-    /// Returns the reason phrase of a status that the server uses. Sources: RFC 9110, section 15; RFC 4918 (507); RFC
-    /// 6585 (429, 431).
+    /// RFC 9110, 15; RFC 4918 (507); RFC 6585 (429, 431).
     public static func reason(_ status: Int) -> StaticString {
         switch status {
         case 200: "OK"

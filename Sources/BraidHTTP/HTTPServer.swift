@@ -2,39 +2,35 @@ import BraidRuntime
 import Glibc
 import Synchronization
 
-/// An HTTP/1.1 server on a few event loops, each with its own thread.
+/// An HTTP/1.1 server on a few event loops, each with a thread of its own.
 ///
-/// Each connection belongs to one event loop. The server answers the requests of one connection one after the other,
-/// even if the client pipelines them.
+/// A connection belongs to one loop. Its requests are answered one after the other, even if the client pipelines them.
 public final class HTTPServer: Sendable {
-    /// The time and byte limits that apply to every connection of an HTTP server.
+    /// Of every connection.
     public struct Limits: Sendable {
         public var parser: HTTPParser.Limits
-        /// The longest time in which a request's head must arrive, from the head's first byte to its end.
+        /// For a request's head, from its first byte to its end.
         public var headTime: Duration
-        /// The lowest average rate of a buffered request body in bytes per second, checked after `bodyGrace`. A slower
-        /// client gets 408. The required rate is 64 times as high while more than half of the quota `incoming` is
-        /// leased, so that slow clients cannot keep the memory.
+        /// The lowest average rate of a buffered body, checked after `bodyGrace`. A slower client gets 408. While more
+        /// than half of `incoming` is leased, 64 times this rate is required, so that slow clients cannot keep the
+        /// memory.
         public var leastBodyBytesPerSecond: Int
-        /// The time from the start of a buffered body during which the server does not check the body's rate.
+        /// From the start of a buffered body.
         public var bodyGrace: Duration
-        /// The longest pause between two pieces of a request body that its handler reads while the body arrives. The
-        /// server does not limit the rate of such a body.
+        /// The longest pause within a body that its handler reads while it arrives. Its rate is not limited.
         public var streamedBodyPause: Duration
-        /// The longest time for which a connection may be idle: before its first request, or between two requests.
+        /// Before the first request, or between two.
         public var idleTime: Duration
-        /// The longest time for which a client may read nothing of an answer before the server closes the connection.
+        /// How long a client may read nothing of an answer.
         public var writeTime: Duration
-        /// The longest time for which the server still reads the client's bytes after a connection's last answer,
-        /// before it closes the connection. The server drops these bytes, and `lingerBytes` limits their number.
+        /// How long the client's bytes are read and dropped after a connection's last answer, at most `lingerBytes`.
         public var lingerTime: Duration
         public var lingerBytes: Int
-        /// The upper limit of `lingerTime` while the server stops. This limit is long enough for the last answer to
-        /// arrive.
+        /// The limit of `lingerTime` while the server stops, long enough for the last answer to arrive.
         public var lingerTimeAtStop: Duration
         /// The longest time that a reserved connection stays open.
         public var reservedTime: Duration
-        /// The interval at which the server checks the deadlines of all connections.
+        /// The interval at which deadlines are checked.
         public var sweep: Duration
 
         public init(
@@ -60,28 +56,25 @@ public final class HTTPServer: Sendable {
         }
     }
 
-    /// The settings of an HTTP server, which do not change while it runs.
+    /// What does not change while the server runs.
     public struct Configuration: Sendable {
         public var address: HTTPAddress
-        /// The permissions of a Unix socket's file. A process that may write to the file can connect.
+        /// Of a Unix socket's file. Who may write to it can connect.
         public var socketMode: mode_t
         public var limits: Limits
-        /// The most ordinary connections that may be open at once. `reservedConnections` further connections are only
-        /// for probes. The process's limit of open files can lower `maxConnections`.
+        /// `reservedConnections` more are open for probes. The process's limit of open files can lower it.
         public var maxConnections: Int
-        /// The quota of memory for request bodies of more than 16 KiB. A buffered body uses the quota from the moment
-        /// when more than 16 KiB have arrived until its request is answered.
+        /// Memory for bodies of more than 16 KiB, from their 16th KiB until their request is answered.
         public var incoming: Quota
-        /// The quota of memory for large answers. An answer uses memory until it is sent. This quota is separate from
-        /// `incoming`, so that clients that read slowly do not block new requests.
+        /// Memory for large answers until they are sent. Apart from `incoming`, so that slow readers do not block new
+        /// requests.
         public var outgoing: Quota
-        /// The length of the kernel's queue of connections that the server has not accepted yet.
+        /// The length of the kernel's queue of unaccepted connections.
         public var backlog: Int
-        /// The server calls this closure when a new connection meets a limit. The argument is 0 if `maxConnections`
-        /// connections are open. Otherwise it is the system's error number, for example for too many open files. The
-        /// closure runs on an event loop's thread, so it must not block.
+        /// Called when a new connection meets a limit: with 0 if `maxConnections` are open, otherwise with the system's
+        /// error, such as too many open files. It runs on an event loop's thread, so it must not block.
         public var onLimit: @Sendable (_ errno: CInt) -> Void = { _ in }
-        /// The number of event loops. The number 0 means one event loop for each core.
+        /// 0: one for each core.
         public var loops: Int
 
         public init(
@@ -110,14 +103,13 @@ public final class HTTPServer: Sendable {
         self.handler = handler
     }
 
-    /// The address at which the server listens. If the configured port was 0, the address contains the port that the
-    /// system assigned. `nil` while the server does not run.
+    /// With the port that the system has assigned, if it was 0. `nil` while the server does not run.
     public var address: HTTPAddress? { running.withLock { $0?.address } }
 
-    /// The statistics of the server's connections. `nil` while the server does not run.
-    public var connectionFacts: HTTPConnections? { running.withLock { $0?.load.facts } }
+    /// `nil` while the server does not run.
+    public var connectionStatistics: HTTPConnections? { running.withLock { $0?.load.statistics } }
 
-    /// Starts the server. When this method returns, the server accepts connections.
+    /// When it returns, the server accepts connections.
     public func start() throws(HTTPServerError) {
         let limits = configuration.limits
         let load = ServerLoad(
@@ -134,11 +126,10 @@ public final class HTTPServer: Sendable {
         load.onRoom { [weak first] in first?.post(.acceptAgain) }
         running.withLock { $0 = (loops, listener.address, load) }
         do throws(HTTPServerError) {
-            // The first loop accepts connections for all loops, so it starts after the others.
+            // The first loop accepts for all, so it starts last.
             for loop in loops.reversed() { try loop.start() }
         } catch {
-            // If an event loop cannot be started, the first loop does not run, because it starts last. The other loops
-            // may run, and have no connections.
+            // The other loops may run. They have no connections.
             running.withLock { $0 = nil }
             first.stopAccepting()
             for loop in loops { loop.post(.stop(deadline: 0, onExit: {})) }
@@ -146,12 +137,8 @@ public final class HTTPServer: Sendable {
         }
     }
 
-    /// Stops the server. Returns when all connections are closed and all event loops have ended.
-    ///
-    /// - The server accepts no new connections, and closes idle connections at once. It ends event streams, long polls
-    ///   and request bodies that a handler reads while they arrive.
-    /// - Other requests that are being answered may finish until the grace is over. After the grace, their connections
-    ///   are closed.
+    /// Stops accepting, closes idle connections, and ends event streams, long polls and streamed bodies. Other requests
+    /// may finish within the grace. Returns when all connections are closed and all loops have ended.
     public func stop(grace: Duration = .seconds(10)) async {
         guard
             let loops = running.withLock({ running in
@@ -163,24 +150,21 @@ public final class HTTPServer: Sendable {
         await Self.post(to: loops) { .stop(deadline: deadline, onExit: $0) }
     }
 
-    /// Closes all connections, and refuses new connections for the given time, as a client experiences a restart of the
-    /// server. Returns when all connections are closed. At that moment, the server still refuses new connections.
+    /// Closes all connections and refuses new ones for a time, as in a restart. Returns when they are closed, before
+    /// the time is over.
     public func refuseConnections(for time: Duration) async {
         guard let loops = running.withLock({ $0?.loops }) else { return }
-        // The first event loop accepts new connections. It must stop accepting before any client notices that its
-        // connection is closed.
+        // The first loop accepts. It stops before any client can notice a closed connection.
         await Self.post(to: loops.prefix(1)) { .accept(false, done: $0) }
         await Self.post(to: loops[...]) { .disconnect(done: $0) }
-        // Wait in a new task. The task of the caller may be cancelled, because this method has just closed the caller's
-        // connection.
+        // The caller's task may be cancelled: its connection was just closed.
         Task {
             try? await Task.sleep(for: time)
             await Self.post(to: loops.prefix(1)) { .accept(true, done: $0) }
         }
     }
 
-    /// Sends a message to each of the event loops. Waits until each loop has called the function `done` that its
-    /// message contains.
+    /// Sends a message to each loop, and waits until each has called its `done`.
     private static func post(
         to loops: ArraySlice<EventLoop>,
         _ mail: @escaping @Sendable (_ done: @escaping @Sendable () -> Void) -> EventLoop.Mail
@@ -194,17 +178,15 @@ public final class HTTPServer: Sendable {
         }
     }
 
-    /// The number of connections beyond `maxConnections` that the server accepts for probes (`HTTPHandler.isProbe`). On
-    /// such a connection, the server refuses all other requests with 503 while all ordinary connections are in use.
+    /// The connections beyond `maxConnections`, for probes (`HTTPExchange.isProbe`). Other requests get 503 there.
     public static let reservedConnections = 32
 
-    /// The number of open files that the process needs besides its ordinary connections: for reserved connections,
-    /// event loops, database and logs.
+    /// The open files that the process needs besides ordinary connections: reserved ones, loops, database, logs.
     public static let otherFiles = reservedConnections + 64 + 2 * processors
 
     private static let processors = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
 
-    /// Raises the process's soft limit of open files to the hard limit. Returns the soft limit that is then in force.
+    /// Raises the soft limit of open files to the hard one, and returns it.
     public static func openFilesLimit() -> Int {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return 1_024 }

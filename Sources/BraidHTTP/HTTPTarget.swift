@@ -1,14 +1,12 @@
-/// The parsed target of a request: path, query and, if the target is a whole URI, the host and port.
+/// A request's path and query, and the host and port if the target is a whole URI.
 ///
-/// Source: RFC 9112, 3.2 (the four forms of a target); RFC 3986, 2.1 (percent-encoding) and 3.2.2 (host).
+/// Source: RFC 9112, 3.2; RFC 3986, 2.1 and 3.2.2.
 public struct HTTPTarget {
     public var path: [String]
     public var query: [(name: String, value: String)] = []
     public var authority: String?
 
-    /// Parses the target of a request.
-    ///
-    /// - Throws: `HTTPFailure` with the status 400, or 501 for the method CONNECT, which only a proxy serves.
+    /// - Throws: `HTTPFailure` with 400, or 501 for CONNECT, which only a proxy serves.
     /// - Complexity: O(bytes).
     public init(_ bytes: ArraySlice<UInt8>, method: String) throws(HTTPFailure) {
         for byte in bytes where !byte.isVisible || byte == UInt8(ascii: "#") {
@@ -51,7 +49,7 @@ public struct HTTPTarget {
         if let mark { query = try Self.query(rest[(mark + 1)...]) }
     }
 
-    /// Returns a malformed target with the bytes that do not belong there percent-encoded.
+    /// Returns a malformed target with its wrong bytes percent-encoded.
     static func wellFormed(_ bytes: ArraySlice<UInt8>) -> String {
         var text: [UInt8] = []
         for (index, byte) in zip(bytes.indices, bytes) {
@@ -63,9 +61,9 @@ public struct HTTPTarget {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Parses the query of a target into percent-decoded names and values. A name without "=" gets an empty value.
+    /// Returns the decoded names and values. A name without "=" has an empty value.
     ///
-    /// - Throws: `HTTPFailure` with the status 400 if the percent-encoding is wrong.
+    /// - Throws: `HTTPFailure` with 400 if the percent-encoding is wrong.
     /// - Complexity: O(bytes).
     public static func query(_ bytes: ArraySlice<UInt8>) throws(HTTPFailure) -> [(name: String, value: String)] {
         var query: [(name: String, value: String)] = []
@@ -79,8 +77,7 @@ public struct HTTPTarget {
         return query
     }
 
-    /// Returns whether the bytes are a host with an optional port: host [ ":" port ]. An empty host is not accepted
-    /// (RFC 9110, 4.2.1), and neither is user information such as `user@`.
+    /// host [ ":" port ], without user information. An empty host is refused (RFC 9110, 4.2.1).
     public static func isHost(_ bytes: ArraySlice<UInt8>) -> Bool {
         var rest = bytes
         if rest.first == UInt8(ascii: "[") {
@@ -102,8 +99,7 @@ public struct HTTPTarget {
         return rest.count <= 6 && rest.dropFirst().allSatisfy(\.isDigit)
     }
 
-    /// Whether the byte may occur in a host's reg-name (RFC 3986): unreserved, sub-delims, or the percent sign of an
-    /// encoding.
+    /// Of a reg-name (RFC 3986): unreserved, sub-delims, or the percent sign of an encoding.
     private static func isNameByte(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "("), UInt8(ascii: ")"), UInt8(ascii: ","), UInt8(ascii: ";"), UInt8(ascii: "="): true

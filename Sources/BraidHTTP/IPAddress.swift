@@ -4,13 +4,12 @@ import Glibc
 
 /// An IPv4 or IPv6 address.
 public struct IPAddress: Sendable, Hashable {
-    /// The 16 bytes of an IPv6 address. An IPv4 address is stored as an IPv4-mapped IPv6 address (RFC 4291, 2.5.5.2).
+    /// An IPv4 address is IPv4-mapped (RFC 4291, 2.5.5.2).
     fileprivate var bytes = SIMD16<UInt8>()
 
     fileprivate static let mapped = SIMD16<UInt8>(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 255, 255, 0, 0, 0, 0)
 
-    /// Creates the address of the other end of a connected socket. Returns `nil` if the other end has no IP address, as
-    /// with a Unix socket.
+    /// The other end of a connected socket. `nil` with a Unix socket.
     init?(peerOf socket: CInt) {
         let isKnown = withUnsafeMutableBytes(of: &bytes) {
             $0.withMemoryRebound(to: UInt8.self) { cepoll_peer(socket, $0.baseAddress) }
@@ -18,7 +17,7 @@ public struct IPAddress: Sendable, Hashable {
         guard isKnown != 0 else { return nil }
     }
 
-    /// Parses an address such as `192.0.2.1` or `2001:db8::1`. Returns `nil` if the text is not an IP address.
+    /// `192.0.2.1` or `2001:db8::1`.
     public init?(_ text: some StringProtocol) {
         let text = String(text)
         guard !text.utf8.contains(0) else { return nil }  // `inet_pton` would ignore the bytes after a NUL.
@@ -37,7 +36,7 @@ public struct IPAddress: Sendable, Hashable {
 }
 
 extension IPAddress: CustomStringConvertible {
-    /// The address as text in its usual form: `192.0.2.1`, or `2001:db8::1` (RFC 5952).
+    /// In its usual form (RFC 5952).
     public var description: String {
         let isIPv4 = isIPv4
         return withUnsafeBytes(of: bytes) { bytes in
@@ -52,13 +51,12 @@ extension IPAddress: CustomStringConvertible {
     }
 }
 
-/// A network of IP addresses: all addresses that begin with the same bits.
+/// All addresses that begin with the same bits.
 public struct IPNetwork: Sendable, Hashable {
     private let address: IPAddress
     private let mask: SIMD16<UInt8>
 
-    /// Parses a network such as `10.0.0.0/8` or `2001:db8::/32`, or a single address. Bits of the address after the
-    /// network's prefix are ignored.
+    /// `10.0.0.0/8`, `2001:db8::/32`, or a single address. Bits after the prefix are ignored.
     public init?(_ text: some StringProtocol) {
         let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         guard let first = parts.first, let address = IPAddress(first) else { return nil }

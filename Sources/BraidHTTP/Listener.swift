@@ -1,9 +1,9 @@
 import CEpoll
 import Glibc
 
-/// The address at which a server listens: a TCP port or a Unix socket.
+/// Where a server listens.
 public enum HTTPAddress: Sendable, Equatable, CustomStringConvertible {
-    /// A TCP port of a host name, an IPv4 address or an IPv6 address. If `port` is 0, the system assigns a free port.
+    /// The port 0 lets the system choose a free one.
     case tcp(host: String, port: Int)
     case unix(path: String)
 
@@ -15,7 +15,7 @@ public enum HTTPAddress: Sendable, Equatable, CustomStringConvertible {
     }
 }
 
-/// An error that prevents the server from starting, or that makes the request of `braid-server health` fail.
+/// Why the server does not start, or why `braid-server health` gets no answer.
 public struct HTTPServerError: Error, CustomStringConvertible {
     public var description: String
 
@@ -31,15 +31,13 @@ public struct HTTPServerError: Error, CustomStringConvertible {
 /// A listening socket.
 struct Listener: Sendable {
     let socket: Int32
-    /// The address at which the listener listens. If the configured port was 0, the address contains the port that the
-    /// system assigned.
+    /// With the port that the system has chosen, if it was 0.
     let address: HTTPAddress
-    /// The device and inode of the Unix socket's file, so that `close` removes only the file that this listener
-    /// created.
+    /// Of a Unix socket's file, so that `close` removes only this listener's.
     private var file: (device: dev_t, inode: ino_t)?
     private let backlog: Int32
 
-    /// - Parameter socketMode: the permissions of a Unix socket's file.
+    /// - Parameter socketMode: of a Unix socket's file.
     init(
         _ address: HTTPAddress, socketMode: mode_t = 0o600, backlog: Int, userTimeout: Int
     ) throws(HTTPServerError) {
@@ -50,10 +48,9 @@ struct Listener: Sendable {
         case .unix(let path):
             socket = try Self.bindUnix(path)
             self.address = address
-            var facts = stat()
-            if stat(path, &facts) == 0 { file = (facts.st_dev, facts.st_ino) }
-            // The socket's file first has the permissions that the umask leaves. These permissions are safe, because no
-            // process can connect before `listen` is called below.
+            var status = stat()
+            if stat(path, &status) == 0 { file = (status.st_dev, status.st_ino) }
+            // Until here, the umask's permissions are safe: nobody can connect before `listen`.
             guard chmod(path, socketMode) == 0 else {
                 let code = errno
                 close()
@@ -67,9 +64,8 @@ struct Listener: Sendable {
         }
     }
 
-    /// Stops listening for a time. The system refuses new connections to a TCP port and drops those that are not
-    /// accepted yet. The listener still holds the port. The file of a Unix socket gets another name, so that new
-    /// clients do not find it.
+    /// Refuses new connections for a time, and drops unaccepted ones, but keeps the port. A Unix socket's file gets
+    /// another name.
     func suspend() {
         switch address {
         case .tcp: _ = shutdown(socket, Int32(SHUT_RD))
@@ -77,7 +73,6 @@ struct Listener: Sendable {
         }
     }
 
-    /// Ends a suspension by `suspend`: the system accepts new connections for this listener again.
     func resume() {
         switch address {
         case .tcp: _ = listen(socket, backlog)
@@ -89,8 +84,8 @@ struct Listener: Sendable {
 
     func close() {
         if case .unix(let path) = address, let file {
-            var facts = stat()
-            if stat(path, &facts) == 0, facts.st_dev == file.device, facts.st_ino == file.inode { unlink(path) }
+            var status = stat()
+            if stat(path, &status) == 0, status.st_dev == file.device, status.st_ino == file.inode { unlink(path) }
         }
         Glibc.close(socket)
     }
@@ -118,16 +113,15 @@ struct Listener: Sendable {
                 continue
             }
             set(socket, SOL_SOCKET, SO_REUSEADDR, 1)
-            // Set the socket options on the listener, as accepted sockets inherit them. The server writes together what
-            // it has of an answer, so waiting for more bytes (Nagle's algorithm) would only delay the answer.
+            // Accepted sockets inherit the options. The server writes together what it has, so Nagle's algorithm would
+            // only delay.
             set(socket, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
-            // The kernel closes a connection if the other end acknowledges no sent bytes for `userTimeout`
-            // milliseconds. So the server notices a client that has vanished.
+            // Closes a connection whose client has vanished: it acknowledges nothing for this time.
             set(socket, Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, Int32(clamping: userTimeout))
             if bind(socket, info.ai_addr, info.ai_addrlen) == 0 {
                 guard port == 0 else { return (socket, .tcp(host: host, port: port)) }
-                // The system keeps the port of a suspended listener only if the listener has bound the port by its
-                // number. So bind again to the port that the system has chosen, while this first socket still holds it.
+                // The system keeps the port of a suspended listener only if it was bound by its number. So bind it
+                // again, while this socket holds it.
                 defer { Glibc.close(socket) }
                 return try bindTCP(host, takenPort(socket), userTimeout: userTimeout)
             }
@@ -142,8 +136,7 @@ struct Listener: Sendable {
         return withUnsafeMutablePointer(to: &storage) { pointer in
             pointer.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { address in
                 var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
-                // The socket may have an IPv6 address, but the code reads its port through `sockaddr_in`. The port has
-                // the same offset in `sockaddr_in6`.
+                // `sockaddr_in6` has its port at the same offset.
                 address.withMemoryRebound(to: sockaddr.self, capacity: 1) { _ = getsockname(socket, $0, &length) }
                 return Int(UInt16(bigEndian: address.pointee.sin_port))
             }
@@ -170,8 +163,7 @@ struct Listener: Sendable {
         if attempt(bind, socket) { return socket }
         var code = errno
         if code == EADDRINUSE, isSocket(path) {
-            // If no process listens on the existing socket's file, a killed process has left the file behind, and this
-            // server can replace it.
+            // Nobody listens: a killed process has left the file.
             let probe = cepoll_socket(AF_UNIX)
             let isStale = probe >= 0 && !attempt(connect, probe) && errno == ECONNREFUSED
             if probe >= 0 { Glibc.close(probe) }
@@ -185,13 +177,13 @@ struct Listener: Sendable {
     }
 
     private static func isSocket(_ path: String) -> Bool {
-        var facts = stat()
-        return lstat(path, &facts) == 0 && facts.st_mode & S_IFMT == S_IFSOCK
+        var status = stat()
+        return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFSOCK
     }
 
     private static func set(_ socket: Int32, _ level: Int32, _ option: Int32, _ value: Int32) {
         var value = value
-        // The server also works without the options that this function sets, so errors are ignored.
+        // The server works without these options, so errors are ignored.
         _ = setsockopt(socket, level, option, &value, socklen_t(MemoryLayout<Int32>.size))
     }
 }

@@ -1,11 +1,9 @@
 import Glibc
 
-/// The bytes of answers that a connection's socket has not accepted yet, in order. The queue holds arrays of bytes, the
-/// pieces, without copying them.
+/// The bytes that a socket has not accepted yet, in order, without copies.
 struct OutputQueue {
     private var pieces: [[UInt8]] = []
-    /// The index of the first piece that is not completely sent. `offset` is the number of bytes of this piece that are
-    /// already sent.
+    /// The first piece that is not completely sent, and how many of its bytes are.
     private var first = 0
     private var offset = 0
 
@@ -15,8 +13,7 @@ struct OutputQueue {
         if !piece.isEmpty { pieces.append(piece) }
     }
 
-    /// Sends up to `piecesInACall` pieces of the queue to the socket. Returns the number of sent bytes, or -1 with the
-    /// error in `errno`.
+    /// Returns the number of sent bytes, or -1 with `errno`.
     mutating func send(to socket: Int32) -> Int {
         let count = min(pieces.count - first, Self.piecesInACall)
         let sent = withUnsafeTemporaryAllocation(of: iovec.self, capacity: Self.piecesInACall) { vectors in
@@ -26,12 +23,10 @@ struct OutputQueue {
         return sent
     }
 
-    /// The most pieces that one call of `sendmsg` sends. Linux allows 1,024 (UIO_MAXIOV). The limit here is lower,
-    /// because `sending` calls itself once for each piece.
+    /// Linux allows 1,024 (UIO_MAXIOV), but `sending` calls itself for each piece.
     private static let piecesInACall = 64
 
-    /// Collects the pieces from `index` on, then sends all collected pieces in one call of `sendmsg`. The calls of
-    /// `withUnsafeBytes` are nested, because a piece's pointer is valid only inside its call.
+    /// Collects the pieces from `index` on, then sends them in one call. The nesting keeps each piece's pointer valid.
     private func sending(_ index: Int, of count: Int, to socket: Int32, _ vectors: UnsafeMutableBufferPointer<iovec>)
         -> Int
     {
@@ -39,7 +34,7 @@ struct OutputQueue {
             var message = msghdr()
             message.msg_iov = vectors.baseAddress
             message.msg_iovlen = count
-            // Without `MSG_NOSIGNAL`, a disconnected peer would end the process with SIGPIPE.
+            // Otherwise, a disconnected peer ends the process with SIGPIPE.
             return sendmsg(socket, &message, Int32(MSG_NOSIGNAL))
         }
         return pieces[first + index].withUnsafeBytes { bytes in

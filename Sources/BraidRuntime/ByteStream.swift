@@ -62,11 +62,18 @@ public final class ByteStream: Sendable {
     /// The bytes of the whole body, if they are known before the first one is sent.
     public let length: Int?
 
-    /// Creates an open stream.
-    public init(limit: Int = 256 * 1024, isEndless: Bool = true, length: Int? = nil) {
+    private let estimate: (@Sendable () -> Int)?
+    /// About the number of plain bytes of the whole body. `nil` if unknown.
+    public var estimatedLength: Int? { length ?? estimate?() }
+
+    /// Creates a stream whose queue holds at most `limit` bytes, or one larger piece.
+    public init(
+        limit: Int = 256 * 1024, isEndless: Bool = true, length: Int? = nil, estimate: (@Sendable () -> Int)? = nil
+    ) {
         self.limit = limit
         self.isEndless = isEndless
         self.length = length
+        self.estimate = estimate
     }
 
     /// Sets the content coding. Called before the stream is attached.
@@ -170,7 +177,31 @@ public final class ByteStream: Sendable {
         start?()
     }
 
-    /// Takes the whole queue, for the event loop.
+    /// Attaches the stream to a task in place of an event loop. The sequence has an element when there is something to
+    /// `take()`. Close the stream at its end.
+    public func attach() -> (news: AsyncStream<Void>, end: @Sendable () -> Void) {
+        let (news, tell) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        attach { tell.yield() }
+        tell.yield()
+        return (news, { tell.finish() })
+    }
+
+    /// Returns the bytes of a whole body that has an end, in memory. `nil` if the body breaks off, or if the task is
+    /// cancelled.
+    public func gathered() async -> [UInt8]? {
+        defer { close() }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(estimatedLength ?? 0)
+        for await _ in attach().news {
+            let taken = take()
+            for piece in taken.pieces { bytes += piece }
+            if taken.isBroken { return nil }
+            if taken.isLast { return bytes }
+        }
+        return nil
+    }
+
+    /// Removes the content of the stream's queue and returns it. The event loop calls this method.
     public func take() -> Taken {
         let (taken, waiting) = state.withLock { state in
             let taken = state.queue

@@ -4,6 +4,7 @@ import BraidRuntime
 import BraidServer
 import BraidSessions
 import BraidStore
+import BraidTestMode
 import Glibc
 
 struct Serve: ServerCommand {
@@ -86,14 +87,15 @@ struct Serve: ServerCommand {
         let controllers = ControllerTokens(tokens)
         let idleSessions = IdleSessions(time: .seconds(options.sessionIdleTime))
         let bodies = options.limits.bufferQuota, answers = options.limits.bufferQuota
-        let app = try await app(on: database.store, controllers, idleSessions, bodies: bodies, answers: answers, log)
+        let (app, testMode) = try await app(
+            on: database.store, controllers, idleSessions, bodies: bodies, answers: answers, log)
         if outage == nil {
             try await loadFixtures(into: app)
-            try app.testMode?.begin(app.sessions)
+            try testMode?.begin(app.sessions)
         } else {
             app.phase.enter(.starting)
         }
-        let server = server(for: app, bodies: bodies, answers: answers)
+        let server = server(for: app, testMode, bodies: bodies, answers: answers)
         let signals = await signals(log)
         try server.start()
         let listening = server.address ?? address
@@ -106,7 +108,7 @@ struct Serve: ServerCommand {
         let hasStarted = try await untilStop(app, signals, controllers, manager, log)
         for task in tasks { task.cancel() }
         log.write(.notice, "stopping")
-        app.testMode?.cancelDelays()
+        testMode?.cancelDelays()
         await server.stop(grace: .seconds(10))
         // Closing a store that still waits for its database could take as long as an attempt to connect.
         if hasStarted { await database.store.close() }
@@ -118,20 +120,22 @@ struct Serve: ServerCommand {
     private func app(
         on store: any SessionStore, _ controllers: ControllerTokens, _ idleSessions: IdleSessions, bodies: Quota,
         answers: Quota, _ log: LogLines
-    ) async throws -> App {
+    ) async throws -> (App, TestMode?) {
         let (clock, ids) = options.deterministic ? try await deterministic(after: store) : (Clock(), IDGenerator())
         var limits = options.limits.limits
         limits.bodies = bodies
         let testMode = (options.testMode ? store as? any TestableStore : nil).map {
             TestMode(store: $0, clock: clock, idleSessions: idleSessions)
         }
-        return App(
+        let app = App(
             store: store, clock: clock, ids: ids, limits: limits, controllers: controllers,
             pages: options.access.pages(for: address, isOpen: controllers.isEmpty),
-            streams: StreamLimits(buffers: answers), log: log, proxies: options.access.proxies, testMode: testMode)
+            streams: StreamLimits(buffers: answers), log: log, proxies: options.access.proxies,
+            routes: { testMode?.routes($0) ?? [] })
+        return (app, testMode)
     }
 
-    private func server(for app: App, bodies: Quota, answers: Quota) -> HTTPServer {
+    private func server(for app: App, _ testMode: TestMode?, bodies: Quota, answers: Quota) -> HTTPServer {
         var configuration = HTTPServer.Configuration()
         configuration.address = address
         configuration.socketMode = options.socketAccess.mode
@@ -139,8 +143,9 @@ struct Serve: ServerCommand {
         configuration.outgoing = answers
         options.limits.configure(&configuration)
         configuration.onLimit = { errno in app.log.reached(errno == 0 ? "max-connections" : "open-files") }
-        let server = HTTPServer(configuration: configuration, handler: app)
+        let server = HTTPServer(configuration: configuration, handler: testMode?.decorating(app) ?? app)
         app.follow(server)
+        testMode?.follow(server)
         return server
     }
 

@@ -7,11 +7,12 @@ struct HTTPResponseTests {
     private func encoded(_ response: HTTPResponse, method: String = "GET", minor: Int = 1, keepsAlive: Bool = true)
         -> String
     {
-        var exchange = HTTPExchange()
-        exchange.isHead = method == "HEAD"
-        exchange.minor = minor
+        var framing = ResponseFraming()
+        framing.isHead = method == "HEAD"
+        framing.minor = minor
+        framing.keepsAlive = keepsAlive
         var out: [UInt8] = []
-        response.encodeHead(for: exchange, keepsAlive: keepsAlive, date: [UInt8]("Date: D\r\n".utf8), to: &out)
+        response.encodeHead(for: framing, date: [UInt8]("Date: D\r\n".utf8), to: &out)
         return String(decoding: out, as: UTF8.self)
     }
 
@@ -37,7 +38,7 @@ struct HTTPResponseTests {
         #expect(!encoded(HTTPResponse(status: 204, body: .bytes([1]))).contains("Content-Length"))
         #expect(!encoded(HTTPResponse(status: 304, body: .bytes([1]))).contains("Content-Length"))
         for (status, sends) in [(200, true), (204, false), (304, false)] {
-            #expect(HTTPResponse(status: status).sendsBody(in: HTTPExchange()) == sends)
+            #expect(HTTPResponse(status: status).sendsBody(in: ResponseFraming()) == sends)
         }
     }
 

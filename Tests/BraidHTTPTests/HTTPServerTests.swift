@@ -283,7 +283,7 @@ struct HTTPServerTests {
             client = nil
             #expect(application.closedStreams.wait { $0 == 1 })
             #expect(application.streams.withLock { $0[0].write([1]) } == .closed)
-            #expect(eventually { server.connectionFacts?.open == 0 })
+            #expect(eventually { server.connectionStatistics?.open == 0 })
         }
     }
 
@@ -383,7 +383,7 @@ struct RefusedConnectionTests {
         await server.refuseConnections(for: .milliseconds(1))
         await onThread {
             for client in (try? open.get()) ?? [] { #expect(client.isClosedByServer(within: 60)) }
-            #expect(server.connectionFacts?.open == 0)
+            #expect(server.connectionStatistics?.open == 0)
             for _ in 0..<3 {
                 let error = #expect(throws: ClientError.self) { _ = try Client(server) }
                 #expect(error?.code == (place == .unix ? ENOENT : ECONNREFUSED))

@@ -23,18 +23,18 @@ final class TestApplication: HTTPHandler {
     let gate = AsyncStream<Void>.makeStream()
     let bodyLimit = 100_000
 
-    func disposition(of head: HTTPRequestHead) -> HTTPBodyDisposition {
-        ["count", "early", "slow-reader"].contains(head.path.first) ? .stream() : .gather(limit: bodyLimit)
+    func receive(_ head: HTTPRequestHead) -> any HTTPExchange { TestExchange(application: self, head: head) }
+
+    func refuse(_ failure: HTTPFailure, unreadable head: HTTPRequestHead) -> HTTPResponse {
+        HTTPResponse(status: failure.status, body: .bytes([UInt8](failure.detail.utf8)))
     }
 
-    func isProbe(_ head: HTTPRequestHead) -> Bool { head.path.first == "probe" }
-
-    func handle(_ request: HTTPRequest) -> HTTPReply {
-        requests.withLock { $0.append("\(request.head.method) \(request.head.target)") }
-        let number = Int(request.head.query.first?.value ?? "") ?? 0
-        switch request.head.path.first {
+    fileprivate func reply(to head: HTTPRequestHead, _ body: [UInt8]) -> HTTPReply {
+        requests.withLock { $0.append("\(head.method) \(head.target)") }
+        let number = Int(head.query.first?.value ?? "") ?? 0
+        switch head.path.first {
         case "echo":
-            return .ready(HTTPResponse(status: 200, body: .bytes(request.body)))
+            return .ready(HTTPResponse(status: 200, body: .bytes(body)))
         case "later":
             // A handler that needs this time: other answers overtake it, or the server stops before its end.
             return .task(on: Workers.shared.short) {
@@ -94,23 +94,37 @@ final class TestApplication: HTTPHandler {
             return .ready(HTTPResponse(status: 200, body: .bytes([UInt8]("ready \(number)".utf8))))
         }
     }
+}
 
-    func handle(_ head: HTTPRequestHead, body: HTTPBodyReader) async -> HTTPResponse {
+private struct TestExchange: HTTPExchange {
+    let application: TestApplication
+    let head: HTTPRequestHead
+
+    var isProbe: Bool { head.path.first == "probe" }
+
+    var disposition: HTTPBodyDisposition {
+        ["count", "early", "slow-reader"].contains(head.path.first)
+            ? .stream() : .gather(limit: application.bodyLimit)
+    }
+
+    func reply(to body: [UInt8]) -> HTTPReply { application.reply(to: head, body) }
+
+    func respond(reading body: HTTPBodyReader) async -> HTTPResponse {
         if head.path.first == "early" { return HTTPResponse(status: 403, body: .bytes([UInt8]("no".utf8))) }
         var count = 0
-        readers.withLock { $0 += 1 }
+        application.readers.withLock { $0 += 1 }
         do {
             // The reader is slow on purpose.
             if head.path.first == "slow-reader" { try await Task.sleep(for: .milliseconds(500)) }
             while let bytes = try await body.next() { count += bytes.count }
         } catch {
-            readFailures.withLock { $0.append("\(error)") }
+            application.readFailures.withLock { $0.append("\(error)") }
         }
         return HTTPResponse(status: 200, body: .bytes([UInt8]("counted \(count)".utf8)))
     }
 
-    func response(to failure: HTTPFailure, head: HTTPRequestHead?, isHandled: Bool, peer: IPAddress?) -> HTTPResponse {
-        HTTPResponse(status: failure.status, body: .bytes([UInt8](failure.detail.utf8)))
+    func refuse(_ failure: HTTPFailure, isHandled: Bool) -> HTTPResponse {
+        application.refuse(failure, unreadable: head)
     }
 }
 

@@ -146,10 +146,10 @@ struct HTTPUnderAttackTests {
             }
             #expect(refusals == 200, "the queue is bounded: \(accepted) bytes were taken")
             #expect(application.closedStreams.wait { $0 == 1 })
-            #expect(eventually { server.connectionFacts?.open == 0 })
+            #expect(eventually { server.connectionStatistics?.open == 0 })
             // On a TCP connection, the kernel may have closed the connection of the stalled client before the server.
             guard case .unix = address else { return }
-            let facts = try #require(server.connectionFacts)
+            let facts = try #require(server.connectionStatistics)
             #expect(facts.stalled == 2 && facts.stalledStreams == 1)
         }
     }
@@ -247,7 +247,7 @@ struct HTTPUnderAttackTests {
                 #expect(answer.hasPrefix("HTTP/1.1 503") && answer.contains("\r\nConnection: close\r\n"), "\(answer)")
             }
             #expect(application.requests.value.count == asked)
-            #expect(server.connectionFacts?.open == 4 && server.connectionFacts?.refused == 3)
+            #expect(server.connectionStatistics?.open == 4 && server.connectionStatistics?.refused == 3)
             withExtendedLifetime(clients) {}
         }
     }
@@ -257,14 +257,14 @@ struct HTTPUnderAttackTests {
         try await withServer(maxConnections: 4) { server, _ in
             var clients = try Self.fill(server)
             let next = try Client(server)
-            #expect(eventually { server.connectionFacts?.accepted == 5 })
+            #expect(eventually { server.connectionStatistics?.accepted == 5 })
             clients.removeFirst()
-            #expect(eventually { server.connectionFacts?.open == 3 })
+            #expect(eventually { server.connectionStatistics?.open == 3 })
             for _ in 0..<2 {
                 try next.get("/x?n=9")
                 #expect(try next.answer().body == "ready 9")
             }
-            #expect(server.connectionFacts?.open == 4)
+            #expect(server.connectionStatistics?.open == 4)
             withExtendedLifetime(clients) {}
         }
     }
@@ -289,7 +289,7 @@ struct HTTPUnderAttackTests {
             }
             #expect(isAnswered)
             for client in silent { #expect(client.isClosedByServer(within: 60)) }
-            #expect(server.connectionFacts?.open == 1)
+            #expect(server.connectionStatistics?.open == 1)
             withExtendedLifetime(clients) {}
         }
     }
@@ -301,7 +301,7 @@ struct HTTPUnderAttackTests {
         limits.idleTime = .seconds(3_600)
         try await withServer(limits, maxConnections: 2) { server, _ in
             let idle = try (0..<2).map { _ in try Client(server) }
-            #expect(eventually { server.connectionFacts.map { $0.accepted == 2 && $0.open < 2 } ?? false })
+            #expect(eventually { server.connectionStatistics.map { $0.accepted == 2 && $0.open < 2 } ?? false })
             // If this thread stands still, the server can also close the new connection. Then the test opens another
             // one.
             let isAnswered = eventually {
@@ -347,7 +347,7 @@ struct HTTPUnderAttackTests {
             }
             // The server may not have accepted the last connections yet, so the test also waits until it has accepted
             // all 200.
-            #expect(eventually { server.connectionFacts.map { $0.accepted == 200 && $0.open == 0 } ?? false })
+            #expect(eventually { server.connectionStatistics.map { $0.accepted == 200 && $0.open == 0 } ?? false })
             #expect(eventually { application.streams.withLock { $0.allSatisfy { $0.write([1]) == .closed } } })
         }
     }

@@ -98,6 +98,16 @@ import Testing
         #expect(bytes.body(in: nil) == Self.samples[0])
     }
 
+    @Test("Making the value of a coding blocks no one who needs the same value, and the first one made is kept")
+    func madeOutsideOfTheLock() {
+        let values = PerCoding<Int>()
+        let value = values.value(for: .gzip) {
+            #expect(values.value(for: .gzip) { 1 } == 1)
+            return 2
+        }
+        #expect(value == 1 && values.value(for: .gzip) { 3 } == 1 && !values.has(.zstd))
+    }
+
     // MARK: Gunzip
 
     /// Decompresses a body that arrives in pieces of `size` bytes, and returns the plain bytes.

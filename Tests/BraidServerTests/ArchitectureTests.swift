@@ -17,9 +17,13 @@ import Testing
         "BraidSessions": ["BraidEngine", "BraidRuntime", "BraidStore"],
         "braid-server": [
             "BraidEngine", "BraidHTTP", "BraidPostgres", "BraidRuntime", "BraidServer", "BraidSessions", "BraidStore",
+            "BraidTestMode",
         ],
         "BraidServer": [
             "BraidEngine", "BraidHTTP", "BraidRuntime", "BraidSessions", "BraidStore", "CAssets",
+        ],
+        "BraidTestMode": [
+            "BraidEngine", "BraidHTTP", "BraidRuntime", "BraidServer", "BraidSessions", "BraidStore",
         ],
     ]
 

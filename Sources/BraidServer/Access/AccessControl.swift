@@ -4,7 +4,7 @@ import BraidRuntime
 import BraidSessions
 
 /// Who may use a route. A test compares docs/http-api with the routes.
-enum Admission: Sendable, Equatable {
+package enum Admission: Sendable, Equatable {
     /// Even without a token.
     case everyone
     case role(Role)
@@ -28,44 +28,33 @@ struct AccessControl: Sendable {
     let controllers: ControllerTokens
     let tokens: SessionTokens
 
-    /// What is known about a requester without waiting for the store.
-    enum Claim: Sendable {
-        case known(Requester)
-        /// The token is not cached, or the cache may be outdated because servers can share the store.
-        case unknown(PresentedToken)
-    }
-
-    /// Throws `unauthorized` without a token, `badRequest` if `Authorization` is malformed, and `invalidToken` if the
-    /// token is malformed, or cached and expired or with a wrong secret.
-    func claim(_ head: HTTPRequestHead, for admission: Admission) throws -> Claim {
-        guard !controllers.isEmpty, admission != .everyone else { return .known(.controller) }
-        guard let token = try Bearer.token(in: head) else { throw Bearer.missing }
-        if controllers.contains(token.digest) {
-            return .known(Requester(role: .controller, controllerToken: token.digest))
-        }
-        return try tokens.known(token).map { .known(Requester($0)) } ?? .unknown(token)
-    }
-
-    /// Reads a token that is not cached from the store. Throws `invalidToken` if it is unknown, expired or revoked.
-    func requester(_ claim: Claim) async throws -> Requester {
-        switch claim {
-        case .known(let requester): requester
-        case .unknown(let token): Requester(try await tokens.find(token))
-        }
-    }
-
-    /// `nil` if the token is valid or not needed, or if only the store can tell.
-    func refusal(of head: HTTPRequestHead) -> ProblemError? {
+    /// Identifies the sender of a request, as far as that is possible without the store. It must be asked about a token
+    /// that is not cached, or whose cache may be outdated because several servers share the store.
+    func verdict(on head: HTTPRequestHead, for admission: Admission) -> Exchange.Verdict {
+        guard !controllers.isEmpty, admission != .everyone else { return .admitted(.controller) }
         do {
-            _ = try claim(head, for: .role(.viewer))
-            return nil
+            guard let token = try Bearer.token(in: head) else { throw Bearer.missing }
+            if controllers.contains(token.digest) {
+                return .admitted(Requester(role: .controller, controllerToken: token.digest))
+            }
+            return try tokens.known(token).map { .admitted(Requester($0)) } ?? .claimed(token)
         } catch {
-            return ProblemError(error)
+            return .refused(error)
         }
     }
 
-    /// Checks the session before the role: a requester with a token for another session does not learn whether it
-    /// exists.
+    /// Returns the sender of a token that the store must be asked about. Throws `invalidToken` if it is unknown,
+    /// expired or revoked.
+    func requester(_ token: PresentedToken) async throws -> Requester { Requester(try await tokens.find(token)) }
+
+    /// Returns the error for a token that is missing or known to be invalid, on a route that needs one.
+    func refusal(of head: HTTPRequestHead) -> ProblemError? {
+        guard case .refused(let error, _) = verdict(on: head, for: .role(.viewer)) else { return nil }
+        return ProblemError(error)
+    }
+
+    /// Throws if a requester may not use the route. The session is checked before the role, so that a token for another
+    /// session does not tell whether the session exists.
     func check(_ requester: Requester, _ admission: Admission, session: String?) throws {
         if let session { try requester.require(session: session) }
         if let role = admission.leastRole { try requester.require(role) }

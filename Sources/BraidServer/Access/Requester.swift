@@ -4,10 +4,10 @@ import BraidRuntime
 import BraidSessions
 
 /// The sender of a request.
-struct Requester: Sendable {
-    var role: Role
+package struct Requester: Sendable {
+    package var role: Role
     /// For one session; `nil` for a controller.
-    var token: SessionToken?
+    package var token: SessionToken?
     /// Of the controller token, if there was one.
     var controllerToken: SHA256Digest?
 
@@ -71,7 +71,7 @@ package enum Bearer {
             headers: [challenge()])
     }
 
-    static let invalidChallenge = challenge("invalid_token", "The token is unknown, expired or revoked.")
+    package static let invalidChallenge = challenge("invalid_token", "The token is unknown, expired or revoked.")
 
     private static func malformed(_ detail: String) -> ProblemError {
         ProblemError(.badRequest, detail, headers: [challenge("invalid_request", detail)])

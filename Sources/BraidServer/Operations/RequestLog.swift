@@ -2,7 +2,7 @@ import BraidHTTP
 import BraidRuntime
 import Synchronization
 
-/// The log lines about answered requests, administrative acts and reached limits.
+/// Log lines about answered requests, administrative acts and reached limits.
 package struct RequestLog: Sendable {
     /// `nil` if the server logs nothing.
     let lines: LogLines?
@@ -16,21 +16,21 @@ package struct RequestLog: Sendable {
 
     /// Logs an answered request, without its query, body and token.
     ///
-    /// - Parameter nanoseconds: from the request to its answer. `nil` if the HTTP server itself refused the request.
-    func answered(_ request: LoggedRequest, _ route: Route?, status: Int, nanoseconds: Int? = nil) {
-        lines?.write(route?.isProbe == true ? .debug : .info, "request") { line in
+    /// - Parameter nanoseconds: `nil` for a request that the HTTP server itself refused.
+    func answered(_ request: Exchange, status: Int, nanoseconds: Int? = nil) {
+        lines?.write(request.isProbe ? .debug : .info, "request") { line in
             add(request, to: &line) { line in
-                line.add("method", request.head?.method ?? "")
-                line.add("path", request.head?.plainPath ?? "")
-                line.add("route", route?.counters.template ?? "")
+                line.add("method", request.head.method)
+                line.add("path", request.head.plainPath)
+                line.add("route", request.route?.counters.template ?? "")
                 line.add("status", status)
                 if let nanoseconds { line.add("microseconds", nanoseconds / 1_000) }
             }
         }
     }
 
-    /// Logs an administrative act, such as the end of a session.
-    func act(_ act: String, _ facts: [(name: String, value: String)], by request: LoggedRequest) {
+    /// Logs an administrative act of a request, such as the end of a session.
+    func act(_ act: String, _ facts: [(name: String, value: String)], by request: Exchange) {
         lines?.write(.notice, act) { line in
             for fact in facts { line.add(fact.name, fact.value) }
             add(request, to: &line)
@@ -45,15 +45,15 @@ package struct RequestLog: Sendable {
         }
     }
 
-    /// Logs that a limit is reached, at most once a minute.
+    /// Logs a reached limit, at most once a minute for the limit itself and once for its shares.
     ///
     /// - Parameters:
-    ///   - limit: the option that sets the limit.
-    ///   - isShare: whether only the share of a session or token is reached. These have a line of their own a minute.
+    ///   - limit: the option that sets it.
+    ///   - isShare: whether the share of a session or token is reached.
     ///   - request: `nil` if a connection has reached the limit.
     package func reached(_ limit: String, isShare: Bool = false) { reached(limit, isShare: isShare, by: nil) }
 
-    func reached(_ limit: String, isShare: Bool, by request: LoggedRequest?) {
+    func reached(_ limit: String, isShare: Bool, by request: Exchange?) {
         guard let times = limits.reached(limit, isShare: isShare) else { return }
         lines?.write(.warning, "limit reached") { line in
             line.add("limit", limit)
@@ -63,43 +63,33 @@ package struct RequestLog: Sendable {
         }
     }
 
-    /// Logs that a web page may not use the API, and the option that would allow it, at most once a minute.
-    func refusedPage(by request: LoggedRequest) {
-        let origin = request.head?.headers["origin"]
+    /// Logs that the page of a request may not use the API, and the option that would allow it. At most once a minute.
+    func refusedPage(by request: Exchange) {
+        let origin = request.head.headers["origin"]
         guard let times = limits.reached("allow-origin", isShare: false) else { return }
         lines?.write(.warning, "web page refused") { line in
             line.add("origin", origin ?? "")
-            line.add("host", request.head?.host ?? "")
+            line.add("host", request.head.host ?? "")
             line.add("option", "--allow-origin=\(origin ?? "ORIGIN")")
             line.add("times", times)
             add(request, to: &line)
         }
     }
 
-    /// The request's id, the sender, then `facts`, and the trace id.
-    private func add(_ request: LoggedRequest, to line: inout LogLine, _ facts: (inout LogLine) -> Void = { _ in }) {
-        line.add("requestId", request.id)
-        line.add("client", proxies.client(request.head, peer: request.peer))
-        if let requester = request.requester {
+    /// Adds the request's id, the sender, then `facts`, and at the end the trace id.
+    private func add(_ request: Exchange, to line: inout LogLine, _ facts: (inout LogLine) -> Void = { _ in }) {
+        line.add("requestId", request.requestID)
+        line.add("client", proxies.client(request.head, peer: request.head.peer))
+        if request.route?.admission != .everyone, let requester = request.sender {
             line.add("role", requester.role.rawValue)
             if let token = requester.token { line.add("tokenId", token.id) }
         }
         facts(&line)
-        if let trace = request.head?.traceID { line.add("traceId", trace) }
+        if let trace = request.head.traceID { line.add("traceId", trace) }
     }
 }
 
-/// What log lines name of a request.
-struct LoggedRequest: Sendable {
-    let id: String
-    /// As far as it was read.
-    let head: HTTPRequestHead?
-    let peer: IPAddress?
-    /// `nil` if the server could not or need not identify the sender.
-    let requester: Requester?
-}
-
-/// Leaves one line a minute for a limit instead of one for each request.
+/// Counts reached limits between their log lines, which come once a minute.
 private final class LimitWarnings: Sendable {
     private struct Limit: Hashable {
         let name: String
@@ -109,7 +99,7 @@ private final class LimitWarnings: Sendable {
     private static let interval = 60_000_000_000
     private let limits = Mutex<[Limit: (times: Int, next: Int)]>([:])
 
-    /// Returns how often the limit was reached since its last line, or `nil` if the next one is not due yet.
+    /// Returns how often a limit was reached since its last log line. `nil` if the next one is not due.
     func reached(_ name: String, isShare: Bool) -> Int? {
         let now = monotonicNanoseconds()
         return limits.withLock { limits in

@@ -3,10 +3,10 @@ import BraidRuntime
 
 /// A list of names with weights, as in `Accept` and `Accept-Encoding` (RFC 9110, 12.4.2).
 ///
-/// The list's elements after the 64th are ignored, and so are an element's parameters after the 16th. The event loop's
-/// thread parses such lists before the server has checked the request's token, so their parsing must be short.
+/// Elements after the 64th are ignored, and parameters after the 16th: the event loop parses them before the token is
+/// checked.
 struct WeightedNames: Sendable {
-    /// The names in lower case, with weights in thousandths. Parameters other than `q` are ignored.
+    /// In lower case, with weights in thousandths.
     private let elements: [(name: String, weight: Int)]
 
     private static let mostElements = 64
@@ -14,7 +14,6 @@ struct WeightedNames: Sendable {
 
     init(_ field: String) {
         elements = field.utf8[...].split(atUnquoted: ",", atMost: Self.mostElements).compactMap { element in
-            // An element of the list consists of a name and parameters, which semicolons separate.
             let parts = element.split(atUnquoted: ";", atMost: Self.mostParameters + 1).map(Self.text)
             guard let name = parts.first else { return nil }
             let weight = parts.dropFirst().first { $0.hasPrefix("q=") }.flatMap { Self.thousandths($0.dropFirst(2)) }
@@ -22,15 +21,15 @@ struct WeightedNames: Sendable {
         }
     }
 
-    /// Returns the weight of a name, 0...1000. Returns `nil` if the list does not contain the name.
+    /// 0...1000.
     subscript(name: String) -> Int? { elements.lazy.filter { $0.name == name }.map(\.weight).max() }
 
-    /// Returns a part of an element in lower case, without its blanks.
+    /// In lower case, without blanks.
     private static func text(_ part: Substring.UTF8View) -> String {
         String(decoding: part.filter { !$0.isBlank }.map(\.lowercased), as: UTF8.self)
     }
 
-    /// Reads a weight: `0.25` is 250. Returns `nil` if the text is not a weight.
+    /// `0.25` is 250.
     private static func thousandths(_ text: Substring) -> Int? {
         let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
         let decimals = parts.count == 2 ? parts[1] : ""
@@ -42,7 +41,7 @@ struct WeightedNames: Sendable {
 }
 
 extension Substring.UTF8View {
-    /// Returns the first parts between separators that are in no quoted string (RFC 9110, 5.6.4), without empty parts.
+    /// The first parts between separators that are in no quoted string (RFC 9110, 5.6.4), without empty ones.
     func split(atUnquoted separator: Unicode.Scalar, atMost limit: Int) -> [Substring.UTF8View] {
         var parts: [Substring.UTF8View] = [], start = startIndex, isQuoted = false, isEscaped = false
         for index in indices {
@@ -62,15 +61,13 @@ extension Substring.UTF8View {
     }
 }
 
-/// The media types that a client accepts, each with its weight (RFC 9110, 12.5.1).
+/// RFC 9110, 12.5.1.
 struct Accept: Sendable {
-    /// The media ranges that the client accepts, such as `text/*`.
     private let ranges: WeightedNames
 
     init(_ field: String) { ranges = WeightedNames(field) }
 
-    /// Returns the weight of a media type, 0...1000: the weight of the most specific range that contains the type. A
-    /// type of weight 0 is not acceptable.
+    /// 0...1000: the weight of the most specific range that contains the type.
     func weight(of type: String) -> Int {
         for range in [type, type.prefix { $0 != "/" } + "/*", "*/*"] {
             if let weight = ranges[range] { return weight }
@@ -78,20 +75,51 @@ struct Accept: Sendable {
         return 0
     }
 
-    /// Returns whether the `Accept` field names a media type itself, not only by a wildcard.
+    /// Whether the field names the type itself, not by a wildcard.
     func names(_ type: String) -> Bool { ranges[type] != nil }
 }
 
 extension HTTPRequestHead {
-    /// The parsed `Accept` field of the request. `nil` if the field is missing or empty: such a client accepts every
-    /// media type.
+    /// `nil` if the field is missing or empty: everything is accepted.
     var accept: Accept? { headers["accept"].flatMap { $0.isEmpty ? nil : Accept($0) } }
 
-    /// Returns whether the client prefers the type `alternative` to JSON. If the weights are equal, `alternative` is
-    /// preferred only if the field names it: `*/*` means JSON.
-    func prefers(_ alternative: String) -> Bool {
+    /// Whether the client prefers a type to JSON. With equal weights, the field must name it: `*/*` means JSON.
+    package func prefers(_ alternative: String) -> Bool {
         guard let accept else { return false }
         let weight = accept.weight(of: alternative), json = accept.weight(of: "application/json")
         return weight > json || (weight == json && weight > 0 && accept.names(alternative))
     }
+}
+
+/// RFC 9110, 12.5.3.
+struct AcceptEncoding: Sendable {
+    private let weights: WeightedNames
+
+    init(_ field: String) { weights = WeightedNames(field) }
+
+    /// `nil` is the plain body.
+    func accepts(_ coding: ContentCoding?) -> Bool { weight(of: coding) > 0 }
+
+    /// `nil` is the plain body. With equal weights, a compressed one is preferred.
+    var preferred: ContentCoding? {
+        let best = ContentCoding.allCases.reduce(nil as ContentCoding?) { best, coding in
+            weight(of: coding) > (best.map { weight(of: $0) } ?? 0) ? coding : best
+        }
+        guard let best, weight(of: best) >= weights["identity"] ?? 0 else { return nil }
+        return best
+    }
+
+    private func weight(of coding: ContentCoding?) -> Int {
+        switch coding {
+        // Accepted unless excluded.
+        case nil: weights["identity"] ?? (weights["*"] == 0 ? 0 : 1)
+        case .gzip: weights["gzip"] ?? weights["x-gzip"] ?? weights["*"] ?? 0
+        case .zstd: weights["zstd"] ?? weights["*"] ?? 0
+        }
+    }
+}
+
+extension HTTPRequestHead {
+    /// `nil` without the field: nothing is compressed then.
+    var acceptEncoding: AcceptEncoding? { headers["accept-encoding"].map(AcceptEncoding.init) }
 }

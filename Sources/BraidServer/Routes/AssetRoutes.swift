@@ -3,14 +3,13 @@ import BraidHTTP
 import BraidRuntime
 import CAssets
 
-/// A file that is compiled into the server's binary and that every client may read without a token.
+/// A file in the binary that everyone may read.
 struct Asset: Sendable {
-    /// The URL path at which the server serves the file.
     let path: String
-    /// The media type of the file, without parameters such as `charset`.
+    /// Without parameters such as `charset`.
     let mediaType: String
     let bytes: SharedBytes
-    /// The file's strong ETag, quotes included. The ETag changes when the file's content changes.
+    /// Strong, with its quotes.
     let etag: String
 
     init(_ path: String, _ mediaType: String, _ bytes: [UInt8]) {
@@ -22,7 +21,7 @@ struct Asset: Sendable {
         etag = "\"\(String(UInt(bitPattern: hash.value), radix: 16))\""
     }
 
-    /// The OpenAPI document `docs/openapi.json`, without white space and, for `?pretty`, indented.
+    /// `docs/openapi.json`, without white space and, for `?pretty`, indented.
     static let openAPI = Asset("/openapi.json", "application/json", openAPIText.bytes)
     static let indentedOpenAPI = Asset("/openapi.json", "application/json", openAPIText.pretty() + [.lineFeed])
 
@@ -31,7 +30,7 @@ struct Asset: Sendable {
             parsing: Array(UnsafeBufferPointer(start: cassets_openapi.bytes, count: cassets_openapi.count))))
         ?? .emptyObject
 
-    /// The files of the folder `Web`, which are compiled into the binary.
+    /// The folder `Web`.
     static let web = UnsafeBufferPointer(start: cassets_web, count: cassets_web_count).map { file in
         let name = String(cString: file.name)
         let type = name.split(separator: ".").last.flatMap { mediaTypes[$0] } ?? "application/octet-stream"
@@ -46,7 +45,7 @@ struct Asset: Sendable {
 
     var headers: [(String, String)] {
         let type = mediaType == "application/json" ? mediaType : "\(mediaType); charset=utf-8"
-        // A new version of the server can serve other bytes at the same path, so caches must revalidate files.
+        // Another version of the server may serve other bytes here.
         var headers = [
             ("Content-Type", type), ("ETag", etag), ("Cache-Control", "no-cache"),
             ("X-Content-Type-Options", "nosniff"),
@@ -55,9 +54,8 @@ struct Asset: Sendable {
         return headers
     }
 
-    /// The header fields of the server's own HTML pages. Such a page may load scripts and styles from this server only,
-    /// and connect to this server only. The page may show images from everywhere, because models can name any URL. No
-    /// other page can embed the page.
+    /// A page loads scripts and styles from this server only, and connects only to it. Models can name images of any
+    /// URL. No other page can embed it.
     private static let pageHeaders = [
         (
             "Content-Security-Policy",
@@ -72,8 +70,7 @@ func assetRoutes() -> [Route] {
     let modules = "/inspector/"
     let byPath = Dictionary(uniqueKeysWithValues: Asset.web.map { ($0.path, $0) })
     return Asset.web.filter { !$0.path.hasPrefix(modules) }.map { asset in
-        // An HTML page ignores unknown query parameters, as links to the page can carry parameters such as
-        // `utm_source`.
+        // Links can carry parameters such as `utm_source`.
         Route.inMemory(
             "GET", asset.path, for: .everyone, ignoresUnknownQuery: asset.mediaType == "text/html",
             produces: asset.mediaType, obeysPretty: true

@@ -21,7 +21,7 @@ func commandRoutes(_ sessions: SessionHost) -> [Route] {
     }
 }
 
-extension RequestContext {
+extension Exchange {
     /// Returns the command in the request's body, and the text with which the journal records it. Throws the error
     /// `role` if the requester may not send this command.
     fileprivate func command(of kind: CommandKind) throws -> (Command, text: JSONText) {
@@ -66,7 +66,7 @@ extension RequestContext {
 extension SessionHost {
     /// - Parameter text: the command as the journal records it.
     func answer(
-        _ context: RequestContext, executing command: Command, text: JSONText
+        _ context: Exchange, executing command: Command, text: JSONText
     ) async throws -> HTTPResponse {
         var request = CommandRequest(
             session: context.parameter("id"), number: context.requester.token?.session, command, text: text)
@@ -83,7 +83,7 @@ extension SessionHost {
             return form.response(execution)
         }
         return try await once(
-            key, for: request, replay: { try await response(kept: $0, isPretty: form.isPretty) }
+            key, for: request, replay: { try await response(kept: $0) }
         ) { [request] keep in
             var request = request
             request.keptAnswer = { keep(form.kept($0)) }
@@ -97,15 +97,13 @@ extension SessionHost {
 /// The form in which the client wants a command's answer: `?form=sequential`, `?pretty`, and `Prefer: return=…`
 /// (RFC 7240).
 struct CommandForm: Sendable {
-    var isPretty: Bool
     var isSequential: Bool
     var preference: String?
 
     /// The query parameters of every request with a single command.
     static let query: Set<String> = ["dryRun", "form"]
 
-    init(_ context: RequestContext) throws {
-        isPretty = try context.flag("pretty")
+    init(_ context: Exchange) throws {
         isSequential = try context.isSequential()
         preference = context.head.returnPreference
     }
@@ -124,7 +122,7 @@ struct CommandForm: Sendable {
         case "representation":
             var response = execution.snapshotHead
             response.headers += [("Content-Type", "application/json"), ("ETag", execution.position.entityTag)]
-            response.body = execution.session.body(of: execution.outcome.snapshot, isWhole: isPretty)
+            response.body = execution.session.body(of: execution.outcome.snapshot)
             return response
         default: break
         }

@@ -6,11 +6,9 @@ import BraidStore
 // Conditional requests. Source: RFC 9110, section 13.
 
 extension Route {
-    /// Throws `preconditionFailed` if the request has a condition that its route does not evaluate. The condition says
-    /// when the request must not be executed, so no route may ignore it (RFC 9110, 13.1.1 and 13.1.2).
-    ///
-    /// A GET may have any condition because reading does no harm. `If-Unmodified-Since` is ignored because resources
-    /// have no modification date (13.1.4).
+    /// Throws `preconditionFailed` for a condition that the route does not evaluate, because no route may ignore one
+    /// (RFC 9110, 13.1.1 and 13.1.2). A GET may have any: reading does no harm. Resources have no modification date for
+    /// `If-Unmodified-Since` (13.1.4).
     func checkConditions(_ head: HTTPRequestHead) throws {
         guard method != "GET" else { return }
         if !obeysIfMatch, head.headers["if-match"] != nil {
@@ -29,8 +27,7 @@ extension Route {
 }
 
 extension HTTPRequestHead {
-    /// The condition in the request's `If-Match` field: the field must name the session's current entity tag, or be
-    /// `*`. `nil` without the field.
+    /// `If-Match`: the session's current entity tag, or `*`.
     var positionCondition: PositionCondition? {
         headers["if-match"].map { list in
             PositionCondition(list) { position in
@@ -39,12 +36,8 @@ extension HTTPRequestHead {
         }
     }
 
-    /// Returns the entity tag of a 304 answer: the tag in the request's `If-None-Match` that names the resource's
-    /// current content, in a coding that the client accepts. Returns `nil` if no tag in `If-None-Match` names the
-    /// current content.
-    ///
-    /// A cache answers its client with the stored body of this tag. Therefore the tag of a coding that the client
-    /// excludes does not count.
+    /// The tag in `If-None-Match` that names the current content, for a 304. A cache answers with its stored body of
+    /// this tag, so the tag of a coding that the client excludes does not count.
     func knownTag(_ etag: String) -> String? {
         guard let list = headers["if-none-match"] else { return nil }
         let encodings = acceptEncoding
@@ -53,22 +46,22 @@ extension HTTPRequestHead {
         }?.0
     }
 
-    /// Returns a 304 answer if `If-None-Match` names the entity tag, otherwise `nil`.
+    /// A 304 if `If-None-Match` names the tag.
     func notModified(_ etag: String) -> HTTPResponse? {
         knownTag(etag).map { HTTPResponse(status: 304, headers: [("ETag", $0)]) }
     }
 }
 
 extension HTTPRequestHead {
-    /// Checks the request's `If-Match` and `If-None-Match` against `table`, the latest version of a table description.
-    /// `table` is `nil` if the description is not registered. `If-None-Match: *` lets a request only create a table.
+    /// Checks `If-Match` and `If-None-Match` against the latest version of a table description, `nil` if it is not
+    /// registered. `If-None-Match: *` lets a request only create.
     ///
     /// - Throws: `etagMismatch`, with the latest version's `ETag`.
     func checkConditions(on table: StoredTable?, named name: String) throws {
         func failure(_ detail: String) -> ProblemError {
             ProblemError(.etagMismatch, detail, headers: table.map { [("ETag", $0.entityTag)] } ?? [])
         }
-        /// Returns whether a list of entity tags names a tag, or the same tag with the suffix of a coding.
+        /// Also the tag of a coding.
         func names(_ list: String, _ tag: String, weakly: Bool) -> Bool {
             entityTags(tag).contains { etags(in: list, include: $0, weakly: weakly) }
         }
@@ -87,21 +80,20 @@ extension HTTPRequestHead {
 }
 
 extension StoredTable {
-    /// The entity tag of this version. Another table that is registered later under the same name and with the same
-    /// version has another tag.
+    /// Another table that is registered later under the same name and version has another tag.
     var entityTag: String { "\"\(version).\(updated)\"" }
 }
 
-/// Returns an entity tag, and the tags of the same content in each coding.
+/// The tag, and those of the same content in each coding.
 private func entityTags(_ etag: String) -> [String] { [etag] + ContentCoding.allCases.map { entityTag(etag, in: $0) } }
 
 extension Position {
-    /// The entity tag (ETag) of a session at this position: the position's text, in quotes.
+    /// The position's text, in quotes.
     var entityTag: String { "\"\(self)\"" }
 }
 
-/// Returns whether a list of entity tags, or `*`, names a tag (RFC 9110, 8.8.3 and 13.1). A tag can contain commas
-/// between its quotes. With `weakly`, tags that differ only in the prefix `W/` are equal.
+/// Whether a list of tags, or `*`, names a tag, which can contain commas (RFC 9110, 8.8.3 and 13.1). `weakly` ignores
+/// the prefix `W/`.
 func etags(in list: String, include etag: String, weakly: Bool) -> Bool {
     if list == etag || list == "*" { return true }  // Most lists are `*` or a single tag and need no parsing.
     let quote = UInt8(ascii: "\"")

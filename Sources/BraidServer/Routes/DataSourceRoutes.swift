@@ -55,7 +55,7 @@ func dataSourceRoutes(_ sessions: SessionHost) -> [Route] {
     ]
 }
 
-extension RequestContext {
+extension Exchange {
     /// Returns the index that is a segment of the request's path. One that is too large for `Int` becomes `Int.max`,
     /// which is out of every range.
     func index(_ name: String) throws -> Int {
@@ -96,13 +96,13 @@ extension RequestContext {
     /// arguments needs no body.
     fileprivate func arguments(of call: DataSourceCommand.Call, _ sessions: SessionHost) async throws -> JSONText {
         var added: [(name: String, value: JSONText)] = []
-        if route.pattern.contains("{row}") {
+        if hasParameter("row") {
             added.append(("at", JSONText([try index("section"), try index("row")])))
-        } else if route.pattern.contains("{section}") {
+        } else if hasParameter("section") {
             let session = try await sessions.current(parameter("id"))
             added.append((call.sectionArgument, try section(of: session).json))
         }
-        for name in ["rowId", "modelType"] where route.pattern.contains("{\(name)}") {
+        for name in ["rowId", "modelType"] where hasParameter(name) {
             added.append((name, .string(parameter(name))))
         }
         if query("notify") != nil { added.append(("notify", .bool(try flag("notify")))) }

@@ -7,7 +7,7 @@ import BraidStore
 
 extension IdempotencyKey {
     /// Reads the request's `Idempotency-Key`. Returns `nil` without the field.
-    init?(_ context: RequestContext) throws {
+    init?(_ context: Exchange) throws {
         guard let field = context.head.headers["idempotency-key"] else { return nil }
         // A string in quotes (RFC 9651), but most clients send it without.
         let key =
@@ -54,9 +54,7 @@ struct StableHash {
 extension SessionHost {
     /// Returns a stored answer as the response to a retry. Instead of a snapshot, the store keeps a reference: the
     /// response contains the session's current snapshot and ETag. Throws `noSession` if this session has ended.
-    ///
-    /// - Parameter isPretty: whether the answer will be indented, which needs the whole snapshot.
-    func response(kept: JSONText, isPretty: Bool) async throws -> HTTPResponse {
+    func response(kept: JSONText) async throws -> HTTPResponse {
         var response = HTTPResponse(kept: kept)
         guard let reference = kept["snapshot"], let id = reference["session"]?.stringValue else { return response }
         let session = try await current(id)
@@ -69,7 +67,7 @@ extension SessionHost {
                 .noSession,
                 "The session \"\(id)\" that this request opened has been ended. Another one was opened under its id.")
         }
-        let snapshot = session.snapshotResponse(isWhole: isPretty)
+        let snapshot = session.snapshotResponse()
         response.headers += snapshot.headers
         response.body = snapshot.body
         return response

@@ -75,7 +75,7 @@ extension Refusal {
 
 extension JSONText {
     /// Returns the members of a request's body. Throws `badRequest` unless it is an object of the given members.
-    func object(of names: [String]) throws -> [String: JSONText] {
+    package func object(of names: [String]) throws -> [String: JSONText] {
         let known = names.map { "`\($0)`" }.joined(separator: ", ")
         guard let members = members() else {
             throw Refusal(

@@ -2,7 +2,7 @@ import BraidEngine
 import CAssets
 
 /// The types of problem documents (RFC 9457). `docs/problems.json` explains each of them.
-enum Problem: String, CaseIterable, Sendable {
+package enum Problem: String, CaseIterable, Sendable {
     case ambiguousRow = "ambiguous-row"
     case badRequest = "bad-request"
     case changeTooLarge = "change-too-large"
@@ -65,7 +65,7 @@ enum Problem: String, CaseIterable, Sendable {
     case verificationFailed = "verification-failed"
 
     /// An injected fault can have another one.
-    var status: Int { facts.status }
+    package var status: Int { facts.status }
     var title: String { facts.title }
 
     /// Writes the members that every problem document begins with.

@@ -6,20 +6,20 @@ import BraidStore
 /// An error as clients receive it.
 package struct ProblemError: Error, Sendable {
     var problem: Problem
-    var status: Int
+    package var status: Int
     package var detail: String
     package var faults: [Refusal.Fault] = []
-    var headers: [(String, String)] = []
+    package var headers: [(String, String)] = []
     /// The faulty line of the request's body, or the first missing one, from 1.
     package var line: Int?
     /// The detail without the rows for which a template failed. `nil` if `detail` names none.
     private var detailWithoutPlace: String?
     /// Writes the members that only this kind of problem document has.
-    var writeMembers: (@Sendable (inout JSONWriter) -> Void)?
+    package var writeMembers: (@Sendable (inout JSONWriter) -> Void)?
     /// The option whose limit the request has reached.
     var limit: String?
 
-    init(_ problem: Problem, _ detail: String, faults: [Refusal.Fault] = [], headers: [(String, String)] = []) {
+    package init(_ problem: Problem, _ detail: String, faults: [Refusal.Fault] = [], headers: [(String, String)] = []) {
         self.problem = problem
         status = problem.status
         self.detail = detail

@@ -1,130 +1,57 @@
 import BraidEngine
 import BraidHTTP
 import BraidRuntime
-import BraidSessions
 
-/// A request, together with the values that its route's handler needs, such as the requester and the limits.
-struct RequestContext: Sendable {
-    var request: HTTPRequest
-    let requestID: String
-    let route: Route
-    let requester: Requester
-    let limits: ServerLimits
-    let log: RequestLog
-
-    var head: HTTPRequestHead { request.head }
-
-    /// Returns the segment of the request's path that matches `{name}` in the route's pattern, such as the session's ID
-    /// for `{id}`.
-    func parameter(_ name: String) -> String { route.parameter(name, of: head.path) ?? "" }
-
-    /// The account against which the request's leases of memory and of other quotas count: the session and the token of
-    /// the request.
-    var account: Quota.Account { route.account(of: head, requester) }
-
-    /// Throws `noSession` if the requester's token is for another session than `session`.
-    func require(_ session: Session) throws { try requester.require(sessionNumber: session.number, id: session.id) }
-
-    /// Returns the value of a parameter in the request's query, or `nil` without the parameter. A parameter without a
-    /// value has the value "".
-    func query(_ name: String) -> String? { head.query.last { $0.name == name }?.value }
-
-    /// Logs that this request has performed an administrative act.
-    func logAct(_ act: String, _ facts: (name: String, value: String)...) { logAct(act, facts: facts) }
-
-    func logAct(_ act: String, facts: [(name: String, value: String)]) {
-        log.act(act, facts, by: LoggedRequest(id: requestID, head: head, peer: head.peer, requester: requester))
-    }
-
-    var isLongPoll: Bool { route.isLongPoll(head) }
-
-    /// Returns whether a flag in the request's query is set: `?name`, `?name=true` or `?name=1`. A missing flag,
-    /// `false` and `0` mean no. Throws `badRequest` for other values.
-    func flag(_ name: String) throws -> Bool {
-        switch query(name) {
-        case nil, "false", "0": return false
-        case "", "true", "1": return true
-        case let value?:
-            throw ProblemError(
-                .badRequest,
-                "The query parameter `\(name)` is a flag: it has no value, or true or false, not \"\(value)\".")
-        }
-    }
-
-    /// Returns the integer value of a parameter in the request's query, or `nil` without the parameter. Throws
-    /// `badRequest` unless the value is an integer in the range.
-    func integer(_ name: String, in range: ClosedRange<Int>) throws -> Int? {
-        guard let text = query(name) else { return nil }
-        guard let value = Int(digits: text), range.contains(value) else {
-            throw ProblemError(
-                .badRequest,
-                "The query parameter `\(name)` must be an integer from \(range.lowerBound)\(range.upperBound == .max ? "" : " to \(range.upperBound)"), not \"\(text)\"."
-            )
-        }
-        return value
-    }
-}
-
-/// A route of the HTTP API: a method and a path pattern, with the function that handles matching requests.
-final class Route: Sendable {
+/// A route of the HTTP API: a method and a path pattern, and the handler of its requests.
+package final class Route: Sendable {
     let method: String
-    /// The method and the path pattern of the route, as in `GET /v1/tables`.
+    /// `GET /v1/tables`.
     let name: String
-    /// Whether the route is a probe: a monitoring system calls it at regular intervals. The server logs the requests of
-    /// probes only at the level `debug`.
+    /// Whether monitoring calls the route at regular intervals. Its requests are logged at the level `debug` only.
     let isProbe: Bool
-    /// Who may use the route.
     let admission: Admission
-    /// The segments of the route's path pattern. A segment such as `{id}` matches any one non-empty segment of a path.
-    let pattern: [Substring]
+    /// The segments of the path. One such as `{id}` matches any non-empty segment.
+    package let pattern: [Substring]
     private let parts: [Part]
-    /// The query parameters that the route accepts, in addition to `pretty`.
+    /// The accepted query parameters, besides `pretty`.
     let query: Set<String>
-    /// Whether the route ignores unknown query parameters instead of refusing the request.
     let ignoresUnknownQuery: Bool
-    /// Whether the route's requests may have a body. The body is JSON, or of the media type that `streamedBody` names.
     let takesBody: Bool
-    /// The media types that the route accepts as a body's `Content-Type`. Other types that end with `+json` are
-    /// refused, as they are not plain JSON.
+    /// The accepted types of a body. Others that end with `+json` are refused, as they are not plain JSON.
     let bodyTypes: [String]
-    /// The media types that every PATCH accepts: JSON and JSON merge patch (RFC 7396). Both have the same meaning.
+    /// JSON, and JSON merge patch (RFC 7396), which means the same here.
     static let patchTypes = ["application/json", "application/merge-patch+json"]
-    /// Whether the route evaluates a request's `If-Match`. If the condition is not met, the route changes nothing.
     let obeysIfMatch: Bool
-    /// Whether the route evaluates a request's `If-None-Match` although it is not a GET.
+    /// Whether the route evaluates `If-None-Match` although it is not a GET.
     let obeysIfNoneMatch: Bool
-    /// Whether a request of this route may wait for an event that never happens. When the server stops, it cancels the
-    /// task of such a request.
-    let endsAtStop: Bool
-    /// Whether the route's requests may have an `Idempotency-Key`. Other routes refuse a request with a key.
+    /// Whether a request may wait for an event that never happens. The server's stop cancels its task.
+    package let endsAtStop: Bool
+    /// Whether requests may have an `Idempotency-Key`.
     let takesKey: Bool
-    /// The media type in which the route usually answers.
+    /// The media type of the usual answer, and a second one that the client can prefer.
     let produces: String
-    /// A second media type in which the route can answer, in addition to `produces`.
     let alternative: String?
-    /// Whether the handler itself indents for `pretty`, or has nothing to indent, so that the server need not.
+    /// Whether the handler itself indents for `pretty`, or has nothing to indent.
     let obeysPretty: Bool
-    /// The counters of the route's answers, for the metrics.
     let counters: RouteCounters
     /// The worker pool on which the route's handler starts, unless the request's body is large.
     let pool: WorkerPool
     /// Answers a request of this route in a task, which is cancelled when the client disconnects.
     let handle: Handler
-    /// Answers a request of this route directly on the event loop's thread, from memory and in bounded time. Returns
-    /// `nil` for a request that needs a task.
+    /// Answers on the event loop's thread, from memory and in bounded time. `nil` for a request that needs a task.
     let atOnce: ImmediateHandler?
-    /// The handler that reads a request's body while it arrives. A route with this handler does not use `handle`.
+    /// Reads the body while it arrives, instead of `handle`.
     let streamedBody: StreamedBody?
 
-    typealias Handler = @Sendable (RequestContext) async throws -> HTTPResponse
-    typealias ImmediateHandler = @Sendable (RequestContext) throws -> HTTPResponse?
+    package typealias Handler = @Sendable (Exchange) async throws -> HTTPResponse
+    package typealias ImmediateHandler = @Sendable (Exchange) throws -> HTTPResponse?
 
-    struct StreamedBody: Sendable {
+    package struct StreamedBody: Sendable {
         let contentType: String
-        let handle: @Sendable (RequestContext, HTTPBodyReader) async throws -> HTTPResponse
+        let handle: @Sendable (Exchange, HTTPBodyReader) async throws -> HTTPResponse
     }
 
-    init(
+    package init(
         _ method: String, _ pattern: String, for admission: Admission = .role(.controller), query: Set<String> = [],
         ignoresUnknownQuery: Bool = false, takesBody: Bool = false, bodyTypes: [String]? = nil,
         obeysIfMatch: Bool = false, obeysIfNoneMatch: Bool = false, takesKey: Bool = false, endsAtStop: Bool = false,
@@ -159,12 +86,11 @@ final class Route: Sendable {
             ?? (method == "PATCH" ? Self.patchTypes : ["application/json"])
     }
 
-    /// Creates a route that can answer on the event loop's thread, without a task, because its handler only reads
-    /// memory.
-    static func inMemory(
+    /// Creates a route that answers on the event loop's thread, because its handler only reads memory.
+    package static func inMemory(
         _ method: String, _ pattern: String, for admission: Admission, ignoresUnknownQuery: Bool = false,
         isProbe: Bool = false, produces: String = "application/json", obeysPretty: Bool = false,
-        _ handle: @escaping @Sendable (RequestContext) throws -> HTTPResponse
+        _ handle: @escaping @Sendable (Exchange) throws -> HTTPResponse
     ) -> Route {
         Route(
             method, pattern, for: admission, ignoresUnknownQuery: ignoresUnknownQuery, isProbe: isProbe,
@@ -175,7 +101,7 @@ final class Route: Sendable {
     convenience init(
         _ method: String, _ pattern: String, for admission: Admission = .role(.controller), query: Set<String> = [],
         streamedBody contentType: String, obeysIfMatch: Bool = false,
-        _ handle: @escaping @Sendable (RequestContext, HTTPBodyReader) async throws -> HTTPResponse
+        _ handle: @escaping @Sendable (Exchange, HTTPBodyReader) async throws -> HTTPResponse
     ) {
         let streamedBody = StreamedBody(contentType: contentType, handle: handle)
         self.init(
@@ -188,7 +114,7 @@ final class Route: Sendable {
 
     func matches(_ path: [String]) -> Bool {
         guard path.count == parts.count else { return false }
-        // Compare path segments from the end, where paths differ most.
+        // From the end, where paths differ most.
         for place in parts.indices.reversed() {
             switch parts[place] {
             case .literal(let text): if text != path[place] { return false }
@@ -198,18 +124,16 @@ final class Route: Sendable {
         return true
     }
 
-    /// Returns the segment of `path` at the place of `{name}` in the route's pattern. Returns `nil` if the pattern does
-    /// not contain `{name}`. The path must match the pattern.
-    func parameter(_ name: String, of path: [String]) -> String? {
+    /// Returns the segment at the place of `{name}` in the pattern, which the path must match. `nil` without `{name}`.
+    package func parameter(_ name: String, of path: [String]) -> String? {
         for case (let place, .parameter(name)) in parts.enumerated() { return path[place] }
         return nil
     }
 
-    /// The values that the query parameter `wait` may have: the seconds that a request waits for an update.
+    /// The seconds that a request may wait for an update (`?wait=`).
     static let waits = 0...60
 
-    /// Returns whether a request of this route is a long poll, that is, waits for an update (`?wait=…`). A request
-    /// whose `wait` is 0 or invalid does not wait.
+    /// Whether a request waits for an update. One whose `wait` is 0 or invalid does not.
     func isLongPoll(_ head: HTTPRequestHead) -> Bool {
         guard endsAtStop, let wait = head.query.last(where: { $0.name == "wait" }).flatMap({ Int(digits: $0.value) })
         else {
@@ -218,14 +142,7 @@ final class Route: Sendable {
         return wait > 0 && Self.waits.contains(wait)
     }
 
-    /// Returns the account that a request's leases count against: its session and its token. A controller's requests
-    /// count against the session only.
-    func account(of head: HTTPRequestHead, _ requester: Requester) -> Quota.Account {
-        Quota.Account(resource: parameter("id", of: head.path), client: requester.token?.id)
-    }
-
-    /// Returns a path without the typing mistakes with which this route would match it, and their number. `nil` if the
-    /// route would match no similar path.
+    /// Returns a path without its typing mistakes, and their number. `nil` if the route matches no similar path.
     fileprivate func corrected(_ path: [String]) -> (path: [String], mistakes: Int)? {
         guard path.count == parts.count else { return nil }
         var corrected = path, mistakes = 0
@@ -251,39 +168,33 @@ final class Route: Sendable {
     }
 }
 
-/// The table of all routes, which finds the route of a request.
+/// Finds the route of a request.
 struct Router: Sendable {
     let routes: [Route]
-    /// The routes by the number of segments in their path patterns: `bySegments[2]` contains the routes with two
-    /// segments.
+    /// By the number of segments in their patterns.
     private let bySegments: [[Route]]
-    private let streamed: [Route]
 
     init(_ routes: [Route]) {
         self.routes = routes
         let longest = routes.map(\.pattern.count).max() ?? 0
         bySegments = (0...longest).map { count in routes.filter { $0.pattern.count == count } }
-        streamed = routes.filter { $0.streamedBody != nil }
-    }
-
-    /// Returns whether a request with this method and path has a route whose handler reads the body while it arrives.
-    func streamsBody(method: String, path: [String]) -> Bool {
-        streamed.contains { $0.method == method && $0.matches(path) }
     }
 
     enum Match {
         case route(Route)
-        /// Routes match the request's path, but not the request's method. The associated value lists the methods for
-        /// the `Allow` field.
+        /// Only the method does not match. The methods are those for `Allow`.
         case otherMethods([String])
         case none
     }
 
-    /// Returns the path of a route that is most similar to a path that no route matches. `nil` if none is similar.
-    func suggestion(for path: [String]) -> String? {
-        let path = path.last == "" ? Array(path.dropLast()) : path
-        return routes.lazy.compactMap { $0.corrected(path) }.min { $0.mistakes < $1.mistakes }
-            .map { $0.path.map { "/" + $0.percentEncoded }.joined() }
+    /// Returns the error for a path that no route matches, with the most similar path of a route.
+    func noSuchResource(_ head: HTTPRequestHead) -> ProblemError {
+        let path = head.path.last == "" ? Array(head.path.dropLast()) : head.path
+        let similar = routes.lazy.compactMap { $0.corrected(path) }.min { $0.mistakes < $1.mistakes }?.path
+        let hint = similar.map { path in "Did you mean \(path.map { "/" + $0.percentEncoded }.joined())?" }
+        return ProblemError(
+            .noSuchResource,
+            "The resource \(head.plainPath) does not exist. \(hint ?? "/openapi.json lists all resources.")")
     }
 
     func match(method: String, path: [String]) -> Match {

@@ -16,7 +16,7 @@ func sessionRoutes(_ sessions: SessionHost) -> [Route] {
                 return session.openedResponse(isMinimal: isMinimal)
             }
             return try await sessions.once(
-                key, replay: { try await sessions.response(kept: $0, isPretty: context.flag("pretty")) }
+                key, replay: { try await sessions.response(kept: $0) }
             ) { keep in
                 let session = try await sessions.open(opening, text: body.detached) {
                     keep($0.openedHead(isMinimal: isMinimal).kept(snapshotOf: isMinimal ? nil : $0))
@@ -84,7 +84,7 @@ func sessionRoutes(_ sessions: SessionHost) -> [Route] {
     ]
 }
 
-extension RequestContext {
+extension Exchange {
     fileprivate func logOpened(_ session: Session, _ opening: SessionOpening) {
         let origin = opening.from.map { [(name: "from", value: $0.session)] } ?? []
         logAct("session opened", facts: [("session", session.id)] + origin + session.boundTableFacts)
@@ -92,18 +92,16 @@ extension RequestContext {
 }
 
 private struct SnapshotRequest {
-    let context: RequestContext
+    let context: Exchange
     /// `nil` for the whole snapshot.
     let window: WindowQuery?
     /// `nil` for the current snapshot.
     let position: Position?
-    let isPretty: Bool
 
-    init(_ context: RequestContext) throws {
+    init(_ context: Exchange) throws {
         self.context = context
         window = try WindowQuery(context)
         position = try context.query("at").map { try Position($0) }
-        isPretty = try context.flag("pretty")
     }
 }
 
@@ -151,19 +149,15 @@ extension Session {
     fileprivate func wholeSnapshot(_ request: SnapshotRequest, of past: Snapshot? = nil) -> HTTPResponse {
         let revision = past?.revision ?? position.revision
         if let unchanged = request.context.head.notModified(position(at: revision).entityTag) { return unchanged }
-        // The server does not indent a snapshot above `prettyBytes`, so it can stream the snapshot.
-        let most = request.context.limits.prettyBytes
-        let isWhole = request.isPretty && !(past?.isLarger(than: most) ?? isSnapshotLarger(than: most))
-        return snapshotResponse(of: past, isWhole: isWhole)
+        return snapshotResponse(of: past)
     }
 
     /// - Parameters:
     ///   - past: an earlier snapshot. `nil` for the current one.
-    ///   - isWhole: whether even a large snapshot is encoded before it is sent.
     ///   - isCached: whether the session may cache the current snapshot's JSON.
-    func snapshotResponse(of past: Snapshot? = nil, isWhole: Bool = false, isCached: Bool = true) -> HTTPResponse {
-        if let past { return snapshotResponse(body(of: past, isWhole: isWhole), at: past.revision) }
-        if isTooLargeToCache, !isWhole {
+    func snapshotResponse(of past: Snapshot? = nil, isCached: Bool = true) -> HTTPResponse {
+        if let past { return snapshotResponse(body(of: past), at: past.revision) }
+        if isTooLargeToCache {
             let (revision, stream) = streamedSnapshot()
             return snapshotResponse(.stream(stream), at: revision)
         }
@@ -177,9 +171,9 @@ extension Session {
             headers: [("Content-Type", "application/json"), ("ETag", position(at: revision).entityTag)], body: body)
     }
 
-    /// Returns a snapshot as a body. A large one is encoded while it is sent, unless `isWhole`.
-    func body(of snapshot: Snapshot, isWhole: Bool) -> HTTPBody {
-        Session.isStreamed(snapshot) && !isWhole ? .stream(stream(of: snapshot)) : .bytes(encoded(snapshot))
+    /// Returns a snapshot as a body. A large one is encoded while it is sent.
+    func body(of snapshot: Snapshot) -> HTTPBody {
+        Session.isStreamed(snapshot) ? .stream(stream(of: snapshot)) : .bytes(encoded(snapshot))
     }
 }
 

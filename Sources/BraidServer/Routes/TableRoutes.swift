@@ -165,11 +165,11 @@ extension StoredTable {
     }
 }
 
-extension RequestContext {
+extension Exchange {
     /// Parses the request's body as JSON. Throws `invalidJSON` for an empty body, or `JSONError`.
     ///
     /// - Parameter deeper: the number of nesting levels that the body may have beyond the server's limit.
-    func json(deeper: Int = 0) throws -> JSONText {
+    package func json(deeper: Int = 0) throws -> JSONText {
         guard !request.body.isEmpty else { throw ProblemError(.invalidJSON, "The body is empty. It must be JSON.") }
         return try JSONText(parsing: request.body, depthLimit: limits.jsonDepth + deeper)
     }

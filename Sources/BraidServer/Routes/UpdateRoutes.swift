@@ -41,7 +41,7 @@ func updateRoutes(_ sessions: SessionHost) -> [Route] {
 }
 
 extension SessionHost {
-    fileprivate func updates(_ context: RequestContext, _ request: UpdatesRequest) async throws -> HTTPResponse {
+    fileprivate func updates(_ context: Exchange, _ request: UpdatesRequest) async throws -> HTTPResponse {
         let lease = request.wait == .zero ? nil : try subscriberLease(context)
         defer { lease?.end() }
         return try await withCurrent(context.parameter("id")) { session in
@@ -51,7 +51,7 @@ extension SessionHost {
     }
 
     fileprivate func eventStream(
-        _ context: RequestContext, after since: Position?, _ window: WindowQuery?, from old: WindowQuery?,
+        _ context: Exchange, after since: Position?, _ window: WindowQuery?, from old: WindowQuery?,
         _ isSequential: Bool
     ) async throws -> HTTPResponse {
         for name in ["wait", "coalesce"] where context.query(name) != nil {
@@ -77,7 +77,7 @@ extension SessionHost {
         }
     }
 
-    private func subscriberLease(_ context: RequestContext) throws -> Quota.Lease {
+    private func subscriberLease(_ context: Exchange) throws -> Quota.Lease {
         try subscribers.required("subscribers", option: "max-subscribers", for: context.account, retryAfter: 5)
     }
 }

@@ -10,14 +10,14 @@ extension WindowQuery {
     private static let rowsAround = 50
 
     /// Reads the window from a request's query, if it names one.
-    init?(_ context: RequestContext) throws {
+    init?(_ context: Exchange) throws {
         // Most requests have no query: do not search it for each parameter.
         guard !context.head.query.isEmpty else { return nil }
         try self.init { context.query($0) }
     }
 
     /// Reads a window from one parameter of the query, which contains those of the window, percent-encoded.
-    init?(inParameter name: String, _ context: RequestContext) throws {
+    init?(inParameter name: String, _ context: Exchange) throws {
         guard let text = context.query(name) else { return nil }
         let form =
             "`\(name)` must contain the parameters of a window, percent-encoded as one value, such as \(name)=offset%3D0%26limit%3D50."

@@ -10,7 +10,9 @@ extension JournalRecord: JSONWritable {
             $0.member("at", Instant(millisecondsSince1970: at))
             $0.member("command", command)
             $0.member("update", update)
-            $0.nonEmptyArray("emitted", of: (controllerEvents?.elements() ?? []).filter { $0["name"] != nil }) { $0.value($1) }
+            $0.nonEmptyArray("emitted", of: (controllerEvents?.elements() ?? []).filter { $0["name"] != nil }) {
+                $0.value($1)
+            }
         }
     }
 }

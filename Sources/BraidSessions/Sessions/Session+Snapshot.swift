@@ -24,8 +24,6 @@ extension Session {
         cachedSnapshot == nil && Self.isStreamed(current.snapshot)
     }
 
-    package func isSnapshotLarger(than bytes: Int) -> Bool { current.snapshot.isLarger(than: bytes) }
-
     /// Whether compressing the session's snapshot is too much work for the short worker pool.
     var isLongToCompress: Bool { current.snapshot.isLarger(than: Workers.shortBytes) }
 
@@ -38,7 +36,8 @@ extension Session {
     /// Returns a snapshot of this session, such as an earlier one, as a stream that is encoded while it is sent.
     package func stream(of snapshot: Snapshot) -> ByteStream {
         let pieces = snapshot.encodedPieces(session: id, table: table, epoch: epoch, size: Self.pieceBytes)
-        let stream = ByteStream(limit: Self.queuedPieces * Self.pieceBytes, isEndless: false)
+        let stream = ByteStream(
+            limit: Self.queuedPieces * Self.pieceBytes, isEndless: false, estimate: { snapshot.encodedSize })
         stream.onAttach {
             Task(executorPreference: Workers.shared.long) {
                 for piece in pieces {

@@ -24,9 +24,9 @@ package final class Session: Sendable {
     let descriptions: CompiledDescriptions
     /// Held by a command from the start of its execution to the end of its commit.
     let commands = FIFOLock(rank: .commands)
-    /// Held while a request reads updates from the journal, replaces them by a large snapshot, or indents a large
-    /// answer. Each needs a multiple of its answer's size in memory, so a session does one at a time.
-    package let largeReads = FIFOLock(rank: .largeReads)
+    /// Held while updates are read from the journal or replaced by a large snapshot: that needs a multiple of the
+    /// answer's size in memory, so one request at a time does it.
+    let largeReads = FIFOLock(rank: .largeReads)
     /// Held while a request restores an earlier table, or forks a large session.
     let rewinds = FIFOLock(rank: .rewinds)
     /// The time since which this server has locked the session against commits of other servers (its turn). Only the

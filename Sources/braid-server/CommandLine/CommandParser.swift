@@ -135,7 +135,8 @@ enum EnvironmentVariables {
         let words = name.split(separator: "_"), protocols = ["TCP", "UDP", "SCTP"]
         if words.last == "PORT", protocols.contains(where: { value.hasPrefix("\($0.lowercased())://") }) { return true }
         return zip(words, words.dropFirst()).contains { word, next in
-            word == "SERVICE" ? next == "HOST" || next == "PORT" : Int(digits: word) != nil && protocols.contains(String(next))
+            word == "SERVICE"
+                ? next == "HOST" || next == "PORT" : Int(digits: word) != nil && protocols.contains(String(next))
         }
     }
 }

@@ -6,12 +6,13 @@ import Foundation
 import Testing
 
 @testable import BraidServer
+@testable import BraidTestMode
 
 @Suite struct AdmissionTests {
     private static func app() throws -> App {
         let store = try SQLiteStore(path: ":memory:")
         return App(
-            store: store, controllers: ControllerTokens(["t"]), testMode: .forTests(of: store))
+            store: store, controllers: ControllerTokens(["t"]), routes: TestMode.forTests(of: store).routes)
     }
 
     @Test("No two routes have the same method and path")

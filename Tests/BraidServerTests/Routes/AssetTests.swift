@@ -33,7 +33,7 @@ import Testing
                 for coding in ["gzip", "zstd", "identity"] {
                     for (number, method) in ["HEAD", "HEAD", "GET"].enumerated() {
                         let head = parsedHead(method, target, [("Host", "localhost"), ("Accept-Encoding", coding)])
-                        switch app.handle(HTTPRequest(head: head)) {
+                        switch app.receive(head).reply(to: []) {
                         case .ready(let response): #expect(response.status == 200, "\(target)")
                         case .task(_, _, let work):
                             #expect(number == 0 && coding != "identity", "\(method) \(target) \(coding)")

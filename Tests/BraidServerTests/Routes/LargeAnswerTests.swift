@@ -21,7 +21,7 @@ import Testing
 
     private func answer(_ method: String, _ target: String, _ body: String = "") async -> HTTPResponse {
         let fields = [("Host", "localhost"), ("Authorization", "Bearer t"), ("Content-Type", "application/json")]
-        switch app.handle(HTTPRequest(head: parsedHead(method, target, fields), body: Array(body.utf8))) {
+        switch app.receive(parsedHead(method, target, fields)).reply(to: Array(body.utf8)) {
         case .ready(let response): return response
         case .task(_, _, let work): return await work()
         }
@@ -58,20 +58,46 @@ import Testing
         #expect(buffers.taken == 0)
     }
 
+    @Test("A large stream of known size is gathered for `pretty` if there is memory, and otherwise sent as it is")
+    func streamedPrettyAnswers() async throws {
+        let buffers = Quota(10 << 20)
+        let app = App(
+            store: try SQLiteStore(path: ":memory:"), controllers: ControllerTokens(["t"]),
+            streams: StreamLimits(buffers: buffers))
+        let exchange = app.admit(parsedHead("GET", "/v1/sessions/s?pretty", [("Host", "localhost")]))
+        let text = Array("[\(String(repeating: "1,", count: 600_000))1]".utf8)
+        func answer(_ stream: ByteStream) async -> HTTPResponse {
+            stream.onAttach { [weak stream] in
+                stream?.write(text)
+                stream?.finish()
+            }
+            return await exchange.present(HTTPResponse(status: 200, body: .stream(stream)))
+        }
+        func stream() -> ByteStream { ByteStream(isEndless: false, estimate: { text.count }) }
+        let other = try buffers.lease(8 << 20)
+        let plain = await answer(stream())
+        #expect(plain.body.bytes == nil && plain.lease == nil)
+        other.end()
+        let pretty = await answer(stream())
+        #expect(pretty.body.bytes?.starts(with: Array("[\n  1,\n  1,".utf8)) == true && pretty.body.bytes?.last == 10)
+        #expect(pretty.lease != nil && buffers.taken >= text.count)
+        pretty.lease?.end()
+        #expect(buffers.taken == 0)
+        #expect(await answer(ByteStream(isEndless: false)).body.bytes == nil, "of unknown size")
+    }
+
     @Test("An answer that would become too long with `pretty` stays compact")
-    func longPrettyAnswers() {
-        func finished(_ count: Int) -> String {
+    func longPrettyAnswers() async {
+        func finished(_ count: Int) async -> String {
             let ones = [String](repeating: "1", count: count).joined(separator: ",")
             let text = String(repeating: "[", count: 20) + ones + String(repeating: "]", count: 20)
             let head = parsedHead("GET", "/v1/sessions/s?pretty", [("Host", "localhost")])
-            let response = app.finish(
-                HTTPResponse(status: 200, body: .bytes(Array(text.utf8))),
-                App.HandledRequest(head: head, id: "request", start: 0))
+            let response = await app.admit(head).present(HTTPResponse(status: 200, body: .bytes(Array(text.utf8))))
             return String(decoding: response.body.bytes ?? [], as: UTF8.self)
         }
         // With `pretty`, each number 1 of the answer becomes a line of 43 bytes.
-        #expect(finished(1).hasPrefix("[\n  [\n"))
-        let long = finished(1_000)
+        #expect(await finished(1).hasPrefix("[\n  [\n"))
+        let long = await finished(1_000)
         #expect(long.hasPrefix("[[") && long.contains("1,1]]") && !long.contains("\n"))
     }
 }

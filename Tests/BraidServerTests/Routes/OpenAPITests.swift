@@ -4,6 +4,7 @@ import Foundation
 import Testing
 
 @testable import BraidServer
+@testable import BraidTestMode
 
 /// Compares `/openapi.json` with the server's routes, in both directions.
 @Suite struct OpenAPITests {
@@ -13,7 +14,9 @@ import Testing
     init() throws {
         document = try JSONText(parsing: Asset.openAPI.bytes.plain)
         let store = try SQLiteStore(path: ":memory:")
-        routes = App(store: store, controllers: ControllerTokens(["t"]), testMode: .forTests(of: store)).router.routes
+        routes =
+            App(store: store, controllers: ControllerTokens(["t"]), routes: TestMode.forTests(of: store).routes)
+            .router.routes
     }
 
     /// An operation of openapi.json, with its own parameters and those that its path declares.

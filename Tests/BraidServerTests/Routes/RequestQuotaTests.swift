@@ -7,11 +7,11 @@ import Testing
 @testable import BraidServer
 
 @Suite struct RequestQuotaTests {
-    private func request(_ method: String, _ target: String, _ fields: [(String, String)] = [], _ body: [UInt8] = [])
-        -> HTTPRequest
-    {
+    private func reply(
+        of app: App, _ method: String, _ target: String, _ fields: [(String, String)] = [], _ body: [UInt8] = []
+    ) -> HTTPReply {
         let fields = [("Host", "localhost"), ("Content-Type", "application/json")] + fields
-        return HTTPRequest(head: parsedHead(method, target, fields), body: body)
+        return app.receive(parsedHead(method, target, fields)).reply(to: body)
     }
 
     @Test("While the server answers as many requests as it may, only probes and answers from memory begin")
@@ -20,11 +20,11 @@ import Testing
         limits.requests = 1
         let app = App(store: try SQLiteStore(path: ":memory:"), limits: limits, controllers: ControllerTokens([]))
         // The task of this request never runs, so the request is never answered.
-        let held = app.handle(request("POST", "/v1/render", [], Array("{}".utf8)))
+        let held = reply(of: app, "POST", "/v1/render", [], Array("{}".utf8))
         for route in app.router.routes where route.streamedBody == nil {
             let path = route.pattern.map { $0.first == "{" ? "x" : $0 }.joined(separator: "/")
             for target in ["/\(path)", "/\(path)?pretty"] {
-                switch app.handle(request(route.method, target, [("Accept-Encoding", "gzip")])) {
+                switch reply(of: app, route.method, target, [("Accept-Encoding", "gzip")]) {
                 case .ready(let response):
                     #expect(!route.isProbe || route.atOnce != nil, "\(route.name)")
                     let isRefused = response.status == 503 && response.headers.contains { $0.0 == "Retry-After" }
@@ -46,7 +46,7 @@ import Testing
         let body = ContentCoding.gzip.compress(Array("{}".utf8) + [UInt8](repeating: UInt8(ascii: " "), count: 100_000))
         func expectRefusal(_ status: Int) async {
             guard
-                case .task(_, _, let work) = app.handle(request(method, target, [("Content-Encoding", "gzip")], body))
+                case .task(_, _, let work) = reply(of: app, method, target, [("Content-Encoding", "gzip")], body)
             else { return #expect(Bool(false), "no task") }
             let response = await work()
             #expect(response.status == status && response.headers.contains { $0 == ("Retry-After", "1") })

@@ -10,8 +10,7 @@ import Testing
 @Suite struct TableTests {
     private static func send(_ method: String, _ target: String, _ body: String, to app: App) async -> Int {
         let fields = [("Host", "localhost"), ("Content-Type", "application/json"), ("Authorization", "Bearer t")]
-        let request = HTTPRequest(head: parsedHead(method, target, fields), body: Array(body.utf8))
-        return switch app.handle(request) {
+        return switch app.receive(parsedHead(method, target, fields)).reply(to: Array(body.utf8)) {
         case .ready(let response): response.status
         case .task(_, _, let work): await work().status
         }

@@ -4,6 +4,7 @@ import BraidSessions
 import Testing
 
 @testable import BraidServer
+@testable import BraidTestMode
 
 @Suite struct FaultsTests {
     private static func request(_ target: String = "/v1/sessions/party/updates", _ fields: [(String, String)] = [])

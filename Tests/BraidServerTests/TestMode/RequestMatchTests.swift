@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import BraidServer
+@testable import BraidTestMode
 
 @Suite struct GlobTests {
     /// A simple definition of a glob match, for comparison. It needs exponential time.

@@ -2,6 +2,7 @@ import BraidHTTP
 import Testing
 
 @testable import BraidServer
+@testable import BraidTestMode
 
 /// Tests of the record of requests: its limits and its order.
 @Suite struct RequestRecordTests {

@@ -3,7 +3,7 @@ import BraidSessions
 import BraidStore
 import Testing
 
-@testable import BraidServer
+@testable import BraidTestMode
 
 @Suite struct TestClockTests {
     @Test("However often a test sets the clock back and forth, a later time still makes kept answers expire")

@@ -1,6 +1,6 @@
-import BraidServer
 import BraidSessions
 import BraidStore
+import BraidTestMode
 
 extension TestMode {
     /// A test mode for an application of which a test only needs the list of routes.

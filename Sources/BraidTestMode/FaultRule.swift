@@ -1,39 +1,36 @@
 import BraidEngine
 import BraidRuntime
+import BraidServer
 
-/// A rule of `/v1/test/faults`. The rule says which requests meet a fault, and what the fault does.
+/// A rule of `/v1/test/faults`: which requests meet a fault, and what it does.
 struct FaultRule: Sendable {
     let id: String
-    /// The rule's JSON as the test has sent it, with the rule's ID.
+    /// As the test has sent it, with the rule's ID.
     let json: JSONObject
     private let match: RequestMatch
-    /// The number of matching requests that the rule skips: the rule does not apply to the first `skip` of them.
+    /// How many matching requests the rule lets pass first.
     let skip: Int
-    /// The most requests to which the rule applies. After that, the rule applies to no request.
+    /// The most requests to which the rule applies.
     let times: Int
-    /// The probability, from 0 to 1, with which the rule applies to a matching request that it does not skip.
+    /// 0 to 1, for a matching request that is not skipped.
     let probability: Double
     let delay: Delay?
     let action: FaultAction?
 
-    /// The time for which the server waits before it handles the request. The time is random, between `milliseconds -
-    /// jitter` and `milliseconds + jitter`, and never negative.
+    /// A random time between `milliseconds - jitter` and `milliseconds + jitter`, never negative.
     struct Delay: Sendable {
         let milliseconds: Int
         let jitter: Int
     }
 
-    /// The largest number of milliseconds that a rule accepts in a delay or an action: one hour.
+    /// One hour, in milliseconds.
     static let longestTime = 3_600_000
-    /// The most rules that the server accepts in one list.
+    /// In one list.
     static let mostRules = 1_000
 
-    /// Reads a rule from JSON.
-    ///
     /// - Parameters:
-    ///   - index: the index of the rule in the list of rules, from 0. A rule without an ID gets an ID with the
-    ///     number `index + 1`.
-    ///   - pointer: the place of the rule in the request's body, for error messages.
+    ///   - index: from 0. A rule without an ID is `fault-` and `index + 1`.
+    ///   - pointer: the rule's place in the body.
     init(_ text: JSONText, index: Int, at pointer: JSONPointer) throws {
         let rule = try BodyReader(
             text, at: pointer, members: ["id", "match", "skip", "times", "probability", "delay", "action"])
@@ -68,35 +65,30 @@ struct FaultRule: Sendable {
         self.json = json
     }
 
-    /// Returns whether a request meets the rule's conditions, and whether the rule's action is possible for this
-    /// request.
+    /// Whether a request meets the conditions, and the action is possible for it.
     func matches(_ request: TestedRequest) -> Bool { (action?.fits(request) ?? true) && match.matches(request) }
 }
 
-/// What a fault does, for example to a request or to its answer.
 enum FaultAction: Sendable {
-    /// The server answers with a problem document, and does not execute the request.
+    /// Answers with a problem document, without executing the request.
     case respond(ProblemError)
-    /// The server closes the connection without an answer, and does not execute the request.
+    /// Closes the connection, without executing the request.
     case close
-    /// The server executes the request, and then closes the connection without an answer.
+    /// Executes the request, then closes the connection without an answer.
     case loseAnswer
-    /// The server executes the request, sends the answer's head and at most `bytes` bytes of its body, and closes the
-    /// connection. An answer without a body stays as it is.
+    /// Sends the answer's head and at most this much of its body, then closes the connection.
     case truncate(bytes: Int)
     /// The server sends the body of the answer slowly.
     case throttle(bytesPerSecond: Int)
-    /// The server closes the connection of an event stream after a number of events and `bytes` bytes of the next
-    /// event.
+    /// Closes the connection after a number of events and some bytes of the next one.
     case cutStream(events: Int, bytes: Int)
-    /// The server sends a number of events of an event stream, sends nothing for some time, and then continues.
+    /// Sends a number of events, pauses, and goes on.
     case pauseStream(events: Int, milliseconds: Int)
-    /// The server answers a request for updates with a snapshot, as if the journal did not reach back to the client's
-    /// position.
+    /// Answers a request for updates with a snapshot, as if the journal did not reach back.
     case snapshot
-    /// The server gives the session a new epoch before it executes the request.
+    /// Gives the session a new epoch before the request is executed.
     case newEpoch
-    /// The server closes all connections, refuses new connections for some time, and does not execute the request.
+    /// Closes all connections and refuses new ones for some time, without executing the request.
     case refuseConnections(milliseconds: Int)
 
     /// The names of the fault actions in JSON.
@@ -105,8 +97,7 @@ enum FaultAction: Sendable {
         case refuseConnections
     }
 
-    /// Reads a fault's action from JSON: an object with one member, whose name is the action and whose value contains
-    /// the action's parameters.
+    /// Reads an object whose only member is the action, with its parameters.
     init(_ text: JSONText, ofRule id: String, at pointer: JSONPointer) throws {
         let object = try BodyReader(text, at: pointer, members: Name.allCases.map(\.rawValue))
         let name: Name = try object.onlyMember("an action is an object with exactly one of")
@@ -147,8 +138,7 @@ enum FaultAction: Sendable {
         }
     }
 
-    /// Returns whether the action is possible for a request. For example, `cutStream` is possible only for a request
-    /// that opens an event stream.
+    /// `cutStream`, for example, needs a request that opens an event stream.
     func fits(_ request: TestedRequest) -> Bool {
         switch self {
         case .respond, .close, .loseAnswer, .truncate, .throttle, .refuseConnections: true
@@ -158,7 +148,7 @@ enum FaultAction: Sendable {
         }
     }
 
-    /// Whether the fault's action changes how the body of an answer is sent.
+    /// Whether the action changes how an answer's body is sent.
     var changesBody: Bool {
         switch self {
         case .truncate, .throttle, .cutStream, .pauseStream: true
@@ -168,7 +158,7 @@ enum FaultAction: Sendable {
 }
 
 extension ProblemError {
-    /// Creates the answer of a fault from the parameters of its action `respond`.
+    /// The answer of the action `respond`.
     fileprivate init(injected object: BodyReader, ofRule id: String) throws {
         var status = try object.integer("status", in: 400...599)
         var problem: Problem?
@@ -198,8 +188,7 @@ extension ProblemError {
 }
 
 extension Problem {
-    /// Creates the usual problem type of a status: the only type with this status, or the most general type (400, 429,
-    /// 503). For any other status, creates `injectedFault`.
+    /// The only type with a status, or its most general one (400, 429, 503), or `injectedFault`.
     fileprivate init(ofStatus status: Int) {
         let types = Problem.allCases.filter { $0.status == status && $0 != .injectedFault }
         let general = types.first { [.badRequest, .quotaExceeded, .unavailable].contains($0) }

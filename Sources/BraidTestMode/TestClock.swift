@@ -1,44 +1,43 @@
 import BraidEngine
 import BraidHTTP
+import BraidServer
 import BraidSessions
 import BraidStore
 import Synchronization
 
-/// The clock of a server in test mode, which tests can read and set. Templates and tokens use this clock. When a test
-/// sets the clock to a later time, stored answers and idle sessions age by the difference.
+/// The clock of templates and tokens, which tests can read and set.
 struct TestClock: Sendable {
     let sessions: SessionHost
     let idleSessions: IdleSessions
 
     var now: Instant { Instant(millisecondsSince1970: sessions.clock.now()) }
 
-    /// Sets the clock, and ends the streams and long polls of tokens that have expired by the new time. If the new time
-    /// is later, the stored answers become older by the difference, and sessions that become idle are dropped from
-    /// memory.
+    /// Ends the streams and long polls of tokens that have expired. A later time makes stored answers older, and idle
+    /// sessions leave memory.
     func set(_ setting: Setting) {
         let now = sessions.clock.now()
         let time =
             switch setting {
             case .time(let instant): instant.millisecondsSince1970
-            // `Instant` limits the time to the years 1 to 9999, because only these years have a text in RFC 3339.
+            // `Instant` has the years 1 to 9999 only, as RFC 3339.
             case .advance(let milliseconds):
                 Instant(millisecondsSince1970: now + milliseconds).millisecondsSince1970
             }
         sessions.clock.set(to: time)
         sessions.tokens.endExpired()
         guard time > now else { return }
-        // A larger step than the lifetime of a stored answer would have the same effect on the stored answers. With
-        // smaller steps, tests cannot set the clock so often that `answerClock.setting` exceeds the range of `Int`.
+        // A larger step than a stored answer's lifetime has no further effect, and could make `answerClock.setting`
+        // overflow.
         sessions.store.answerClock.setting += min(time - now, KeptAnswer.lifetime)
         idleSessions.unload(from: sessions, afterAnother: .milliseconds(time - now))
     }
 
-    /// How `PUT /v1/test/clock` sets the clock: to a time, or forward by a number of milliseconds.
+    /// `PUT /v1/test/clock`: a time, or a step forward.
     enum Setting {
         case time(Instant)
         case advance(milliseconds: Int)
 
-        /// The most seconds by which a test can advance the clock at once: a thousand years.
+        /// A thousand years, in seconds.
         private static let most = 31_556_952_000.0
 
         init(json: JSONText) throws {
@@ -72,7 +71,6 @@ struct TestClock: Sendable {
     }
 }
 
-/// Returns the routes that show and set the clock of a server in test mode.
 func clockRoutes(_ clock: TestClock) -> [Route] {
     @Sendable func answer() -> HTTPResponse {
         .object { $0.member("time", clock.now) }

@@ -1,18 +1,16 @@
 import BraidRuntime
 import Synchronization
 
-/// A gate that the requests for `/v1` pass in test mode, except those for `/v1/test`. Any number of requests can be
-/// inside at the same time, but none is inside while the server is reset.
+/// Passed by the requests of the API, except `/v1/test`: any number is inside, but none during a reset.
 final class Gate: Sendable {
     private struct State {
-        /// The requests inside the gate, by number. The value is the action that ends the request when the gate closes.
-        /// `nil` for a request that ends by itself.
+        /// By number: the action that ends the request when the gate closes, or `nil` if it ends by itself.
         var passes: [Int: (@Sendable () -> Void)?] = [:]
         var lastPass = 0
         var isClosed = false
         /// The requests that wait outside until the gate opens.
         var waiting: [CheckedContinuation<Void, Never>] = []
-        /// The reset that waits until no request is inside the gate.
+        /// The reset that waits until nobody is inside.
         var closing: CheckedContinuation<Void, Never>?
     }
 
@@ -24,8 +22,8 @@ final class Gate: Sendable {
         fileprivate let gate: Gate
         fileprivate let number: Int
 
-        /// Registers the action that ends this request when the gate closes. A request that waits for an event or for
-        /// its client needs an action. All other requests end by themselves.
+        /// Registers what ends this request when the gate closes. One that waits for an event or for its client needs
+        /// it.
         func onClose(_ end: @escaping @Sendable () -> Void) {
             let isLate = gate.state.withLock { state in
                 state.passes[number] = .some(end)
@@ -34,7 +32,7 @@ final class Gate: Sendable {
             if isLate { end() }
         }
 
-        /// Runs the work of a request that may wait for an event. Cancels the work when the gate closes.
+        /// Runs work that may wait for an event. The closing gate cancels it.
         func waiting<Value: Sendable>(for work: @escaping @Sendable () async -> Value) async -> Value {
             let task = Task { await work() }
             onClose { task.cancel() }
@@ -45,7 +43,7 @@ final class Gate: Sendable {
             }
         }
 
-        /// Removes the request from the gate. The caller must call this method once, at the end of the request.
+        /// Called once, at the end of the request.
         func leave() {
             let closing = gate.state.withLock { state in
                 state.passes[number] = nil
@@ -55,7 +53,7 @@ final class Gate: Sendable {
         }
     }
 
-    /// Waits until the gate is open, and then counts the request as inside the gate.
+    /// Waits until the gate is open.
     func enter() async -> Pass {
         while true {
             let pass: Pass? = state.withLock { state in
@@ -75,8 +73,7 @@ final class Gate: Sendable {
         }
     }
 
-    /// Closes the gate, ends the requests that wait inside, and waits until no request is inside. Then runs `work`, and
-    /// opens the gate.
+    /// Closes the gate, ends who waits inside, and runs `work` when nobody is inside.
     func alone<Value>(_ work: () async throws -> Value) async throws -> Value {
         try await closings.withLock {
             for end in state.withLock({ state in

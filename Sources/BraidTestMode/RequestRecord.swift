@@ -1,13 +1,13 @@
 import BraidEngine
 import BraidHTTP
 import BraidRuntime
+import BraidServer
 import Synchronization
 
-/// The record of the newest requests that a server in test mode has answered, or whose connection it has closed.
+/// The newest requests that were answered, or whose connection was closed.
 final class RequestRecord: Sendable {
     private struct State {
-        /// The recorded requests, in the order in which they were answered. The elements before the index `first` are
-        /// removed.
+        /// In the order of their answers. Those before `first` are removed.
         var entries: [RecordedRequest?] = []
         var first = 0
         var bytes = 0
@@ -30,9 +30,7 @@ final class RequestRecord: Sendable {
     private let mostEntries: Int
     private let mostBytes: Int
 
-    /// - Parameters:
-    ///   - mostEntries: the most requests that the record contains.
-    ///   - mostBytes: the most bytes of memory that the recorded requests use, approximately.
+    /// - Parameter mostBytes: of memory, approximately.
     init(mostEntries: Int = 10_000, mostBytes: Int = 64 << 20) {
         (self.mostEntries, self.mostBytes) = (mostEntries, mostBytes)
     }
@@ -47,15 +45,13 @@ final class RequestRecord: Sendable {
 
     func removeAll() { state.withLock { $0 = State() } }
 
-    /// The recorded requests in the order in which they arrived, and the number of older requests that the record has
-    /// dropped for lack of room.
+    /// The requests in the order in which they arrived, and how many older ones were dropped.
     var content: (requests: [RecordedRequest], dropped: Int) {
         let (entries, dropped) = state.withLock { ($0.entries[$0.first...].compactMap(\.self), $0.dropped) }
         return (entries.sorted { $0.start < $1.start }, dropped)
     }
 }
 
-/// Returns the routes that show, remove and verify the recorded requests of a server in test mode.
 func requestRoutes(_ record: RequestRecord) -> [Route] {
     [
         Route("GET", "/v1/test/requests", pool: Workers.shared.long) { _ in

@@ -1,15 +1,20 @@
 import BraidEngine
 import BraidHTTP
+import BraidServer
 import BraidSessions
 import BraidStore
 import Synchronization
 
-/// The state of a server that runs with `--test-mode`: what tests can set and read in addition to the ordinary API.
+/// What tests can set and read in addition to the ordinary API, of a server with `--test-mode`.
+///
+/// ```swift
+/// let app = App(store: store, controllers: tokens, routes: testMode.routes)
+/// let server = HTTPServer(configuration: configuration, handler: testMode.decorating(app))
+/// ```
 package final class TestMode: Sendable {
-    /// The rules of the faults that the server injects into requests.
     let faults = Faults()
     private let delays = Delays()
-    /// The function that closes all connections of the HTTP server and refuses new ones for a time.
+    /// Closes all connections of the HTTP server and refuses new ones for a time.
     private let refusal = Mutex<@Sendable (Duration) async -> Void>({ _ in })
     let requests = RequestRecord()
     let gate = Gate()
@@ -19,58 +24,48 @@ package final class TestMode: Sendable {
     private let start = Mutex<StartingPoint?>(nil)
 
     /// - Parameters:
-    ///   - store: the store of the server's application.
-    ///   - clock: the clock of the server's application.
-    ///   - idleSessions: drops idle sessions from memory. A test that advances the clock makes sessions idle earlier.
+    ///   - store: the application's, as is `clock`.
+    ///   - idleSessions: a test that advances the clock makes sessions idle earlier.
     package init(store: any TestableStore, clock: Clock, idleSessions: IdleSessions) {
         self.store = store
         self.clock = clock
         self.idleSessions = idleSessions
     }
 
-    /// The header field that every answer of a server in test mode has.
-    static let header = ("Braid-Test-Mode", "true")
+    /// The application with faults and the record of requests.
+    package func decorating(_ app: App) -> any HTTPHandler { TestModeHandler(testMode: self, app: app) }
 
-    /// Returns whether a request can meet a fault. Such requests are also recorded. The routes of the test mode itself,
-    /// probes, assets and documents never meet a fault.
-    static func concerns(_ head: HTTPRequestHead) -> Bool {
-        head.path.first == "v1" && head.path.dropFirst().first != "test"
-    }
-
-    /// Connects the test mode to the HTTP server, so that a fault can close the server's connections.
-    func follow(_ server: HTTPServer) {
+    /// Lets a fault close the server's connections.
+    package func follow(_ server: HTTPServer) {
         refusal.withLock { $0 = { [weak server] in await server?.refuseConnections(for: $0) } }
     }
 
-    /// Closes the connections of the requests that a fault delays, because the server stops. The server does not
-    /// execute these requests.
+    /// Closes the connections of delayed requests, which are not executed, because the server stops.
     package func cancelDelays() { delays.cancel() }
 
-    /// Returns the routes under `/v1/test`, which only a server in test mode has.
-    func routes(_ sessions: SessionHost) -> [Route] {
+    /// The routes under `/v1/test`.
+    package func routes(_ sessions: SessionHost) -> [Route] {
         faultRoutes(faults) + requestRoutes(requests)
             + clockRoutes(TestClock(sessions: sessions, idleSessions: idleSessions)) + [resetRoute(sessions)]
     }
 
-    /// Chooses the fault that a request meets, if any, when the request has arrived. Returns the request with this
-    /// fault.
+    /// Chooses the fault of a request that has arrived.
     func meets(_ request: TestedRequest) -> TestedExchange {
         TestedExchange(request: request, fault: faults.fault(for: request))
     }
 
-    /// Waits for the time by which a fault delays a request. Returns `nil` after this time. If the waiting is
-    /// cancelled, by a reset for example, returns an answer that closes the connection.
+    /// Waits as long as a fault delays a request. If that is cancelled, by a reset for example, returns an answer that
+    /// closes the connection.
     func delay(_ exchange: TestedExchange, in pass: Gate.Pass) async -> HTTPResponse? {
         guard let delay = exchange.fault?.delay else { return nil }
         let isOver = await pass.waiting { [delays] in (try? await delays.wait(for: delay)) != nil }
         return isOver ? nil : HTTPResponse.withheld
     }
 
-    /// Performs the part of a fault that comes before the server executes the request. Returns the answer if the server
-    /// must not execute the request, otherwise `nil`.
+    /// The part of a fault that comes before the request is executed. Returns the answer if it must not be.
     ///
-    /// - Parameter head: the head of the request, which a fault can change.
-    /// - Throws: the problem with which the fault's action `respond` answers, or the error of the action `newEpoch`.
+    /// - Parameter head: the request's, which a fault can change.
+    /// - Throws: the problem of the action `respond`, or the error of `newEpoch`.
     func begins(
         _ exchange: TestedExchange, _ head: inout HTTPRequestHead, in sessions: SessionHost
     ) async throws -> HTTPResponse? {
@@ -89,12 +84,9 @@ package final class TestMode: Sendable {
         return nil
     }
 
-    /// Records the answer to a request, before the answer is compressed. Returns the answer as the fault changes it:
-    /// withheld, slowed down or cut.
+    /// Records an answer before it is compressed. Returns it as the fault changes it: withheld, slowed down or cut.
     ///
-    /// - Parameters:
-    ///   - id: the request's ID.
-    ///   - start: the time at which the server began to handle the request, in nanoseconds of the monotonic clock.
+    /// - Parameter start: when handling began, in nanoseconds of the monotonic clock.
     func answers(_ exchange: TestedExchange, id: String, start: Int, with response: HTTPResponse) -> HTTPResponse {
         requests.append(
             RecordedRequest(
@@ -109,7 +101,7 @@ package final class TestMode: Sendable {
 // MARK: - Reset
 
 extension TestMode {
-    /// Stores the present state of the server, to which a reset returns. Called at the end of the server's start.
+    /// Stores the state to which a reset returns. Called at the end of the server's start.
     package func begin(_ sessions: SessionHost) throws {
         let point = try sessions.startingPoint(in: store)
         start.withLock { $0 = point }
@@ -134,8 +126,7 @@ extension TestMode {
 }
 
 extension HTTPResponse {
-    /// The placeholder for an answer that the server does not send: the server closes the connection instead. The log
-    /// and the metrics count this answer as a failure (500).
+    /// In place of an answer that is not sent: the connection closes. The log and the metrics count it as 500.
     fileprivate static var withheld: HTTPResponse {
         var response = HTTPResponse(status: 500)
         response.isWithheld = true
@@ -144,8 +135,7 @@ extension HTTPResponse {
 }
 
 extension HTTPRequestHead {
-    /// Replaces the client's position in a request for updates by a position that no session has, so that the server
-    /// answers with a snapshot.
+    /// Replaces the client's position by one that no session has, so that the answer is a snapshot.
     fileprivate mutating func loseHistory() {
         for index in query.indices where query[index].name == "since" && (try? Position(query[index].value)) != nil {
             query[index].value = Position(epoch: "-", revision: 0).description

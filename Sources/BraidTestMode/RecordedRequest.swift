@@ -1,41 +1,41 @@
 import BraidEngine
 import BraidHTTP
 import BraidRuntime
+import BraidServer
 import BraidSessions
 import Synchronization
 
-/// A request that a server in test mode has received, with its answer if it has one.
+/// A received request, with its answer if it has one.
 struct RecordedRequest: Sendable {
     /// The request's ID (`X-Request-Id`).
     let id: String
-    /// The time at which the server began to handle the request, in nanoseconds of the monotonic clock.
+    /// When handling began, in nanoseconds of the monotonic clock.
     let start: Int
-    /// The request. Its body is empty if the body is too large for the record.
+    /// Without its body if that is too large.
     private(set) var request: TestedRequest
-    /// The size of the request's decompressed body in bytes. 0 if the route's handler reads the body while it arrives.
+    /// Decompressed. 0 if the handler reads the body while it arrives.
     let bodyBytes: Int
-    /// The time of the server's clock when the request was answered, in milliseconds since 1970.
+    /// Of the answer, in milliseconds since 1970 of the server's clock.
     let time: Int
     let nanoseconds: Int
-    /// The answer to the request. `nil` if the server closed the connection without executing the request.
+    /// `nil` if the connection was closed without executing the request.
     let answer: Answer?
-    /// The ID of the fault rule that applied to the request. `nil` if the request met no fault.
+    /// The ID of the fault rule that applied.
     let fault: String?
-    /// Whether the server executed the request, but withheld the answer from the client (the fault `loseAnswer`).
+    /// Whether the request was executed, but its answer withheld (`loseAnswer`).
     let isLost: Bool
 
     struct Answer: Sendable {
         let status: Int
         let headers: [(String, String)]
-        /// The answer's body. `nil` unless the body is JSON of at most ``RecordedRequest/mostBodyBytes``.
+        /// `nil` unless it is JSON of at most ``RecordedRequest/mostBodyBytes``.
         let body: JSONText?
-        /// The exchange that counts the events of the answer. `nil` unless the answer is an event stream.
+        /// Counts the events. `nil` unless the answer is an event stream.
         let stream: TestedExchange?
-        /// The name of the answer's problem type, such as `row-not-found`. `nil` unless the answer is a problem
-        /// document.
+        /// Of a problem document: `row-not-found`.
         let problem: String?
 
-        /// Whether the server replayed the stored answer to an earlier request with the same idempotency key.
+        /// Whether the answer is an earlier one to the same idempotency key.
         var isReplayed: Bool { headers.contains { $0.0 == "Idempotent-Replayed" } }
 
         init(_ response: HTTPResponse, in exchange: TestedExchange) {
@@ -52,12 +52,10 @@ struct RecordedRequest: Sendable {
         }
     }
 
-    /// The most bytes of a body that the record keeps. The record contains only the size of a longer request body.
+    /// Of a longer request body, only the size is kept.
     static let mostBodyBytes = 64 * 1024
 
-    /// - Parameters:
-    ///   - response: the answer. `nil` if the server closes the connection without executing the request.
-    ///   - time: the time of the server's clock, in milliseconds since 1970.
+    /// - Parameter response: `nil` if the connection is closed without executing the request.
     init(_ exchange: TestedExchange, id: String, start: Int, answer response: HTTPResponse?, time: Int) {
         (self.id, self.start, self.time) = (id, start, time)
         request = exchange.request
@@ -69,10 +67,10 @@ struct RecordedRequest: Sendable {
         isLost = if response != nil, case .loseAnswer? = exchange.fault?.action { true } else { false }
     }
 
-    /// The approximate size of this record in memory, in bytes.
+    /// About the bytes in memory.
     var size: Int {
         let headers = answer?.headers.reduce(0) { $0 + $1.0.utf8.count + $1.1.utf8.count + 64 } ?? 0
-        // A JSON body counts five times, because the parsed JSON needs several times the memory of its text.
+        // Parsed JSON needs several times the memory of its text.
         let body = (request.json == nil ? 1 : 5) * request.body.count
         return 1_024 + request.head.headers.bytes.count + 2 * request.head.target.utf8.count + body + headers
             + (answer?.body?.count ?? 0)
@@ -128,8 +126,7 @@ extension RecordedRequest.Answer: JSONWritable {
 }
 
 extension JSONWriter {
-    /// Writes a member with header fields or query parameters as one JSON object. If several fields have the same name, joins their
-    /// values with ", ".
+    /// Writes one object. Joins the values of a repeated name with ", ".
     fileprivate mutating func fields(_ name: StaticString, _ fields: some Sequence<(name: String, value: String)>) {
         var values: [(name: String, value: String)] = []
         for field in fields {

@@ -1,37 +1,36 @@
 import BraidEngine
 import BraidHTTP
+import BraidServer
 
-/// Conditions on a request. A request matches if it meets all conditions. Without conditions, every request matches.
+/// Conditions on a request, which must meet all. Without conditions, every request matches.
 struct RequestMatch: Sendable {
     /// A condition that a request does not meet.
     struct Mismatch: Sendable {
-        /// The place of the condition in the JSON of the match, such as `/headers/idempotency-key`.
+        /// Its place in the JSON of the match: `/headers/idempotency-key`.
         var member: JSONPointer
         var expected: JSONText
-        /// The value in the request that the condition compares. `nil` if the request has no such value.
+        /// `nil` if the request has no such value.
         var actual: JSONText?
     }
 
-    /// The names of the members of a match in JSON.
     static let members = ["method", "path", "session", "role", "token", "headers", "query", "body"]
     static let methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 
     private var method: String?
-    /// The pattern of the path: a glob for each segment. If the last segment of the pattern is `**`, the path may have
-    /// any number of further segments.
+    /// A glob for each segment. A last `**` stands for any number of segments.
     private var path: String?
     private var session: String?
     private var role: Role?
     private var token: String?
     private var headers: [(name: String, value: Glob)] = []
     private var query: [(name: String, value: Glob)] = []
-    /// What the request's JSON body must contain. If this value is an object, the body may have further members.
+    /// What the body must contain. An object may have further members.
     private var body: JSONValue?
 
     /// Creates the match that every request meets.
     init() {}
 
-    /// Reads the members of a match from a JSON object, which may also have members that belong to no match.
+    /// The object may have members that belong to no match.
     init(_ object: BodyReader) throws {
         if let method = try object.string("method") {
             guard Self.methods.contains(method) else {
@@ -99,7 +98,6 @@ struct RequestMatch: Sendable {
         return found
     }
 
-    /// Returns whether a path pattern matches the segments of a request's path.
     private static func covers(_ pattern: String, _ path: [String]) -> Bool {
         var parts = pattern.split(separator: "/", omittingEmptySubsequences: false).dropFirst().map(String.init)
         let hasRest = parts.last == "**"
@@ -108,8 +106,7 @@ struct RequestMatch: Sendable {
         return zip(parts, path).allSatisfy { Glob($0).matches($1) }
     }
 
-    /// Compares the condition `part` with the body `whole`, and adds each difference to `found`. Objects are compared
-    /// member by member, and further members of the body do not matter. Other values must be equal.
+    /// Adds each difference to `found`. Objects may have further members; other values must be equal.
     private static func compare(
         _ part: JSONValue, _ whole: JSONValue?, at pointer: JSONPointer, _ found: inout [Mismatch]
     ) {
@@ -126,22 +123,19 @@ struct RequestMatch: Sendable {
 // MARK: - Reading members
 
 extension BodyReader {
-    /// Returns the string in a member of the object, or `nil` if the object has no such member. Throws if the value is
-    /// not a string.
+    /// `nil` without the member.
     func string(_ name: String) throws(Refusal) -> String? {
         guard let value = self[name] else { return nil }
         guard let string = value.stringValue else { throw fault(name, .wrongType, "must be a string") }
         return string
     }
 
-    /// Returns the integer in a member of the object, or `nil` if the object has no such member. Throws if the value is
-    /// not an integer in the range.
+    /// `nil` without the member.
     func integer(_ name: String, in range: ClosedRange<Int>) throws(Refusal) -> Int? {
         try self[name] == nil ? nil : requiredInteger(name, in: range)
     }
 
-    /// Returns the integer in a member of the object. Throws if the member is missing, or if its value is not an
-    /// integer in the range.
+    /// Throws unless the member is an integer in the range.
     func requiredInteger(_ name: String, in range: ClosedRange<Int>) throws(Refusal) -> Int {
         let value = try required(name)
         guard let integer = value.intValue, range.contains(integer) else {
@@ -152,8 +146,7 @@ extension BodyReader {
         return integer
     }
 
-    /// Returns the case of `Name` whose name is a member of the object. Throws if the object has none or several of
-    /// these members. The fault's detail is then `rule`, followed by the names of all cases.
+    /// Returns the only member that is a case of `Name`. Otherwise throws `rule`, followed by all names.
     func onlyMember<Name>(_ rule: String) throws(Refusal) -> Name
     where Name: CaseIterable & RawRepresentable<String> {
         let given = Name.allCases.filter { self[$0.rawValue] != nil }
@@ -164,8 +157,7 @@ extension BodyReader {
         return name
     }
 
-    /// Returns the globs in a member whose value is an object of strings. Returns an empty list if the object has no
-    /// such member.
+    /// A member whose value is an object of strings. Empty without the member.
     fileprivate func globs(_ name: String) throws(Refusal) -> [(name: String, value: Glob)] {
         guard let value = self[name] else { return [] }
         let place = place(of: name)
@@ -176,5 +168,39 @@ extension BodyReader {
             }
             return (member.name, Glob(pattern))
         }
+    }
+}
+
+// MARK: - Glob
+
+/// A pattern in which `*` matches any number of characters.
+struct Glob: Sendable {
+    let pattern: String
+
+    init(_ pattern: String) { self.pattern = pattern }
+
+    /// Whether the whole text matches.
+    ///
+    /// - Complexity: O(bytes of the pattern · bytes of the text).
+    func matches(_ text: String) -> Bool {
+        let parts = Array(pattern.utf8), text = Array(text.utf8), star = UInt8(ascii: "*")
+        var part = 0, at = 0
+        // Where to go back to if the bytes after the last star do not match: the star then takes one more.
+        var retry: (part: Int, at: Int)?
+        while at < text.count {
+            if part < parts.count, parts[part] == star {
+                retry = (part + 1, at)
+                part += 1
+            } else if part < parts.count, parts[part] == text[at] {
+                part += 1
+                at += 1
+            } else if let last = retry {
+                retry = (last.part, last.at + 1)
+                (part, at) = (last.part, last.at + 1)
+            } else {
+                return false
+            }
+        }
+        return parts[part...].allSatisfy { $0 == star }
     }
 }

@@ -1,6 +1,6 @@
 import BraidEngine
 
-/// A test's claim about the recorded requests: exactly, at least or at most a number of them meet some conditions.
+/// A claim: exactly, at least or at most a number of recorded requests meet some conditions.
 struct RequestVerification: Sendable {
     private var match: RequestMatch
     private var answer: AnswerMatch
@@ -19,7 +19,6 @@ struct RequestVerification: Sendable {
         }
     }
 
-    /// Reads a test's claim from the JSON body of a request.
     init(json: JSONText) throws {
         let body = try BodyReader(json, at: .root, members: ["match"] + Bound.allCases.map(\.rawValue))
         bound = try body.onlyMember("must have exactly one of the members")
@@ -31,8 +30,6 @@ struct RequestVerification: Sendable {
         answer = try AnswerMatch(conditions)
     }
 
-    /// Counts the recorded requests that meet the conditions. Returns whether the claim is true, and if not, what
-    /// differs.
     func result(for requests: [RecordedRequest]) -> Result {
         var result = Result(isMet: false, detail: "", matches: [], nearestMisses: [])
         var misses: [Result.Miss] = []
@@ -53,8 +50,7 @@ struct RequestVerification: Sendable {
             }
         result.detail =
             "\(found) of \(requests.count) recorded requests \(found == 1 ? "matches" : "match"), but \(bound.text) \(count) should."
-        // If too few requests matched, the requests that nearly match show why. If too many matched, such requests
-        // would explain nothing.
+        // If too many matched, those that nearly match explain nothing.
         if found < count {
             misses.sort { $0.mismatches.count < $1.mismatches.count }
             result.nearestMisses = Array(misses.prefix(Self.mostMisses))
@@ -68,12 +64,11 @@ struct RequestVerification: Sendable {
         typealias Miss = (request: RecordedRequest, mismatches: [RequestMatch.Mismatch])
 
         var isMet: Bool
-        /// A sentence for people: how many requests match, and how many should.
+        /// For people: how many requests match, and how many should.
         var detail: String
-        /// The IDs of the recorded requests that meet all conditions.
+        /// Of the requests that meet all conditions.
         var matches: [String]
-        /// The requests that miss the fewest conditions, to explain why too few requests match. Empty unless fewer
-        /// requests match than the number in the claim.
+        /// Those that miss the fewest conditions, if too few match.
         var nearestMisses: [Miss]
     }
 }
@@ -94,7 +89,6 @@ private struct AnswerMatch {
         fault = try object.string("fault")
     }
 
-    /// Returns the conditions that the answer to a recorded request does not meet.
     func mismatches(of request: RecordedRequest) -> [RequestMatch.Mismatch] {
         var found: [RequestMatch.Mismatch] = []
         func check(_ name: String, _ expected: JSONText?, _ actual: JSONText?) {
@@ -111,8 +105,7 @@ private struct AnswerMatch {
 }
 
 extension BodyReader {
-    /// Returns the boolean in a member of the object, or `nil` if the object has no such member. Throws if the value is
-    /// neither `true` nor `false`.
+    /// `nil` without the member.
     fileprivate func flag(_ name: String) throws(Refusal) -> Bool? {
         guard let value = self[name] else { return nil }
         guard value == .true || value == .false else { throw fault(name, .wrongType, "must be true or false") }

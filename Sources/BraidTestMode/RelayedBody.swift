@@ -1,14 +1,13 @@
 import BraidHTTP
 import BraidRuntime
 
-/// Passes the bytes of an answer's body on to the client, in test mode. Counts the events of an event stream. If the
-/// request meets a fault, sends the body slowly, with a pause, or only its start.
+/// Passes an answer's body on and counts its events. For a fault, it does so slowly, with a pause, or only at the
+/// start.
 struct RelayedBody: Sendable {
     private let exchange: TestedExchange
     private let action: FaultAction?
     private var events = EventCount()
-    /// The number of bytes that were passed on. With the action `cutStream`, only the bytes of the event in which the
-    /// stream is cut.
+    /// What was passed on; with `cutStream`, only of the event in which the stream is cut.
     private var bytes = 0
     private var hasPaused = false
 
@@ -17,8 +16,7 @@ struct RelayedBody: Sendable {
         action = exchange.fault?.action
     }
 
-    /// Returns the body to send for a response. The body is relayed if it is an event stream, or if the request's fault
-    /// changes how the body is sent. Otherwise, returns the response's own body.
+    /// The body to send: relayed for an event stream or a fault that changes it, otherwise the response's own.
     static func body(of response: HTTPResponse, in exchange: TestedExchange) -> HTTPBody {
         let isChanged = exchange.fault?.action?.changesBody ?? false
         switch response.body {
@@ -44,14 +42,13 @@ struct RelayedBody: Sendable {
 
     private func passing(_ source: ByteStream) -> HTTPBody {
         let out = ByteStream(limit: source.limit, isEndless: source.isEndless, length: source.length)
-        let (news, tell) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-        out.onClose {
-            source.close()
-            tell.finish()
-        }
+        out.onClose { source.close() }
         out.onAttach {
-            source.attach { tell.yield() }
-            tell.yield()
+            let (news, end) = source.attach()
+            out.onClose {
+                source.close()
+                end()
+            }
             Task {
                 var relay = self
                 await relay.pass(source, news, to: out)
@@ -61,7 +58,6 @@ struct RelayedBody: Sendable {
         return .stream(out)
     }
 
-    /// Passes the bytes of the stream `source` on to `out`, until the stream ends or the fault cuts it.
     private mutating func pass(_ source: ByteStream, _ news: AsyncStream<Void>, to out: ByteStream) async {
         for await _ in news {
             let taken = source.take()
@@ -71,13 +67,12 @@ struct RelayedBody: Sendable {
         }
     }
 
-    /// Ends the answer's body after its last byte. With the action `truncate`, breaks the connection instead.
+    /// With `truncate`, breaks the connection in place of the body's end.
     private func end(_ out: ByteStream) {
         if case .truncate? = action { out.fail() } else { out.finish() }
     }
 
-    /// Passes a piece of the body on. Returns `false` if the fault has cut the body here, or if the client has
-    /// disconnected.
+    /// Returns `false` if the fault has cut the body, or the client has disconnected.
     private mutating func pass(_ piece: [UInt8], to out: ByteStream) async -> Bool {
         var rest = piece[...]
         repeat {
@@ -102,8 +97,7 @@ struct RelayedBody: Sendable {
         return true
     }
 
-    /// Returns the number of bytes at the start of `piece` that can be passed on at once, before the fault acts. Counts
-    /// these bytes as passed on.
+    /// How many bytes of `piece` can be passed on at once, before the fault acts. Counts them.
     private mutating func partLength(of piece: ArraySlice<UInt8>) -> Int {
         var most = piece.count
         if case .throttle(let rate)? = action { most = min(most, max(1, rate / Self.partsInASecond)) }
@@ -124,7 +118,7 @@ struct RelayedBody: Sendable {
         if isNext, isEnd || events.isInEvent { bytes += 1 }
     }
 
-    /// Whether the bytes so far have reached the place at which the fault cuts the body or pauses.
+    /// Whether the fault cuts or pauses here.
     private var isDue: Bool {
         switch action {
         case .truncate(let limit)?: bytes >= limit
@@ -137,15 +131,15 @@ struct RelayedBody: Sendable {
     private static let partsInASecond = 20
 }
 
-/// Counts the events in the bytes of an event stream. Comments and the field `retry` are no events.
+/// Counts the events of a stream.
 private struct EventCount {
     /// The number of complete events.
     private(set) var count = 0
-    /// Whether the last byte belonged to an event that is not yet complete.
+    /// Whether the last byte belonged to an incomplete event.
     private(set) var isInEvent = false
     private var isLineStart = true
 
-    /// Adds a byte of the stream. Returns whether the byte completes an event.
+    /// Returns whether the byte completes an event.
     mutating func add(_ byte: UInt8) -> Bool {
         defer { isLineStart = byte == UInt8(ascii: "\n") }
         guard isLineStart else { return false }
@@ -154,8 +148,7 @@ private struct EventCount {
             if isInEvent { count += 1 }
             return isInEvent
         }
-        // The server's events consist of the fields `id`, `event` and `data`. A line that starts with `:` is a comment,
-        // and a line that starts with `r` is the field `retry`. Neither belongs to an event.
+        // A comment starts with `:`, and the field `retry` with `r`. Events consist of `id`, `event` and `data`.
         if byte != UInt8(ascii: ":"), byte != UInt8(ascii: "r") { isInEvent = true }
         return false
     }

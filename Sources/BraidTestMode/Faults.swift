@@ -1,10 +1,11 @@
 import BraidEngine
+import BraidHTTP
 import BraidRuntime
+import BraidServer
 import Synchronization
 
-/// The fault that a request meets in test mode: what a rule of `/v1/test/faults` does to this request.
+/// What a rule of `/v1/test/faults` does to a request.
 struct Fault: Sendable {
-    /// The ID of the rule that applies to the request.
     let rule: String
     let delay: Duration?
     let action: FaultAction?
@@ -23,7 +24,7 @@ final class Faults: JSONWritable, Sendable {
     /// Removes all rules of faults.
     func reset() { state.withLock { $0 = State() } }
 
-    /// Replaces all rules by the rules in a request's body. The counters of the new rules start at 0.
+    /// Replaces all rules; the new ones count from 0.
     func replace(with body: JSONText) throws {
         let body = try BodyReader(body, at: .root, members: ["seed", "faults"])
         let seed = try body.integer("seed", in: Int.min...Int.max) ?? 0
@@ -45,8 +46,8 @@ final class Faults: JSONWritable, Sendable {
         state.withLock { $0 = State(seed: seed, rules: rules.map { ($0, 0, 0) }) }
     }
 
-    /// Returns the fault that a request meets: the fault of the first rule that matches the request and whose `skip`,
-    /// `times` and `probability` allow it. Counts the request for each rule that matches, up to this rule.
+    /// Returns the fault of the first rule that matches, and that `skip`, `times` and `probability` allow. Counts the
+    /// request for each matching rule up to this one.
     func fault(for request: TestedRequest) -> Fault? {
         state.withLock { state in
             for index in state.rules.indices {
@@ -82,8 +83,8 @@ final class Faults: JSONWritable, Sendable {
     }
 }
 
-/// The random numbers of one match of a rule. These numbers depend only on the seed, the rule's index and the number of
-/// the match. Concurrent requests that match other rules therefore do not change these numbers.
+/// Random numbers that depend only on the seed, the rule's index and the number of the match, so that requests of other
+/// rules do not change them.
 private struct Draws {
     private let state: UInt64
 
@@ -91,14 +92,64 @@ private struct Draws {
         state = [seed, rule, match].reduce(0) { Self.mixed($0 ^ UInt64(bitPattern: Int64($1))) }
     }
 
-    /// Returns a random number from 0 to less than 1. Different values of `number` give independent random numbers.
+    /// From 0 to less than 1, independent for each `number`.
     func fraction(_ number: UInt64) -> Double { Double(Self.mixed(state ^ number) >> 11) / Double(1 << 53) }
 
-    /// Mixes 64 bits. Source: SplitMix64 in Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014.
+    /// SplitMix64: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014.
     private static func mixed(_ state: UInt64) -> UInt64 {
         var z = state &+ 0x9E37_79B9_7F4A_7C15
         z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
         z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
         return z ^ (z >> 31)
     }
+}
+
+// MARK: - Delays
+
+/// Requests that a fault delays. They are not executed yet.
+final class Delays: Sendable {
+    private struct State {
+        var waiting: [Int: Task<Void, any Error>] = [:]
+        var last = 0
+    }
+
+    private let state = Mutex(State())
+
+    /// Throws `CancellationError` if the caller's task is cancelled, or by `cancel()`.
+    func wait(for time: Duration) async throws {
+        let wait = Task { try await Task.sleep(for: time) }
+        let number = state.withLock { state in
+            state.last += 1
+            state.waiting[state.last] = wait
+            return state.last
+        }
+        defer { state.withLock { $0.waiting[number] = nil } }
+        try await withTaskCancellationHandler {
+            try await wait.value
+        } onCancel: {
+            wait.cancel()
+        }
+    }
+
+    /// Ends all waiting with an error, so that the requests are not executed.
+    func cancel() {
+        for wait in state.withLock({ $0.waiting }).values { wait.cancel() }
+    }
+}
+
+// MARK: - Routes
+
+func faultRoutes(_ faults: Faults) -> [Route] {
+    let path = "/v1/test/faults"
+    return [
+        Route("GET", path) { _ in .json(faults) },
+        Route("PUT", path, takesBody: true) { context in
+            try faults.replace(with: context.json())
+            return .json(faults)
+        },
+        Route("DELETE", path) { _ in
+            faults.reset()
+            return HTTPResponse(status: 204)
+        },
+    ]
 }

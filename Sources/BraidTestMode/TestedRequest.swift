@@ -1,20 +1,19 @@
 import BraidEngine
 import BraidHTTP
+import BraidServer
 import Synchronization
 
-/// A request that a server in test mode handles, as fault rules and claims of tests see it.
+/// A request in test mode, as fault rules and claims of tests see it.
 struct TestedRequest: Sendable {
-    /// The request's head as the client sent it.
+    /// As the client sent it.
     let head: HTTPRequestHead
-    /// The request's body, decompressed. Empty if the route's handler reads the body while it arrives, or if the record
-    /// does not keep the body.
+    /// Decompressed. Empty if the handler reads the body while it arrives, or if the record does not keep it.
     var body: [UInt8]
-    /// The request's JSON body. `nil` if the body is not JSON, or if the record does not keep the body.
+    /// `nil` if the body is not JSON, or if the record does not keep it.
     var json: JSONValue?
-    /// The ID of the session in the request's path. `nil` if the path names no session, or if the HTTP server has
-    /// refused the request.
+    /// The ID of the session in the path. `nil` also if the HTTP server has refused the request.
     let session: String?
-    /// The sender of the request. `nil` if the request has no acceptable token, or no route.
+    /// `nil` without an acceptable token, or without a route.
     let requester: Requester?
     /// Whether the request is for a session's updates: as a list, by long polling, or as an event stream.
     let wantsUpdates: Bool
@@ -29,11 +28,18 @@ struct TestedRequest: Sendable {
         wantsUpdates = session != nil && route?.endsAtStop == true
     }
 
-    /// Whether the request opens an event stream.
+    /// The request of an exchange whose sender is identified.
+    init(_ exchange: Exchange) {
+        var plain = exchange.request
+        let limits = exchange.app.limits
+        _ = try? plain.decompressBody(limit: limits.bodyBytes, memory: limits.bodies, for: exchange.account)
+        self.init(plain, exchange.route, exchange.sender)
+    }
+
     var opensStream: Bool { wantsUpdates && head.prefers("text/event-stream") }
 }
 
-/// A request that a server in test mode handles, and the fault that the request meets, if any.
+/// A request in test mode, and the fault that it meets, if any.
 final class TestedExchange: Sendable {
     let request: TestedRequest
     let fault: Fault?
@@ -44,8 +50,8 @@ final class TestedExchange: Sendable {
         self.request = request
         self.fault = fault
     }
-    /// Creates the exchange of a request that the server refuses before it looks for a fault, so the request meets no
-    /// fault.
+
+    /// A request that is refused before it can meet a fault.
     convenience init(refused head: HTTPRequestHead) {
         self.init(request: TestedRequest(HTTPRequest(head: head), nil, nil), fault: nil)
     }

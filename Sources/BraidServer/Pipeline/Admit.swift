@@ -1,0 +1,160 @@
+import BraidHTTP
+import BraidRuntime
+
+// Admit, on the event loop: the page, CORS and OPTIONS, the route, the token, the place among the current requests.
+
+extension App: HTTPHandler {
+    package func receive(_ head: HTTPRequestHead) -> any HTTPExchange { admit(head) }
+
+    /// Finds the route of a request and the sender of its token, once for the whole exchange.
+    package func admit(_ head: HTTPRequestHead) -> Exchange {
+        let id = requestID(of: head)
+        func exchange(_ route: Route?, _ verdict: Exchange.Verdict) -> Exchange {
+            Exchange(app: self, request: HTTPRequest(head: head), requestID: id, route: route, verdict: verdict)
+        }
+        let match = router.match(method: head.method, path: head.path)
+        if let response = pages.preflight(head) { return exchange(nil, .answered(response)) }
+        do {
+            if pages.refusesPreflight(head) { log.refusedPage(by: exchange(nil, .answered(HTTPResponse(status: 204)))) }
+            try pages.check(head)
+        } catch {
+            let route: Route? = if case .route(let route) = match { route } else { nil }
+            return exchange(route, .refused(error, afterBody: route?.streamedBody == nil))
+        }
+        switch match {
+        case .none where head.method == "OPTIONS" && head.path.isEmpty:
+            let allowed = "DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT"
+            return exchange(nil, .answered(HTTPResponse(status: 204, headers: [("Allow", allowed)])))
+        case .otherMethods(let allowed) where head.method == "OPTIONS":
+            let patch = allowed.contains("PATCH") ? [("Accept-Patch", Route.patchTypes.joined(separator: ", "))] : []
+            return exchange(
+                nil,
+                .answered(HTTPResponse(status: 204, headers: [("Allow", allowed.joined(separator: ", "))] + patch)))
+        case .none:
+            let problem = router.noSuchResource(head)
+            return exchange(nil, .answered(problem.response(path: head.plainPath, requestID: id)))
+        case .otherMethods(let allowed):
+            let problem = ProblemError(
+                .methodNotAllowed,
+                "\(head.plainPath) does not accept \(head.method). It accepts \(allowed.joined(separator: ", ")).",
+                headers: [("Allow", allowed.joined(separator: ", "))])
+            return exchange(nil, .answered(problem.response(path: head.plainPath, requestID: id)))
+        case .route(let route):
+            return exchange(route, access.verdict(on: head, for: route.admission))
+        }
+    }
+
+    package func refuse(_ failure: HTTPFailure, unreadable head: HTTPRequestHead) -> HTTPResponse {
+        unreadable(head, failure).refuse(failure, isHandled: false)
+    }
+
+    /// The exchange of a request whose head is not known to its end. It can only be refused.
+    package func unreadable(_ head: HTTPRequestHead, _ failure: HTTPFailure) -> Exchange {
+        var route: Route?
+        if case .route(let found) = router.match(method: head.method, path: head.path) { route = found }
+        return Exchange(
+            app: self, request: HTTPRequest(head: head), requestID: requestID(of: head), route: route,
+            verdict: .refused(failure))
+    }
+
+    private func requestID(of head: HTTPRequestHead) -> String {
+        guard let given = head.headers["x-request-id"], (1...128).contains(given.utf8.count),
+            given.utf8.allSatisfy(\.isVisible)
+        else { return ids.requestID() }
+        return given
+    }
+}
+
+extension Exchange {
+    package var isProbe: Bool { route?.isProbe ?? false }
+
+    package var disposition: HTTPBodyDisposition {
+        let isStreamed = route?.streamedBody != nil
+        if head.framing == .none, !isStreamed { return .gather(limit: 0) }
+        // A small body is read before a refusal, so that the client can reuse the connection.
+        var isSmall = false
+        if case .length(let length) = head.framing, !isStreamed { isSmall = length <= HTTPBodyDisposition.smallBody }
+        switch verdict {
+        case .admitted:
+            return isStreamed ? .stream(account: account) : .gather(limit: limits.bodyBytes, account: account)
+        case .claimed where isSmall: return .gather(limit: limits.bodyBytes)
+        case .claimed: return .undecided(on: Workers.shared.short) { await identified() }
+        case .answered: return .gather(limit: HTTPBodyDisposition.smallBody)
+        case .refused(_, afterBody: true) where route != nil: return .gather(limit: limits.bodyBytes)
+        case .refused(_, afterBody: true): return .gather(limit: HTTPBodyDisposition.smallBody)
+        case .refused where isSmall: return .gather(limit: HTTPBodyDisposition.smallBody)
+        case .refused(let error, _):
+            let exchange = begun()
+            return .refuse(exchange.count(exchange.encodeAtOnce(exchange.response(to: error), in: nil)))
+        }
+    }
+
+    package func reply(to body: [UInt8]) -> HTTPReply {
+        var exchange = begun(with: body)
+        do {
+            switch verdict {
+            case .answered(let response): return exchange.send(response)
+            case .refused(let error, _): throw error
+            case .admitted:
+                if !isPretty, let atOnce = route?.atOnce {
+                    try exchange.check()
+                    if let response = try atOnce(exchange) { return exchange.send(response) }
+                }
+                exchange.lease = try leased()
+            case .claimed: break
+            }
+        } catch {
+            return exchange.send(exchange.response(to: error))
+        }
+        let isLong = exchange.request.expectedSize > Memory.largeBytes
+        let pool = isLong ? Workers.shared.long : route?.pool ?? Workers.shared.short
+        return .task(on: pool, endsAtStop: route?.endsAtStop ?? false) { [exchange] in
+            await exchange.answer()
+        }
+    }
+
+    package func respond(reading body: HTTPBodyReader) async -> HTTPResponse {
+        await withTaskExecutorPreference(Workers.shared.short) { await begun().answer(reading: body) }
+    }
+
+    /// Runs the other stages, in a task.
+    private func answer(reading body: HTTPBodyReader? = nil) async -> HTTPResponse {
+        var exchange = self
+        // The lease ends before the answer is sent, because the client may then send its next request.
+        defer { exchange.lease?.end() }
+        let response = await exchange.handle(reading: body)
+        return exchange.count(await exchange.compress(await exchange.present(response)))
+    }
+
+    /// Finishes a response on the event loop, unless it must be compressed and the server has room for a task.
+    private func send(_ response: HTTPResponse) -> HTTPReply {
+        let coding = response.coding(for: head)
+        guard let coding, response.needsCompression(in: coding) else {
+            return .ready(count(encodeAtOnce(response, in: coding)))
+        }
+        var exchange = self
+        do { exchange.lease = try leased() } catch { return .ready(count(encodeAtOnce(response, in: nil))) }
+        return .task(on: response.isLarge ? Workers.shared.long : Workers.shared.short) { [exchange] in
+            defer { exchange.lease?.end() }
+            return exchange.count(await exchange.compress(await exchange.present(response)))
+        }
+    }
+
+    /// Leases the request's place among the current ones. A probe needs none, because operators need it most when the
+    /// server is full; nor does a long poll or a streamed body.
+    ///
+    /// - Throws: `unavailable`, or `quotaExceeded` if the session or the token has used up its share.
+    func leased() throws -> Quota.Lease? {
+        if let route, route.isProbe || route.streamedBody != nil || isLongPoll { return nil }
+        return try app.requests.required("requests under way", option: "max-requests", for: account)
+    }
+
+    var isLongPoll: Bool { route?.isLongPoll(head) ?? false }
+}
+
+extension HTTPRequestHead {
+    /// The target without its query, for messages and logs.
+    package var plainPath: String {
+        target.utf8.firstIndex(of: UInt8(ascii: "?")).map { String(target[..<$0]) } ?? target
+    }
+}

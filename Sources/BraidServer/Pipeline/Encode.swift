@@ -1,0 +1,175 @@
+import BraidEngine
+import BraidHTTP
+import BraidRuntime
+
+// Encode: the common header fields, `?pretty`, compression.
+
+extension Exchange {
+    /// Makes a small response what the client gets, on the event loop.
+    func encodeAtOnce(_ response: HTTPResponse, in coding: ContentCoding?) -> HTTPResponse {
+        var response = response
+        addFields(to: &response)
+        indent(&response)
+        response.encode(in: coding, for: head)
+        return response
+    }
+
+    /// Makes any response the plain answer: with the common header fields, and indented for `?pretty`.
+    package func present(_ response: HTTPResponse) async -> HTTPResponse {
+        var response = response
+        addFields(to: &response)
+        guard isPretty, let size = response.body.estimatedCount, size > Workers.shortBytes,
+            size <= limits.prettyBytes
+        else {
+            indent(&response)
+            return response
+        }
+        do {
+            return try await inTurn(of: account.client ?? account.resource) { [response] in
+                await gatherAndIndent(response, size)
+            }
+        } catch {
+            return response  // The client has disconnected.
+        }
+    }
+
+    /// Indenting a large body needs several times its memory. Without that memory, the body stays as it is.
+    private func gatherAndIndent(_ given: HTTPResponse, _ size: Int) async -> HTTPResponse {
+        var response = given
+        let memory = given.lease ?? Quota.Lease(of: app.sessions.streams.buffers, to: account)
+        if size > Memory.largeBytes {
+            do { try memory.grow(to: 3 * size) } catch { return given }
+            response.lease = memory
+        }
+        if case .stream(let stream) = given.body {
+            guard let bytes = await stream.gathered() else {
+                response.isWithheld = true
+                return response
+            }
+            response.body = .bytes(bytes)
+        }
+        indent(&response)
+        return response
+    }
+
+    /// Indents a body for `?pretty`, unless it would become longer than `prettyBytes`.
+    func indent(_ response: inout HTTPResponse) {
+        guard isPretty, let bytes = response.body.bytes, !bytes.isEmpty, bytes.count <= limits.prettyBytes,
+            let text = try? JSONText(parsing: bytes, depthLimit: 1000),
+            var pretty = text.pretty(limit: limits.prettyBytes)
+        else { return }
+        pretty.append(.lineFeed)
+        response.body = .bytes(pretty)
+    }
+
+    var isPretty: Bool {
+        route?.obeysPretty != true
+            && head.query.contains { $0.name == "pretty" && $0.value != "false" && $0.value != "0" }
+    }
+
+    /// Compresses a plain answer. A large body that has no lease of memory needs one meanwhile, and stays plain
+    /// without.
+    package func compress(_ response: HTTPResponse) async -> HTTPResponse {
+        var response = response
+        let coding = response.coding(for: head)
+        guard let coding, response.needsCompression(in: coding), response.isLarge else {
+            response.encode(in: coding, for: head)
+            return response
+        }
+        do {
+            return try await inTurn(of: account.client) { [response] in
+                var response = response
+                let size = response.body.count ?? 0
+                let memory = response.lease ?? Quota.Lease(of: app.sessions.streams.buffers, to: account)
+                defer { if response.lease == nil { memory.end() } }
+                var isAffordable = true
+                if size > Memory.largeBytes { do { try memory.grow(to: size) } catch { isAffordable = false } }
+                response.encode(in: isAffordable ? coding : nil, for: head)
+                return response
+            }
+        } catch {
+            response.encode(in: nil, for: head)  // The client has disconnected.
+            return response
+        }
+    }
+
+    /// Runs long work on the long worker pool, one at a time for a client or session.
+    private func inTurn(
+        of holder: String?, _ work: @Sendable () async -> HTTPResponse
+    ) async throws -> HTTPResponse {
+        try await app.sessions.streams.turns.withTurn(of: holder) {
+            await withTaskExecutorPreference(Workers.shared.long) { await work() }
+        }
+    }
+
+    /// Adds the header fields of every answer.
+    func addFields(to response: inout HTTPResponse) {
+        response.account = account
+        response.headers.reserveCapacity(response.headers.count + 4)
+        response.headers.append(("X-Request-Id", requestID))
+        response.headers += app.pages.headers(for: head)
+        // Without `Cache-Control`, caches may choose how long they reuse an answer (RFC 9111, 4.2.2). An unknown method
+        // may be a GET.
+        if head.isRead || head.method.isEmpty, !response.headers.contains(where: { $0.0 == "Cache-Control" }) {
+            response.headers.append(("Cache-Control", "no-cache"))
+        }
+        // Caches must store one answer for each media type (RFC 9110, 12.5.5).
+        if route?.alternative != nil { response.headers.append(("Vary", "Accept")) }
+    }
+}
+
+extension HTTPResponse {
+    /// Smaller bodies fit into one packet.
+    private static let leastBytes = 1_024
+
+    /// The coding in which the client gets the body. `nil`: plain.
+    func coding(for head: HTTPRequestHead) -> ContentCoding? {
+        guard body.count != 0, let field = head.headers["accept-encoding"] else { return nil }
+        // The answer announces the length of the plain bytes.
+        if case .stream(let stream) = body, stream.length != nil { return nil }
+        // A small body is compressed only for a client that excludes the plain one, by a weight as in `identity;q=0`.
+        guard isWorthCompressing || field.utf8.contains(UInt8(ascii: ";")) else { return nil }
+        let encodings = AcceptEncoding(field)
+        return isWorthCompressing || !encodings.accepts(nil) ? encodings.preferred : nil
+    }
+
+    private var isWorthCompressing: Bool { body.count.map { $0 >= Self.leastBytes } ?? true }
+
+    var isLarge: Bool { (body.count ?? 0) > Workers.shortBytes }
+
+    /// A stream is compressed later, by its producer, and shared bytes may be compressed already.
+    func needsCompression(in coding: ContentCoding) -> Bool {
+        switch body {
+        case .shared(let bytes): !bytes.hasBody(in: coding)
+        case .bytes: true
+        case .none, .stream: false
+        }
+    }
+
+    /// Compresses the body, unless it is a stream, and sets the header fields that depend on codings.
+    mutating func encode(in coding: ContentCoding?, for head: HTTPRequestHead) {
+        // Caches must store one answer for each coding (RFC 9110, 12.5.5).
+        if head.isRead, isWorthCompressing || status == 304 {
+            if let field = headers.firstIndex(where: { $0 == ("Vary", "Accept") }) {
+                headers[field].1 = "Accept, Accept-Encoding"
+            } else {
+                headers.append(("Vary", "Accept-Encoding"))
+            }
+        }
+        guard let coding else { return }
+        switch body {
+        case .none: return
+        case .bytes(let bytes): body = .bytes(coding.compress(bytes))
+        case .shared(let bytes): body = .bytes(bytes.body(in: coding))
+        case .stream(let stream): stream.encode(in: coding)
+        }
+        headers.append(("Content-Encoding", coding.rawValue))
+        // Each coding of a resource has its own strong ETag. That of other methods is the session's position.
+        if head.isRead, let field = headers.firstIndex(where: { $0.0 == "ETag" }) {
+            headers[field].1 = entityTag(headers[field].1, in: coding)
+        }
+    }
+}
+
+/// Returns the entity tag of a body in a coding: `"a"` becomes `"a-gzip"`.
+func entityTag(_ etag: String, in coding: ContentCoding) -> String { "\(etag.dropLast())-\(coding.rawValue)\"" }

@@ -1,0 +1,73 @@
+import BraidHTTP
+import BraidRuntime
+import BraidSessions
+
+// Handle: the route's handler, and the end of what its token allowed.
+
+extension Exchange {
+    /// Runs the route's handler on the decoded request. An error becomes its problem document.
+    ///
+    /// - Parameter body: the body, for a route that reads it while it arrives.
+    package mutating func handle(reading body: HTTPBodyReader? = nil) async -> HTTPResponse {
+        if case .answered(let response) = verdict { return response }
+        do {
+            let bodyLease = try await decode()
+            defer {
+                request.body = []
+                bodyLease?.end()
+            }
+            if let token = sender?.token, isLongPoll {
+                return try await app.sessions.tokens.whileValid(token) { [self] in try await runHandler(reading: body) }
+            }
+            let response = try await runHandler(reading: body)
+            if case .stream(let stream) = response.body, stream.isEndless { try await bind(stream) }
+            return response
+        } catch {
+            return response(to: error)
+        }
+    }
+
+    private func runHandler(reading body: HTTPBodyReader?) async throws -> HTTPResponse {
+        guard let route else { throw ProblemError(.internalError, "The request has no route.") }
+        guard let streamedBody = route.streamedBody else { return try await route.handle(self) }
+        guard let body else {
+            throw ProblemError(.internalError, "The body was buffered, but the route reads it while it arrives.")
+        }
+        return try await streamedBody.handle(self, body)
+    }
+
+    /// Ends an event stream when the server no longer accepts the token that opened it.
+    private func bind(_ stream: ByteStream) async throws {
+        do {
+            if let token = requester.token { try await app.sessions.tokens.follow(token, stream) }
+            if let digest = requester.controllerToken, !app.access.controllers.follow(digest, stream) {
+                throw SessionError.invalidToken
+            }
+        } catch {
+            stream.close()
+            throw error
+        }
+    }
+
+    /// Returns the problem document of an error, and logs a reached limit or a fault of the server.
+    package func response(to error: any Error) -> HTTPResponse {
+        if error is CancellationError {
+            // The client has usually disconnected, and reads no answer.
+            return ProblemError(
+                unavailable:
+                    "The client closed its side of the connection before the request was executed. Nothing was changed."
+            )
+            .response(path: head.plainPath, requestID: requestID)
+        }
+        if let problem = ProblemError(error)?.shown(to: sender) {
+            if problem.problem == .outcomeUnknown { write(.warning, "outcome unknown: \(error)") }
+            note(problem)
+            return problem.response(path: head.plainPath, requestID: requestID)
+        }
+        write(.error, "internal error: \(error)")
+        return ProblemError(
+            .internalError, "The server failed. Its log contains the cause, under the `requestId` of this answer."
+        )
+        .response(path: head.plainPath, requestID: requestID)
+    }
+}

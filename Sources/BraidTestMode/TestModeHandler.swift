@@ -1,0 +1,118 @@
+import BraidHTTP
+import BraidRuntime
+import BraidServer
+
+/// The application of a server in test mode: injects faults into requests of the API, and records them.
+struct TestModeHandler: HTTPHandler {
+    let testMode: TestMode
+    let app: App
+
+    func receive(_ head: HTTPRequestHead) -> any HTTPExchange {
+        TestModeExchange(testMode: testMode, exchange: app.admit(head))
+    }
+
+    func refuse(_ failure: HTTPFailure, unreadable head: HTTPRequestHead) -> HTTPResponse {
+        TestModeExchange(testMode: testMode, exchange: app.unreadable(head, failure))
+            .refuse(failure, isHandled: false)
+    }
+}
+
+private struct TestModeExchange: HTTPExchange {
+    let testMode: TestMode
+    var exchange: Exchange
+
+    var head: HTTPRequestHead { exchange.head }
+    var isProbe: Bool { exchange.isProbe }
+
+    /// Whether the request can meet a fault and is recorded. The test mode's own routes, probes, assets and documents
+    /// are not.
+    private var isTested: Bool { head.path.first == "v1" && head.path.dropFirst().first != "test" }
+
+    var disposition: HTTPBodyDisposition {
+        switch exchange.disposition {
+        case .refuse(let response): .refuse(refused(response))
+        case .undecided(let executor, _):
+            .undecided(on: executor) { TestModeExchange(testMode: testMode, exchange: await exchange.identified()) }
+        case let other: other
+        }
+    }
+
+    func refuse(_ failure: HTTPFailure, isHandled: Bool) -> HTTPResponse {
+        let response = exchange.refuse(failure, isHandled: isHandled)
+        return isHandled ? marked(response) : refused(response)
+    }
+
+    func reply(to body: [UInt8]) -> HTTPReply {
+        guard isTested else {
+            switch exchange.reply(to: body) {
+            case .ready(let response): return .ready(marked(response))
+            case .task(let executor, let endsAtStop, let work):
+                return .task(on: executor, endsAtStop: endsAtStop) { marked(await work()) }
+            }
+        }
+        let endsAtStop = exchange.route?.endsAtStop ?? false
+        return .task(on: Workers.shared.short, endsAtStop: endsAtStop) {
+            await answer(exchange.begun(with: body)) { exchange, pass in
+                guard endsAtStop else { return await exchange.handle() }
+                return await pass.waiting { [exchange] in
+                    var exchange = exchange
+                    return await exchange.handle()
+                }
+            }
+        }
+    }
+
+    func respond(reading body: HTTPBodyReader) async -> HTTPResponse {
+        await withTaskExecutorPreference(Workers.shared.short) {
+            guard isTested else { return marked(await exchange.respond(reading: body)) }
+            return await answer(exchange.begun()) { exchange, pass in
+                pass.onClose {
+                    body.fail(HTTPFailure(status: 503, detail: "The server was reset while it read the body."))
+                }
+                return await exchange.handle(reading: body)
+            }
+        }
+    }
+
+    /// Runs the stages of a request, with the fault that it meets and the record of its answer between them. Waits
+    /// while the server is reset.
+    private func answer(
+        _ exchange: Exchange, _ handle: (inout Exchange, Gate.Pass) async -> HTTPResponse
+    ) async -> HTTPResponse {
+        var exchange = await exchange.identified()
+        defer { exchange.endLease() }
+        let tested = testMode.meets(TestedRequest(exchange))
+        let pass = await testMode.gate.enter()
+        defer { pass.leave() }
+        var response: HTTPResponse
+        do {
+            if let withheld = await testMode.delay(tested, in: pass) {
+                response = withheld
+            } else if let answer = try await testMode.begins(tested, &exchange.request.head, in: exchange.app.sessions)
+            {
+                response = answer
+            } else {
+                response = await handle(&exchange, pass)
+            }
+        } catch {
+            response = exchange.response(to: error)
+        }
+        response = marked(await exchange.present(response))
+        response = testMode.answers(tested, id: exchange.requestID, start: exchange.start, with: response)
+        return exchange.count(await exchange.compress(response))
+    }
+
+    private func refused(_ response: HTTPResponse) -> HTTPResponse {
+        let response = marked(response)
+        guard isTested else { return response }
+        return testMode.answers(
+            TestedExchange(refused: head), id: exchange.requestID, start: monotonicNanoseconds(), with: response)
+    }
+
+    /// Adds the header field of every answer in test mode.
+    private func marked(_ response: HTTPResponse) -> HTTPResponse {
+        var response = response
+        response.headers.append(("Braid-Test-Mode", "true"))
+        return response
+    }
+}
