@@ -261,7 +261,7 @@ import Testing
         #expect(gauge.most == 1)
         #expect(try connection.use { try $0.db.first("SELECT v FROM t") { $0.int(0) } } == 800)
         connection.close()
-        #expect(throws: StoreError.closed) { try connection.use { try $0.db.run("SELECT 1") } }
+        #expect(throws: SQLiteError.closed) { try connection.use { try $0.db.run("SELECT 1") } }
     }
 }
 
