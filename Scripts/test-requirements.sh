@@ -1,4 +1,5 @@
 # Installs what the tests need in addition to the packages that a build of the server needs. ./test sources this file.
+# prometheus_client reads /metrics as Prometheus does.
 missing=
 [ -x /usr/bin/python3 ] && /usr/bin/python3 -c 'import prometheus_client' 2>/dev/null || missing="$missing python3-prometheus-client"
 [ -x /usr/bin/python3 ] && /usr/bin/python3 -c 'import pytest' 2>/dev/null || missing="$missing python3-pytest"
@@ -14,7 +15,9 @@ if [ -n "$missing" ]; then
   # shellcheck disable=SC2086
   $sudo apt-get install -y -qq --no-install-recommends $missing >&2
 fi
-# The programs that only some of the tests need. If a program cannot be installed, its tests are skipped.
+# The programs that only some of the tests need: the JavaScript client and its types, the inspector, the image of a
+# release, systemd's rating and filter of system calls, the test kit for Java. If a program cannot be installed, its
+# tests are skipped.
 for program in node:nodejs npm:npm tsc:node-typescript chromium:chromium buildah:buildah systemd-analyze:systemd strace:strace \
   javac:openjdk-17-jdk-headless /usr/share/java/junit-platform-console.jar:junit5; do
   { command -v "${program%:*}" >/dev/null || [ -e "${program%:*}" ]; } && continue
