@@ -1,40 +1,10 @@
-"""Measures the language of Markdown pages and of Swift comments. The module finds their sentences, the long sentences,
-and the sentences with a phrase from `PHRASES`.
-
-The measures find symptoms. A short sentence without any of these phrases can still be unclear.
-"""
+"""Finds the sentences of Markdown pages and of Swift comments, and the long ones among them."""
 import re
 from dataclasses import dataclass
 
 LONG = 30  # words; a sentence with more words counts as long
 SHORT = 4  # words; a shorter text, such as "See below.", is not counted as a sentence
 LINE = 120  # characters
-
-# Phrases that we do not write, and the words that we write instead. "takes" for "accepts" and "has" for "contains" are
-# not in this list: both words are right in other sentences, so only a reader can find them.
-PHRASES = {
-    r"(?:is|are|was|were|be|been|being) told": "receives, is notified",
-    r"(?:tells?|told) of": "reports, describes",
-    r"anew": "again",
-    r"(?:stands?|stood|standing) (?:in|on|at|there|beside|by|for|where|over|under|behind|before)": "is",
-    r"beside": "next to, as well as",
-    r"so (?:many|much)(?! (?:that|as|more|less))": "the number of",
-    r"(?:there (?:is|are|was|were)|is) none": "does not exist",
-    r"none of (?:it|its|them|that|those|this|these|whose)": "no, not any",
-    r"nobody": "no client, no request",
-    r"by (?:then|now)": "already, at that time",
-    r"of (?:its|their|his|her|your|our) own(?! accord)": "its own, a separate",
-    r"of them all": "all",
-    r"what is (?:kept|left|told|asked|made)": "the rest; name the thing",
-    r"(?:comes?|goes?|came|went) (?:and|or) (?:comes?|goes?|came|went)": "is inserted, is deleted",
-    r"(?:makes?|made) of(?= (?:it|them|that|this|what))": "results in",
-    r"(?:gives?|gave|given|giving) back": "returns",
-    r"who(?:so)?ever": "the client that",
-    # A sentence such as "Who asks gets 401" lacks a noun. "A client who asks" is right.
-    r"(?:(?<![a-z,] )|(?:and|or|of|by|for|to|from|with|than|as) )who "
-    r"(?:asks|comes|waits|has|holds|leaves|falls|starts|reads|loses|follows|made|did|is|was|are)": "the client that",
-}
-DIALECT = re.compile("|".join(rf"\b(?:{phrase})\b" for phrase in PHRASES), re.I)
 
 
 @dataclass(frozen=True)
@@ -52,12 +22,6 @@ class Sentence:
     @property
     def is_long(self):
         return self.words > LONG
-
-    @property
-    def dialect(self):
-        """The first phrase of `PHRASES` that the sentence contains, or `None`."""
-        match = DIALECT.search(blanked(self.text))
-        return match and match[0].strip()
 
 
 def blanked(text):

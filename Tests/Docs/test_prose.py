@@ -1,4 +1,4 @@
-"""Checks that the pages and the comments are written in plain English: short sentences, standard terms, short lines."""
+"""Checks that the pages and the comments are written in plain English: short sentences, short lines."""
 import pytest
 
 from documents import ROOT, Document
@@ -9,7 +9,6 @@ PATTERNS = [
 ]
 PAGES = [Document(path) for pattern in PATTERNS for path in sorted(ROOT.glob(pattern))]
 MODULES = sorted(path.name for path in (ROOT / "Sources").iterdir() if any(path.rglob("*.swift")))
-DIALECT_SHARE = 0.005
 EACH = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name.replace("/", "-"))
 
 
@@ -39,15 +38,6 @@ def test_long_sentences_in_comments(module):
     found = list(sentences_of_comments(module))
     long = too_many_long([sentence for _, sentence in found])
     assert not long, listed([pair for pair in found if pair[1].is_long], len(found))
-
-
-def test_standard_terms():
-    """Pages and comments are written in standard terms."""
-    found = [(page.name, sentence) for page in PAGES for sentence in page_sentences(page.text)]
-    found += [pair for module in MODULES for pair in sentences_of_comments(module)]
-    dialect = [(name, sentence) for name, sentence in found if sentence.dialect]
-    message = "\n".join(f"{name}:{sentence.line}: \"{sentence.dialect}\" in: {sentence.text}" for name, sentence in dialect)
-    assert len(dialect) <= DIALECT_SHARE * len(found), f"{len(dialect)} of {len(found)} sentences:\n{message}"
 
 
 @EACH
@@ -130,25 +120,6 @@ def test_a_few_long_sentences_are_allowed():
     assert too_many_long([short] * 32 + [long]) == [long]
     assert too_many_long([short] * 33 + [long]) == []
     assert too_many_long([short] * 97 + [long] * 3) == []
-
-
-def test_dialect_is_found():
-    for text, phrase in [
-        ("The client is told what changed.", "is told"),
-        ("Rows are made anew by each refresh.", "anew"),
-        ("A row stands in a section.", "stands in"),
-        ("There are so many rows in it.", "so many"),
-        ("Who asks for it gets a snapshot.", "Who asks"),
-        ("It is answered by who has the lock.", "by who has"),
-        ("It has a file of its own there.", "of its own"),
-        ("The call gives back the rows.", "gives back"),
-    ]:
-        assert Sentence(1, text).dialect == phrase, text
-    for text in [
-        "A client that asks for the snapshot receives it.", "Omar, who is row 1, is deleted.", "The handler `is told` is code.",
-        "It is so much that the server refuses it.", "The standard input is read.",
-    ]:
-        assert Sentence(1, text).dialect is None, text
 
 
 def test_long_lines_are_found(tmp_path):
