@@ -69,7 +69,7 @@ def test_a_kit_starts_a_container_and_removes_it(containers, monkeypatch, kit, p
     run = subprocess.run([ROOT / "Scripts/test-kits", kit, *arguments], capture_output=True, text=True)
     assert run.returncode == 0, run.stdout + run.stderr
     assert {"python": " passed", "node": "# fail 0", "java": "2 tests successful"}[kit] in run.stdout
-    wait_until(lambda: not containers.podman("ps", "--all", "--quiet"), 60)
+    wait_until(lambda: not containers.podman("ps", "--all", "--quiet"))
 
 
 def test_testcontainers_for_python_start_a_container(containers, tmp_path):
@@ -80,7 +80,7 @@ def test_testcontainers_for_python_start_a_container(containers, tmp_path):
     socket = tmp_path / "docker.sock"
     service = subprocess.Popen(["podman", "system", "service", "--time=0", f"unix://{socket}"])
     try:
-        wait_until(socket.exists, 60)
+        wait_until(socket.exists)
         environment = os.environ | {
             "PYTHONPATH": str(ROOT / "Clients/python"), "DOCKER_HOST": f"unix://{socket}", "TESTCONTAINERS_RYUK_DISABLED": "true",
             # The containers run on this machine, even if this machine is a container itself.
