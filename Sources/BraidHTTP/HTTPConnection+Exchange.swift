@@ -58,7 +58,7 @@ extension HTTPConnection {
             }
         case .refuse(let response):
             framing.keepsAlive = false
-            return answer(response)
+            return writeAnswer(response)
         case .undecided(let executor, let work):
             let (loop, id) = (loop, id)
             phase = .undecided(
@@ -110,7 +110,7 @@ extension HTTPConnection {
         self.body = []
         switch exchange.reply(to: body) {
         case .ready(let response):
-            answer(response)
+            writeAnswer(response)
         case .task(let executor, let endsAtStop, let work):
             let (loop, id, lease) = (loop, id, bodyLease)
             let task = Task(executorPreference: executor) {
@@ -129,11 +129,11 @@ extension HTTPConnection {
     func answerCame(_ response: HTTPResponse) {
         switch phase {
         case .answering, .fed:
-            answer(response)
+            writeAnswer(response)
         case .feeding:
             // Answered before the body's end: the start of the next request is unknown.
             framing.keepsAlive = false
-            answer(response)
+            writeAnswer(response)
         default:
             // `refuse` has answered already.
             return response.abandon()
@@ -151,14 +151,14 @@ extension HTTPConnection {
         }
         if exchange == nil { framing = ResponseFraming() }
         framing.keepsAlive = false
-        if let exchange { return answer(exchange.refuse(failure, isHandled: isHandled)) }
+        if let exchange { return writeAnswer(exchange.refusal(for: failure, isHandled: isHandled)) }
         var head = parser.takeUnfinishedHead() ?? .unknown
         head.peer = peer
-        answer(loop.handler.refuse(failure, unreadable: head))
+        writeAnswer(loop.handler.refusal(for: failure, unreadable: head))
     }
 
     /// Writes an answer's head, and its body unless that is a stream.
-    private func answer(_ given: HTTPResponse) {
+    private func writeAnswer(_ given: HTTPResponse) {
         if given.isWithheld { return withhold(given) }
         guard let response = affordable(given) else { return }
         exchange = nil
@@ -214,7 +214,7 @@ extension HTTPConnection {
                 return nil
             }
             response.abandon()
-            return exchange.refuse(.noRoomForAnswer(error), isHandled: false)
+            return exchange.refusal(for: .noRoomForAnswer(error), isHandled: false)
         }
     }
 

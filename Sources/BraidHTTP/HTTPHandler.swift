@@ -9,12 +9,13 @@ import BraidRuntime
 ///
 /// The event loops' threads call it, so no method may block.
 public protocol HTTPHandler: Sendable {
+    associatedtype Exchange: HTTPExchange
     /// Takes a request whose head has arrived.
-    func receive(_ head: HTTPRequestHead) -> any HTTPExchange
+    func receive(_ head: HTTPRequestHead) -> Exchange
     /// Returns the answer to a request whose head is malformed, too large or late.
     ///
     /// - Parameter head: what is known of the head, without its framing; perhaps only `peer`.
-    func refuse(_ failure: HTTPFailure, unreadable head: HTTPRequestHead) -> HTTPResponse
+    func refusal(for failure: HTTPFailure, unreadable head: HTTPRequestHead) -> HTTPResponse
 }
 
 /// One request, from its head to its answer. All methods but `respond(reading:)` run on an event loop's thread.
@@ -32,7 +33,7 @@ public protocol HTTPExchange: Sendable {
     /// Returns the answer to a request that the server gives up: a framing error, an exceeded limit, a timeout.
     ///
     /// - Parameter isHandled: whether `respond(reading:)` runs. It gets the failure, too, and its answer is dropped.
-    func refuse(_ failure: HTTPFailure, isHandled: Bool) -> HTTPResponse
+    func refusal(for failure: HTTPFailure, isHandled: Bool) -> HTTPResponse
 }
 
 /// How a request's body reaches the application.

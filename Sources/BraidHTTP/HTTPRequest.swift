@@ -43,17 +43,6 @@ public struct HTTPRequestHead: Sendable {
     public var host: String? { authority ?? headers["host"] }
 }
 
-/// A request with its whole body.
-public struct HTTPRequest: Sendable {
-    public var head: HTTPRequestHead
-    public var body: [UInt8]
-
-    public init(head: HTTPRequestHead, body: [UInt8] = []) {
-        self.head = head
-        self.body = body
-    }
-}
-
 /// An error that the HTTP server itself detects, such as malformed framing or an exceeded limit. The connection closes
 /// after the answer, because the start of the next request may be unknown; after `noRoomForAnswer` to a GET or HEAD it
 /// can stay open.

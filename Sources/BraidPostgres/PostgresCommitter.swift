@@ -57,7 +57,7 @@ final class PostgresCommitter: GroupCommitter, @unchecked Sendable {
 
     func prepare() {}
 
-    func commit(_ group: [Request], for writer: Writer) -> Bool {
+    func commitGroup(_ group: [Request], for writer: Writer) -> Bool {
         settle(for: writer)
         return !group.isEmpty && transact(group, for: writer)
     }

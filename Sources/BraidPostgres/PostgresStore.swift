@@ -97,7 +97,7 @@ public final class PostgresStore: SessionStore {
     ) async throws -> Value {
         // It would end the connection, and fail the other requests of its group.
         guard !statements.contains(where: { $0.isTooLarge }) else { throw StoreError.tooLarge }
-        return try await writer.write(isTest: isTest, cost: cost) { continuation in
+        return try await writer.enqueue(isTest: isTest, cost: cost) { continuation in
             PostgresCommitter.Work(statements: statements, notice: notice) { rows in
                 continuation.resume(with: Result { try value(rows) })
             }

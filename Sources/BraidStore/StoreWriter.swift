@@ -9,10 +9,10 @@ package protocol GroupCommitter<Work>: AnyObject, Sendable {
     /// Commits a group of requests as one transaction, and gives each its result or an error, now or in a later call.
     ///
     /// - Returns: whether the database accepts writes.
-    func commit(_ group: [WriteRequest<Work>], for writer: StoreWriter<Self>) -> Bool
+    func commitGroup(_ group: [WriteRequest<Work>], for writer: StoreWriter<Self>) -> Bool
     /// Called before the first group.
     func prepare()
-    /// If set, the writer calls `commit` again after this time, if need be with an empty group.
+    /// If set, the writer calls `commitGroup` again after this time, if need be with an empty group.
     var pause: Duration? { get }
     /// Called after the last group. Closes the database.
     func close(for writer: StoreWriter<Self>)
@@ -56,7 +56,7 @@ package final class StoreWriter<Committer: GroupCommitter>: @unchecked Sendable 
     /// - Parameters:
     ///   - cost: about how many rows the request writes.
     ///   - work: makes the work that resumes the continuation after the commit.
-    package func write<Value: Sendable>(
+    package func enqueue<Value: Sendable>(
         isTest: Bool = false, cost: Int, _ work: (CheckedContinuation<Value, any Error>) -> Committer.Work
     ) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in
@@ -102,7 +102,7 @@ package final class StoreWriter<Committer: GroupCommitter>: @unchecked Sendable 
     private func run() {
         committer.prepare()
         while let group = next() {
-            let accepts = committer.commit(group, for: self)
+            let accepts = committer.commitGroup(group, for: self)
             condition.withLock {
                 lastSucceeded = accepts
                 writingSince = nil

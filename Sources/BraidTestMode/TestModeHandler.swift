@@ -7,17 +7,17 @@ struct TestModeHandler: HTTPHandler {
     let testMode: TestMode
     let app: App
 
-    func receive(_ head: HTTPRequestHead) -> any HTTPExchange {
-        TestModeExchange(testMode: testMode, exchange: app.admit(head))
+    func receive(_ head: HTTPRequestHead) -> TestModeExchange {
+        TestModeExchange(testMode: testMode, exchange: app.receive(head))
     }
 
-    func refuse(_ failure: HTTPFailure, unreadable head: HTTPRequestHead) -> HTTPResponse {
+    func refusal(for failure: HTTPFailure, unreadable head: HTTPRequestHead) -> HTTPResponse {
         TestModeExchange(testMode: testMode, exchange: app.unreadable(head, failure))
-            .refuse(failure, isHandled: false)
+            .refusal(for: failure, isHandled: false)
     }
 }
 
-private struct TestModeExchange: HTTPExchange {
+struct TestModeExchange: HTTPExchange {
     let testMode: TestMode
     var exchange: Exchange
 
@@ -37,8 +37,8 @@ private struct TestModeExchange: HTTPExchange {
         }
     }
 
-    func refuse(_ failure: HTTPFailure, isHandled: Bool) -> HTTPResponse {
-        let response = exchange.refuse(failure, isHandled: isHandled)
+    func refusal(for failure: HTTPFailure, isHandled: Bool) -> HTTPResponse {
+        let response = exchange.refusal(for: failure, isHandled: isHandled)
         return isHandled ? marked(response) : refused(response)
     }
 
@@ -65,11 +65,11 @@ private struct TestModeExchange: HTTPExchange {
     func respond(reading body: HTTPBodyReader) async -> HTTPResponse {
         await withTaskExecutorPreference(Workers.shared.short) {
             guard isTested else { return marked(await exchange.respond(reading: body)) }
-            return await answer(exchange.begun()) { exchange, pass in
+            return await answer(exchange.begun(reading: body)) { exchange, pass in
                 pass.onClose {
                     body.fail(HTTPFailure(status: 503, detail: "The server was reset while it read the body."))
                 }
-                return await exchange.handle(reading: body)
+                return await exchange.handle()
             }
         }
     }
@@ -88,14 +88,13 @@ private struct TestModeExchange: HTTPExchange {
         do {
             if let withheld = await testMode.delay(tested, in: pass) {
                 response = withheld
-            } else if let answer = try await testMode.begins(tested, &exchange.request.head, in: exchange.app.sessions)
-            {
+            } else if let answer = try await testMode.begins(tested, &exchange.head, in: exchange.app.sessions) {
                 response = answer
             } else {
                 response = await handle(&exchange, pass)
             }
         } catch {
-            response = exchange.response(to: error)
+            response = exchange.problemDocument(of: error)
         }
         response = marked(await exchange.present(response))
         response = testMode.answers(tested, id: exchange.requestID, start: exchange.start, with: response)

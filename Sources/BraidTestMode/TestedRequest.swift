@@ -18,10 +18,10 @@ struct TestedRequest: Sendable {
     /// Whether the request is for a session's updates: as a list, by long polling, or as an event stream.
     let wantsUpdates: Bool
 
-    init(_ request: HTTPRequest, _ route: Route?, _ requester: Requester?) {
-        head = request.head
-        body = request.body
-        json = (try? JSONText(parsing: request.body, depthLimit: 1_000))?.value()
+    init(_ head: HTTPRequestHead, _ body: [UInt8], _ route: Route?, _ requester: Requester?) {
+        self.head = head
+        self.body = body
+        json = (try? JSONText(parsing: body, depthLimit: 1_000))?.value()
         session = route?.pattern.dropFirst().first == "sessions" ? route?.parameter("id", of: head.path) : nil
         self.requester = requester
         // `GET /v1/fixtures` can also wait for changes, but the changes are not those of a session.
@@ -30,10 +30,10 @@ struct TestedRequest: Sendable {
 
     /// The request of an exchange whose sender is identified.
     init(_ exchange: Exchange) {
-        var plain = exchange.request
+        var body = exchange.body
         let limits = exchange.app.limits
-        _ = try? plain.decompressBody(limit: limits.bodyBytes, memory: limits.bodies, for: exchange.account)
-        self.init(plain, exchange.route, exchange.sender)
+        _ = try? exchange.head.decompress(&body, limit: limits.bodyBytes, memory: limits.bodies, for: exchange.account)
+        self.init(exchange.head, body, exchange.route, exchange.sender)
     }
 
     var opensStream: Bool { wantsUpdates && head.prefers("text/event-stream") }
@@ -53,6 +53,6 @@ final class TestedExchange: Sendable {
 
     /// A request that is refused before it can meet a fault.
     convenience init(refused head: HTTPRequestHead) {
-        self.init(request: TestedRequest(HTTPRequest(head: head), nil, nil), fault: nil)
+        self.init(request: TestedRequest(head, [], nil, nil), fault: nil)
     }
 }

@@ -59,7 +59,9 @@ struct FixtureWatcher {
             if let known = files[path], known.bytes == bytes { continue }
             files[path] = Known(
                 bytes: bytes,
-                description: Result { () throws(Failure) in try JSONFile(path).read { try TableDescription($0) } })
+                description: Result { () throws(Failure) in
+                    try JSONFile(path).read(app.sessions.descriptions.compile(new:))
+                })
         }
         for path in Set(files.keys).subtracting(paths) {
             files[path] = nil

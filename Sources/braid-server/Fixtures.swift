@@ -20,7 +20,7 @@ struct Fixtures {
         }
         for path in found.paths {
             do throws(Failure) {
-                try files.add(path)
+                try files.add(path, compiling: app.sessions.descriptions.compile(new:))
             } catch {
                 faults += error.faults
             }
@@ -95,9 +95,11 @@ struct Fixtures {
         var tables: [(path: String, description: TableDescription)] = []
         var sessions: [(path: String, id: String, body: JSONText)] = []
 
-        mutating func add(_ path: String) throws(Failure) {
+        mutating func add(
+            _ path: String, compiling compile: (JSONText) throws -> TableDescription
+        ) throws(Failure) {
             if path.hasSuffix(Fixtures.tableSuffix) {
-                let description = try JSONFile(path).read { try TableDescription($0) }
+                let description = try JSONFile(path).read(compile)
                 if let other = tables.first(where: { $0.description.name == description.name }) {
                     throw Failure("\(path): describes \"\(description.name)\", as \(other.path) does")
                 }

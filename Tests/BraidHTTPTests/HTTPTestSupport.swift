@@ -23,9 +23,9 @@ final class TestApplication: HTTPHandler {
     let gate = AsyncStream<Void>.makeStream()
     let bodyLimit = 100_000
 
-    func receive(_ head: HTTPRequestHead) -> any HTTPExchange { TestExchange(application: self, head: head) }
+    func receive(_ head: HTTPRequestHead) -> TestExchange { TestExchange(application: self, head: head) }
 
-    func refuse(_ failure: HTTPFailure, unreadable head: HTTPRequestHead) -> HTTPResponse {
+    func refusal(for failure: HTTPFailure, unreadable head: HTTPRequestHead) -> HTTPResponse {
         HTTPResponse(status: failure.status, body: .bytes([UInt8](failure.detail.utf8)))
     }
 
@@ -96,7 +96,7 @@ final class TestApplication: HTTPHandler {
     }
 }
 
-private struct TestExchange: HTTPExchange {
+struct TestExchange: HTTPExchange {
     let application: TestApplication
     let head: HTTPRequestHead
 
@@ -123,8 +123,8 @@ private struct TestExchange: HTTPExchange {
         return HTTPResponse(status: 200, body: .bytes([UInt8]("counted \(count)".utf8)))
     }
 
-    func refuse(_ failure: HTTPFailure, isHandled: Bool) -> HTTPResponse {
-        application.refuse(failure, unreadable: head)
+    func refusal(for failure: HTTPFailure, isHandled: Bool) -> HTTPResponse {
+        application.refusal(for: failure, unreadable: head)
     }
 }
 

@@ -14,7 +14,7 @@ extension Exchange {
 
     private var counters: RouteCounters { route?.counters ?? app.metrics.unrouted }
 
-    package func refuse(_ failure: HTTPFailure, isHandled: Bool) -> HTTPResponse {
+    package func refusal(for failure: HTTPFailure, isHandled: Bool) -> HTTPResponse {
         var refused = self
         refused.verdict = .refused(failure)
         let problem = ProblemError(failure)

@@ -4,13 +4,11 @@ import BraidRuntime
 // Admit, on the event loop: the page, CORS and OPTIONS, the route, the token, the place among the current requests.
 
 extension App: HTTPHandler {
-    package func receive(_ head: HTTPRequestHead) -> any HTTPExchange { admit(head) }
-
     /// Finds the route of a request and the sender of its token, once for the whole exchange.
-    package func admit(_ head: HTTPRequestHead) -> Exchange {
+    package func receive(_ head: HTTPRequestHead) -> Exchange {
         let id = requestID(of: head)
         func exchange(_ route: Route?, _ verdict: Exchange.Verdict) -> Exchange {
-            Exchange(app: self, request: HTTPRequest(head: head), requestID: id, route: route, verdict: verdict)
+            Exchange(app: self, head: head, requestID: id, route: route, verdict: verdict)
         }
         let match = router.match(method: head.method, path: head.path)
         if let response = pages.preflight(head) { return exchange(nil, .answered(response)) }
@@ -19,7 +17,7 @@ extension App: HTTPHandler {
             try pages.check(head)
         } catch {
             let route: Route? = if case .route(let route) = match { route } else { nil }
-            return exchange(route, .refused(error, afterBody: route?.streamedBody == nil))
+            return exchange(route, .refused(error, afterBody: route?.streamsBody != true))
         }
         switch match {
         case .none where head.method == "OPTIONS" && head.path.isEmpty:
@@ -44,8 +42,8 @@ extension App: HTTPHandler {
         }
     }
 
-    package func refuse(_ failure: HTTPFailure, unreadable head: HTTPRequestHead) -> HTTPResponse {
-        unreadable(head, failure).refuse(failure, isHandled: false)
+    package func refusal(for failure: HTTPFailure, unreadable head: HTTPRequestHead) -> HTTPResponse {
+        unreadable(head, failure).refusal(for: failure, isHandled: false)
     }
 
     /// The exchange of a request whose head is not known to its end. It can only be refused.
@@ -53,7 +51,7 @@ extension App: HTTPHandler {
         var route: Route?
         if case .route(let found) = router.match(method: head.method, path: head.path) { route = found }
         return Exchange(
-            app: self, request: HTTPRequest(head: head), requestID: requestID(of: head), route: route,
+            app: self, head: head, requestID: requestID(of: head), route: route,
             verdict: .refused(failure))
     }
 
@@ -69,7 +67,7 @@ extension Exchange {
     package var isProbe: Bool { route?.isProbe ?? false }
 
     package var disposition: HTTPBodyDisposition {
-        let isStreamed = route?.streamedBody != nil
+        let isStreamed = route?.streamsBody == true
         if head.framing == .none, !isStreamed { return .gather(limit: 0) }
         // A small body is read before a refusal, so that the client can reuse the connection.
         var isSmall = false
@@ -85,7 +83,7 @@ extension Exchange {
         case .refused where isSmall: return .gather(limit: HTTPBodyDisposition.smallBody)
         case .refused(let error, _):
             let exchange = begun()
-            return .refuse(exchange.count(exchange.encodeAtOnce(exchange.response(to: error), in: nil)))
+            return .refuse(exchange.count(exchange.encodeAtOnce(exchange.problemDocument(of: error), in: nil)))
         }
     }
 
@@ -104,25 +102,25 @@ extension Exchange {
             case .claimed: break
             }
         } catch {
-            return exchange.send(exchange.response(to: error))
+            return exchange.send(exchange.problemDocument(of: error))
         }
-        let isLong = exchange.request.expectedSize > Memory.largeBytes
+        let isLong = head.expectedSize(of: body) > Memory.largeBytes
         let pool = isLong ? Workers.shared.long : route?.pool ?? Workers.shared.short
         return .task(on: pool, endsAtStop: route?.endsAtStop ?? false) { [exchange] in
-            await exchange.answer()
+            await exchange.runStages()
         }
     }
 
     package func respond(reading body: HTTPBodyReader) async -> HTTPResponse {
-        await withTaskExecutorPreference(Workers.shared.short) { await begun().answer(reading: body) }
+        await withTaskExecutorPreference(Workers.shared.short) { await begun(reading: body).runStages() }
     }
 
     /// Runs the other stages, in a task.
-    private func answer(reading body: HTTPBodyReader? = nil) async -> HTTPResponse {
+    private func runStages() async -> HTTPResponse {
         var exchange = self
         // The lease ends before the answer is sent, because the client may then send its next request.
         defer { exchange.lease?.end() }
-        let response = await exchange.handle(reading: body)
+        let response = await exchange.handle()
         return exchange.count(await exchange.compress(await exchange.present(response)))
     }
 
@@ -145,7 +143,7 @@ extension Exchange {
     ///
     /// - Throws: `unavailable`, or `quotaExceeded` if the session or the token has used up its share.
     func leased() throws -> Quota.Lease? {
-        if let route, route.isProbe || route.streamedBody != nil || isLongPoll { return nil }
+        if let route, route.isProbe || route.streamsBody || isLongPoll { return nil }
         return try app.requests.required("requests under way", option: "max-requests", for: account)
     }
 

@@ -1,3 +1,4 @@
+import BraidEngine
 import BraidHTTP
 import BraidRuntime
 
@@ -6,14 +7,14 @@ import BraidRuntime
 extension Exchange {
     /// Makes the request ready for its handler. Returns the lease of a decompressed body.
     mutating func decode() async throws -> Quota.Lease? {
-        self = await identified()
+        if case .claimed = verdict { self = await identified() }
         switch verdict {
         case .refused(let error, _): throw error
         case .admitted, .claimed, .answered: break
         }
         if lease == nil { lease = try leased() }
         try check()
-        return try request.decompressBody(limit: limits.bodyBytes, memory: limits.bodies, for: account)
+        return try head.decompress(&body, limit: limits.bodyBytes, memory: limits.bodies, for: account)
     }
 
     /// The exchange after the store was asked about the sender's token, if it must be.
@@ -39,12 +40,19 @@ extension Exchange {
         if route.takesBody {
             try route.checkContentType(head)
             _ = try head.hasGzipBody
-        } else if !request.body.isEmpty {
+        } else if !body.isEmpty {
             throw ProblemError(
                 .badRequest, "\(head.method) \(head.plainPath) accepts no body. Send the request without one.")
         }
         try route.checkConditions(head)
         try route.checkKey(head)
+    }
+
+    /// Parses the body, which may be nested `deeper` levels beyond the server's limit. Throws `invalidJSON` for an
+    /// empty one, or `JSONError`.
+    package func json(deeper: Int = 0) throws -> JSONText {
+        guard !body.isEmpty else { throw ProblemError(.invalidJSON, "The body is empty. It must be JSON.") }
+        return try JSONText(parsing: body, depthLimit: limits.jsonDepth + deeper)
     }
 }
 
@@ -80,7 +88,7 @@ extension Route {
     fileprivate func checkContentType(_ head: HTTPRequestHead) throws {
         let type = head.headers["content-type"]
         // Without a type, a buffered body is JSON. Lines must be named.
-        if type == nil, streamedBody == nil { return }
+        if type == nil, !streamsBody { return }
         if let essence = head.bodyType, bodyTypes.contains(essence) { return }
         // RFC 5789, 2.2; RFC 9110, 15.5.16.
         throw ProblemError(
@@ -124,17 +132,17 @@ extension HTTPRequestHead {
     }
 }
 
-extension HTTPRequest {
+extension HTTPRequestHead {
     /// What few decompressed bodies exceed: the default of `--max-body-bytes`.
     private static let usualBodyBytes = 16 << 20
 
     /// Decompresses a body in gzip. Returns the lease of the plain body's memory, or `nil` for a plain body.
     ///
     /// - Throws: `tooLarge` above the limit, `badRequest` if the body is not gzip, `HTTPFailure` without memory.
-    package mutating func decompressBody(
-        limit: Int, memory: Quota, for account: Quota.Account
+    package func decompress(
+        _ body: inout [UInt8], limit: Int, memory: Quota, for account: Quota.Account
     ) throws -> Quota.Lease? {
-        guard !body.isEmpty, try head.hasGzipBody else { return nil }
+        guard !body.isEmpty, try hasGzipBody else { return nil }
         let lease = Quota.Lease(of: memory, to: account)
         let gunzip = Gunzip()
         gunzip.add(body)
@@ -167,8 +175,8 @@ extension HTTPRequest {
     }
 
     /// The size after decompression, as the last four bytes of a gzip body claim it. The claim may be wrong.
-    var expectedSize: Int {
-        guard body.count > 18, (try? head.hasGzipBody) == true else { return body.count }
+    func expectedSize(of body: [UInt8]) -> Int {
+        guard body.count > 18, (try? hasGzipBody) == true else { return body.count }
         return max(body.count, body.suffix(4).reversed().reduce(0) { $0 << 8 | Int($1) })
     }
 }

@@ -119,6 +119,21 @@ extension Exchange {
 }
 
 extension HTTPResponse {
+    /// Returns an answer whose body is the JSON object with the members that a closure writes.
+    package static func object(
+        status: Int = 200, headers: [(String, String)] = [], _ members: (inout JSONWriter) -> Void
+    ) -> HTTPResponse {
+        .json(JSONText.object(members).bytes, status: status, headers: headers)
+    }
+
+    package static func json(_ value: some JSONWritable, headers: [(String, String)] = []) -> HTTPResponse {
+        .json(JSONText(value).bytes, headers: headers)
+    }
+
+    package static func json(_ bytes: [UInt8], status: Int = 200, headers: [(String, String)] = []) -> HTTPResponse {
+        HTTPResponse(status: status, headers: [("Content-Type", "application/json")] + headers, body: .bytes(bytes))
+    }
+
     /// Smaller bodies fit into one packet.
     private static let leastBytes = 1_024
 

@@ -6,7 +6,11 @@ import BraidSessions
 /// A request on its way through the five stages: admit, decode, handle, encode, account. Each has its file here.
 package struct Exchange: HTTPExchange {
     package let app: App
-    package var request: HTTPRequest
+    package var head: HTTPRequestHead
+    /// Empty until it has arrived.
+    package var body: [UInt8] = []
+    /// The body of a route that reads it while it arrives.
+    var streamedBody: HTTPBodyReader?
     /// The client's `X-Request-Id`, or an ID of the server's.
     package let requestID: String
     /// `nil` if no route takes the request.
@@ -28,7 +32,6 @@ package struct Exchange: HTTPExchange {
         indirect case answered(HTTPResponse)
     }
 
-    package var head: HTTPRequestHead { request.head }
     var limits: ServerLimits { app.limits }
 
     /// `nil` until the sender is identified. On a route for everyone, each sender is a controller.
@@ -45,9 +48,10 @@ package struct Exchange: HTTPExchange {
     }
 
     /// Sets the body and starts the time.
-    package func begun(with body: [UInt8] = []) -> Exchange {
+    package func begun(with body: [UInt8] = [], reading streamedBody: HTTPBodyReader? = nil) -> Exchange {
         var exchange = self
-        exchange.request.body = body
+        exchange.body = body
+        exchange.streamedBody = streamedBody
         exchange.start = monotonicNanoseconds()
         return exchange
     }

@@ -6,34 +6,24 @@ import BraidSessions
 
 extension Exchange {
     /// Runs the route's handler on the decoded request. An error becomes its problem document.
-    ///
-    /// - Parameter body: the body, for a route that reads it while it arrives.
-    package mutating func handle(reading body: HTTPBodyReader? = nil) async -> HTTPResponse {
+    package mutating func handle() async -> HTTPResponse {
         if case .answered(let response) = verdict { return response }
         do {
             let bodyLease = try await decode()
             defer {
-                request.body = []
+                body = []
                 bodyLease?.end()
             }
+            guard let route else { throw ProblemError(.internalError, "The request has no route.") }
             if let token = sender?.token, isLongPoll {
-                return try await app.sessions.tokens.whileValid(token) { [self] in try await runHandler(reading: body) }
+                return try await app.sessions.tokens.whileValid(token) { [self] in try await route.handle(self) }
             }
-            let response = try await runHandler(reading: body)
+            let response = try await route.handle(self)
             if case .stream(let stream) = response.body, stream.isEndless { try await bind(stream) }
             return response
         } catch {
-            return response(to: error)
+            return problemDocument(of: error)
         }
-    }
-
-    private func runHandler(reading body: HTTPBodyReader?) async throws -> HTTPResponse {
-        guard let route else { throw ProblemError(.internalError, "The request has no route.") }
-        guard let streamedBody = route.streamedBody else { return try await route.handle(self) }
-        guard let body else {
-            throw ProblemError(.internalError, "The body was buffered, but the route reads it while it arrives.")
-        }
-        return try await streamedBody.handle(self, body)
     }
 
     /// Ends an event stream when the server no longer accepts the token that opened it.
@@ -49,8 +39,8 @@ extension Exchange {
         }
     }
 
-    /// Returns the problem document of an error, and logs a reached limit or a fault of the server.
-    package func response(to error: any Error) -> HTTPResponse {
+    /// Logs a reached limit or a fault of the server.
+    package func problemDocument(of error: any Error) -> HTTPResponse {
         if error is CancellationError {
             // The client has usually disconnected, and reads no answer.
             return ProblemError(

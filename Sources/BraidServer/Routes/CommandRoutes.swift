@@ -27,7 +27,7 @@ extension Exchange {
     fileprivate func command(of kind: CommandKind) throws -> (Command, text: JSONText) {
         switch kind {
         case .reset:
-            if !request.body.isEmpty, try json() != .emptyObject {
+            if !body.isEmpty, try json() != .emptyObject {
                 throw ProblemError(.badRequest, "A reset accepts no body, or {}.")
             }
             return (.reset(to: nil), JSONText(object: [(kind.name, .emptyObject)]))
@@ -76,20 +76,17 @@ extension SessionHost {
         request.base = try context.query("base").map { try Position($0) }
         request.role = context.requester.role
         request.isStrict = try context.flag("strict")
-        // A dry run changes nothing, so its answer is not kept.
-        guard let key = try IdempotencyKey(context), !request.isDryRun else {
+        func executed(keeping keep: KeepsAnswer?) async throws -> HTTPResponse {
+            var request = request
+            if let keep { request.keptAnswer = { keep(form.kept($0)) } }
             let execution = try await execute(request)
             context.logAct(execution)
             return form.response(execution)
         }
-        return try await once(
-            key, for: request, replay: { try await response(kept: $0) }
-        ) { [request] keep in
-            var request = request
-            request.keptAnswer = { keep(form.kept($0)) }
-            let execution = try await execute(request)
-            context.logAct(execution)
-            return form.response(execution)
+        // A dry run changes nothing, so its answer is not kept.
+        guard let key = try IdempotencyKey(context), !request.isDryRun else { return try await executed(keeping: nil) }
+        return try await once(key, for: request, replay: { try await replayed($0) }) { keep in
+            try await executed(keeping: keep)
         }
     }
 }

@@ -79,7 +79,7 @@ extension Exchange {
     /// Parses the body as lines of JSON. Blank lines are skipped.
     private func lines() throws -> JSONText {
         var values: [JSONText] = []
-        for (number, line) in request.body.split(separator: .lineFeed, omittingEmptySubsequences: false).enumerated()
+        for (number, line) in body.split(separator: .lineFeed, omittingEmptySubsequences: false).enumerated()
         where !BodyLines.isBlank(line) {
             do {
                 values.append(try JSONText(parsing: Array(line), depthLimit: limits.jsonDepth))
@@ -108,8 +108,8 @@ extension Exchange {
         if query("notify") != nil { added.append(("notify", .bool(try flag("notify")))) }
         if let name = call.wholeBody { return JSONText(object: added + [(name, try json())]) }
         if head.bodyType == BodyLines.mediaType { return JSONText(object: added + [("models", try lines())]) }
-        let body = request.body.isEmpty ? .emptyObject : try json()
-        guard let members = body.members() else {
+        let arguments = body.isEmpty ? .emptyObject : try json()
+        guard let members = arguments.members() else {
             throw Refusal(
                 .badRequest, "The body must be an object.",
                 faults: [.init(pointer: .root, code: .wrongType, detail: "must be an object")]

@@ -18,7 +18,7 @@ extension IdempotencyKey {
         }
         var hash = StableHash()
         hash.combine(Array("\(context.head.method) \(context.head.target)\n".utf8))
-        hash.combine(context.request.body)
+        hash.combine(context.body)
         self.init(key: key, requester: context.requester.token?.id ?? "", request: hash.value) { error in
             // A fault of the server itself is no `ProblemError`, and is not stored.
             ProblemError(error)?.shown(to: context.requester)
@@ -52,9 +52,9 @@ struct StableHash {
 }
 
 extension SessionHost {
-    /// Returns a stored answer as the response to a retry. Instead of a snapshot, the store keeps a reference: the
-    /// response contains the session's current snapshot and ETag. Throws `noSession` if this session has ended.
-    func response(kept: JSONText) async throws -> HTTPResponse {
+    /// The response to a retry. Instead of a snapshot, the store keeps a reference: the response contains the session's
+    /// current snapshot and ETag. Throws `noSession` if this session has ended.
+    func replayed(_ kept: JSONText) async throws -> HTTPResponse {
         var response = HTTPResponse(kept: kept)
         guard let reference = kept["snapshot"], let id = reference["session"]?.stringValue else { return response }
         let session = try await current(id)

@@ -40,16 +40,11 @@ package final class Route: Sendable {
     let handle: Handler
     /// Answers on the event loop's thread, from memory and in bounded time. `nil` for a request that needs a task.
     let atOnce: ImmediateHandler?
-    /// Reads the body while it arrives, instead of `handle`.
-    let streamedBody: StreamedBody?
+    /// Whether `handle` reads the body while it arrives.
+    let streamsBody: Bool
 
     package typealias Handler = @Sendable (Exchange) async throws -> HTTPResponse
     package typealias ImmediateHandler = @Sendable (Exchange) throws -> HTTPResponse?
-
-    package struct StreamedBody: Sendable {
-        let contentType: String
-        let handle: @Sendable (Exchange, HTTPBodyReader) async throws -> HTTPResponse
-    }
 
     package init(
         _ method: String, _ pattern: String, for admission: Admission = .role(.controller), query: Set<String> = [],
@@ -57,7 +52,7 @@ package final class Route: Sendable {
         obeysIfMatch: Bool = false, obeysIfNoneMatch: Bool = false, takesKey: Bool = false, endsAtStop: Bool = false,
         isProbe: Bool = false, produces: String = "application/json",
         alternative: String? = nil, obeysPretty: Bool = false, pool: WorkerPool = Workers.shared.short,
-        streamedBody: StreamedBody? = nil, atOnce: ImmediateHandler? = nil,
+        streamsBody: Bool = false, atOnce: ImmediateHandler? = nil,
         _ handle: @escaping Handler
     ) {
         self.method = method
@@ -80,10 +75,8 @@ package final class Route: Sendable {
         self.obeysPretty = obeysPretty
         self.handle = handle
         self.atOnce = atOnce
-        self.streamedBody = streamedBody
-        self.bodyTypes =
-            bodyTypes ?? streamedBody.map { [$0.contentType] }
-            ?? (method == "PATCH" ? Self.patchTypes : ["application/json"])
+        self.streamsBody = streamsBody
+        self.bodyTypes = bodyTypes ?? (method == "PATCH" ? Self.patchTypes : ["application/json"])
     }
 
     /// Creates a route that answers on the event loop's thread, because its handler only reads memory.
@@ -103,12 +96,14 @@ package final class Route: Sendable {
         streamedBody contentType: String, obeysIfMatch: Bool = false,
         _ handle: @escaping @Sendable (Exchange, HTTPBodyReader) async throws -> HTTPResponse
     ) {
-        let streamedBody = StreamedBody(contentType: contentType, handle: handle)
         self.init(
-            method, pattern, for: admission, query: query, takesBody: true, obeysIfMatch: obeysIfMatch,
-            streamedBody: streamedBody
-        ) { _ in
-            throw ProblemError(.internalError, "The body was buffered, but the route reads it while it arrives.")
+            method, pattern, for: admission, query: query, takesBody: true, bodyTypes: [contentType],
+            obeysIfMatch: obeysIfMatch, streamsBody: true
+        ) { exchange in
+            guard let body = exchange.streamedBody else {
+                throw ProblemError(.internalError, "The body was buffered, but the route reads it while it arrives.")
+            }
+            return try await handle(exchange, body)
         }
     }
 

@@ -10,19 +10,20 @@ func sessionRoutes(_ sessions: SessionHost) -> [Route] {
         Route("POST", "/v1/sessions", takesBody: true, takesKey: true) { context in
             let body = try context.json(), isMinimal = context.head.returnPreference == "minimal"
             let opening = try SessionOpening(body)
-            guard let key = try IdempotencyKey(context) else {
-                let session = try await sessions.open(opening, text: body.detached)
+            func open(keeping keep: KeepsAnswer?) async throws -> HTTPResponse {
+                var keptAnswer: (@Sendable (Session) -> KeptAnswer)?
+                if let keep {
+                    keptAnswer = {
+                        keep($0.openedHead(isMinimal: isMinimal).kept(snapshotOf: isMinimal ? nil : $0))
+                    }
+                }
+                let session = try await sessions.open(opening, text: body.detached, keptAnswer: keptAnswer)
                 context.logOpened(session, opening)
                 return session.openedResponse(isMinimal: isMinimal)
             }
-            return try await sessions.once(
-                key, replay: { try await sessions.response(kept: $0) }
-            ) { keep in
-                let session = try await sessions.open(opening, text: body.detached) {
-                    keep($0.openedHead(isMinimal: isMinimal).kept(snapshotOf: isMinimal ? nil : $0))
-                }
-                context.logOpened(session, opening)
-                return session.openedResponse(isMinimal: isMinimal)
+            guard let key = try IdempotencyKey(context) else { return try await open(keeping: nil) }
+            return try await sessions.once(key, replay: { try await sessions.replayed($0) }) { keep in
+                try await open(keeping: keep)
             }
         },
         Route("GET", "/v1/sessions", query: ["limit", "after", "table"]) { context in

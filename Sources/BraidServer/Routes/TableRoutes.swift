@@ -165,33 +165,6 @@ extension StoredTable {
     }
 }
 
-extension Exchange {
-    /// Parses the request's body as JSON. Throws `invalidJSON` for an empty body, or `JSONError`.
-    ///
-    /// - Parameter deeper: the number of nesting levels that the body may have beyond the server's limit.
-    package func json(deeper: Int = 0) throws -> JSONText {
-        guard !request.body.isEmpty else { throw ProblemError(.invalidJSON, "The body is empty. It must be JSON.") }
-        return try JSONText(parsing: request.body, depthLimit: limits.jsonDepth + deeper)
-    }
-}
-
-extension HTTPResponse {
-    /// Returns an answer whose body is the JSON object with the members that a closure writes.
-    package static func object(
-        status: Int = 200, headers: [(String, String)] = [], _ members: (inout JSONWriter) -> Void
-    ) -> HTTPResponse {
-        .json(JSONText.object(members).bytes, status: status, headers: headers)
-    }
-
-    package static func json(_ value: some JSONWritable, headers: [(String, String)] = []) -> HTTPResponse {
-        .json(JSONText(value).bytes, headers: headers)
-    }
-
-    package static func json(_ bytes: [UInt8], status: Int = 200, headers: [(String, String)] = []) -> HTTPResponse {
-        HTTPResponse(status: status, headers: [("Content-Type", "application/json")] + headers, body: .bytes(bytes))
-    }
-}
-
 extension TableSummary {
     fileprivate func writeVersion(to writer: inout JSONWriter) {
         writer.member("version", version)

@@ -23,6 +23,9 @@ package struct IdempotencyKey: Sendable {
     }
 }
 
+/// Makes what a store keeps of an encoded answer, under the request's idempotency key.
+package typealias KeepsAnswer = @Sendable (_ answer: JSONText) -> KeptAnswer
+
 /// The idempotency keys of the requests that this server is answering at the moment.
 final class KeysUnderWay: Sendable {
     private struct Name: Hashable {
@@ -57,7 +60,7 @@ extension SessionHost {
     ///   - body: must store the result of `keep` in the same transaction as its changes, or alone if it changes nothing.
     package func once<Value>(
         _ key: IdempotencyKey, for request: CommandRequest? = nil, replay: (JSONText) async throws -> Value,
-        _ body: (_ keep: @escaping @Sendable (_ answer: JSONText) -> KeptAnswer) async throws -> Value
+        _ body: (_ keep: @escaping KeepsAnswer) async throws -> Value
     ) async throws -> Value {
         let session = try await number(of: request)
         return try await keysUnderWay.holding(key, of: session) {

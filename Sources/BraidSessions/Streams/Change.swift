@@ -109,3 +109,87 @@ extension JournalRecord {
         update["stages"] != .emptyArray || update["state"] != nil || update["empty"] != nil
     }
 }
+
+/// The encoding of events as `text/event-stream` (WHATWG HTML, 9.2.5 and 9.2.6).
+enum ServerSentEvent {
+    /// Appends an event. `data` must be one line, as compact JSON is. Without an `id`, the reader keeps its last one.
+    static func append(_ event: StaticString, id: String?, data: some Sequence<UInt8>, to bytes: inout [UInt8]) {
+        var fields = "\(id.map { "id: \($0)\n" } ?? "")event: \(event)\ndata: "
+        fields.withUTF8 { bytes.append(contentsOf: $0) }
+        bytes.append(contentsOf: data)
+        bytes.append(contentsOf: "\n\n".utf8)
+    }
+
+    static func bytes(_ event: StaticString, at position: Position?, data: some Collection<UInt8>) -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(data.count + 64)
+        append(event, id: position.map { "\($0)" }, data: data, to: &bytes)
+        return bytes
+    }
+
+    /// Returns the events of the revision at a position.
+    ///
+    /// Taps, cell events and emitted events come before the update, because their index paths refer to the table before
+    /// it. Only the last event has the position as its id, so a reader that loses the connection between two of them
+    /// gets all of them again.
+    static func bytes(at position: Position, update: JSONText?, controllerEvents: [JSONText]) -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(controllerEvents.reduce((update?.count ?? 0) + 64) { $0 + $1.count + 64 })
+        let id = "\(position)"
+        for (index, event) in controllerEvents.enumerated() {
+            let isLast = update == nil && index == controllerEvents.count - 1
+            let name: StaticString =
+                event["name"] != nil ? "emitted" : event["event"] != nil ? "cellEvent" : "tap"
+            event.withBytes { append(name, id: isLast ? id : nil, data: $0, to: &bytes) }
+        }
+        update?.withBytes { append("update", id: id, data: $0, to: &bytes) }
+        return bytes
+    }
+
+    /// The field that tells a reader how long to wait before it reconnects.
+    static func retry(after time: Duration) -> [UInt8] {
+        Array("retry: \(max(0, time.milliseconds))\n\n".utf8)
+    }
+
+    /// Keeps proxies from closing an idle connection (WHATWG HTML, 9.2.7).
+    static let comment = EventBytes(Array(":\n\n".utf8))
+}
+
+/// Encoded events that streams share, compressed once for each coding.
+final class EventBytes: Sendable {
+    private let plain: BodyPiece
+    private let compressed = PerCoding<BodyPiece>()
+    private let ownLease: Quota.Lease?
+    private let sharedLease = Mutex(WeakLease())
+
+    private struct WeakLease {
+        weak var lease: Quota.Lease?
+    }
+
+    /// - Parameter lease: the lease that was taken for the bytes before they were encoded.
+    init(_ bytes: [UInt8], _ lease: Quota.Lease? = nil) {
+        plain = BodyPiece(bytes)
+        ownLease = lease
+    }
+
+    var isEmpty: Bool { plain.bytes.isEmpty }
+
+    func piece(in coding: ContentCoding?) -> BodyPiece {
+        guard let coding else { return plain }
+        return compressed.value(for: coding) { BodyPiece(plain.bytes, in: coding) }
+    }
+
+    /// Returns the lease for these bytes, which all streams share while one of them holds it. `nil` for small events.
+    ///
+    /// It is for the plain bytes, which stay in memory as long as the compressed ones, and counts against the account
+    /// that asked first.
+    func lease(_ limits: StreamLimits, for account: Quota.Account) throws(SessionError) -> Quota.Lease? {
+        guard ownLease == nil, plain.bytes.count > limits.largeBytes else { return ownLease }
+        return try sharedLease.withLock { shared throws(SessionError) in
+            if let lease = shared.lease { return lease }
+            let lease = try limits.lease(plain.bytes.count, for: account)
+            shared.lease = lease
+            return lease
+        }
+    }
+}

@@ -199,7 +199,7 @@ final class ChangeFeed: Sendable {
         Task(executorPreference: Workers.shared.short) {
             while let (subscribers, recent, end) = self.news() {
                 var steps = WindowSteps(self.limits)
-                for subscriber in subscribers.values { subscriber.advance(through: recent, end, &steps) }
+                for subscriber in subscribers.values { subscriber.deliverNews(recent, end, &steps) }
                 await Task.yield()
             }
         }

@@ -5,11 +5,11 @@ import Glibc
 /// Unchecked: only the writer's thread uses the variables.
 final class SQLiteCommitter: GroupCommitter, @unchecked Sendable {
     struct Work: Sendable {
-        /// Whether the request only deletes or replaces data, so that it is performed even on a full disk.
+        /// Whether the request only deletes or replaces data, so that it runs even on a full disk.
         let makesRoom: Bool
         /// Performs the write, or throws a `StoreError` before it has written anything. Returns what reports the
         /// success after COMMIT. Called again if the transaction is rolled back and repeated.
-        let perform: @Sendable (SQLiteQueries) throws -> @Sendable () -> Void
+        let run: @Sendable (SQLiteQueries) throws -> @Sendable () -> Void
     }
     typealias Request = WriteRequest<Work>
     typealias Writer = StoreWriter<SQLiteCommitter>
@@ -47,25 +47,8 @@ final class SQLiteCommitter: GroupCommitter, @unchecked Sendable {
 
     func prepare() { disk.prepare() }
 
-    func commit(_ group: [Request], for writer: Writer) -> Bool {
-        let isCommitted = perform(group, for: writer)
-        if isLogLong { checkpoint(.passive, for: writer) }
-        return isCommitted
-    }
-
-    func close(for writer: Writer) {
-        readers.close()
-        if lock != nil, lostWrite == nil, files?.displaced == nil, losesCommits {
-            // If this last commit reaches the disk, all earlier ones have. Otherwise the next start begins new epochs.
-            try? database.use { try $0.setNewEpochsDue(false) }
-        }
-        checkpoint(.truncate, for: writer)
-        // The last connection that closes removes the log.
-        database.close()
-        lock = nil
-    }
-
-    private func perform(_ group: [Request], for writer: Writer) -> Bool {
+    func commitGroup(_ group: [Request], for writer: Writer) -> Bool {
+        defer { if isLogLong { checkpoint(.passive, for: writer) } }
         if let lostWrite {
             writer.fail(group, .unavailable(lostWrite.detail), isTrouble: true)
             return false
@@ -88,6 +71,18 @@ final class SQLiteCommitter: GroupCommitter, @unchecked Sendable {
             return false
         }
         return transact(group, isShort: false, for: writer)
+    }
+
+    func close(for writer: Writer) {
+        readers.close()
+        if lock != nil, lostWrite == nil, files?.displaced == nil, losesCommits {
+            // If this last commit reaches the disk, all earlier ones have. Otherwise the next start begins new epochs.
+            try? database.use { try $0.setNewEpochsDue(false) }
+        }
+        checkpoint(.truncate, for: writer)
+        // The last connection that closes removes the log.
+        database.close()
+        lock = nil
     }
 
     /// Returns whether a transaction was committed.
@@ -126,7 +121,7 @@ final class SQLiteCommitter: GroupCommitter, @unchecked Sendable {
             try db.begin(.immediate)
             for request in group {
                 do {
-                    tell.append(try request.work.perform(queries))
+                    tell.append(try request.work.run(queries))
                 } catch let refusal as StoreError {
                     tell.append { request.fail(refusal) }
                 }

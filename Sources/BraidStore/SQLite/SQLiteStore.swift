@@ -61,7 +61,7 @@ public final class SQLiteStore: SessionStore {
         makesRoom: Bool = false, isTest: Bool = false, cost: Int = 1,
         _ body: @escaping @Sendable (SQLiteQueries) throws -> Value
     ) async throws -> Value {
-        try await writer.write(isTest: isTest, cost: cost) { continuation in
+        try await writer.enqueue(isTest: isTest, cost: cost) { continuation in
             SQLiteCommitter.Work(makesRoom: makesRoom) { queries in
                 let value = try body(queries)
                 return { continuation.resume(returning: value) }

@@ -111,26 +111,23 @@ import Testing
     @Test("A request body with more decompressed bytes than the limit is refused")
     func bombs() throws {
         let bomb = ContentCoding.gzip.compress([UInt8](repeating: 32, count: 1_000_001))
-        func request(_ body: [UInt8]) -> HTTPRequest {
-            HTTPRequest(
-                head: parsedHead("POST", "/", [("Host", "x"), ("Content-Encoding", "gzip")]), body: body)
-        }
+        let head = parsedHead("POST", "/", [("Host", "x"), ("Content-Encoding", "gzip")])
         let memory = Quota(1 << 20)
-        var exact = request(bomb)
-        let lease = try exact.decompressBody(limit: 1_000_001, memory: memory, for: .init())
-        #expect(exact.body.count == 1_000_001 && memory.taken == 1_000_001)
+        var exact = bomb
+        let lease = try head.decompress(&exact, limit: 1_000_001, memory: memory, for: .init())
+        #expect(exact.count == 1_000_001 && memory.taken == 1_000_001)
         lease?.end()
         #expect(memory.taken == 0)
         for limit in [0, 1, 65_535, 65_536, 1_000_000] {
-            var refused = request(bomb)
-            #expect { try refused.decompressBody(limit: limit, memory: memory, for: .init()) } throws: {
+            var refused = bomb
+            #expect { try head.decompress(&refused, limit: limit, memory: memory, for: .init()) } throws: {
                 ($0 as? ProblemError)?.problem == .tooLarge
             }
             #expect(memory.taken == 0)
         }
         let others = try memory.lease(900_000)
-        var refused = request(bomb)
-        #expect { try refused.decompressBody(limit: 1 << 20, memory: memory, for: .init()) } throws: {
+        var refused = bomb
+        #expect { try head.decompress(&refused, limit: 1 << 20, memory: memory, for: .init()) } throws: {
             ($0 as? HTTPFailure)?.status == 503
         }
         others.end()

@@ -64,7 +64,7 @@ import Testing
         let app = App(
             store: try SQLiteStore(path: ":memory:"), controllers: ControllerTokens(["t"]),
             streams: StreamLimits(buffers: buffers))
-        let exchange = app.admit(parsedHead("GET", "/v1/sessions/s?pretty", [("Host", "localhost")]))
+        let exchange = app.receive(parsedHead("GET", "/v1/sessions/s?pretty", [("Host", "localhost")]))
         let text = Array("[\(String(repeating: "1,", count: 600_000))1]".utf8)
         func answer(_ stream: ByteStream) async -> HTTPResponse {
             stream.onAttach { [weak stream] in
@@ -92,7 +92,7 @@ import Testing
             let ones = [String](repeating: "1", count: count).joined(separator: ",")
             let text = String(repeating: "[", count: 20) + ones + String(repeating: "]", count: 20)
             let head = parsedHead("GET", "/v1/sessions/s?pretty", [("Host", "localhost")])
-            let response = await app.admit(head).present(HTTPResponse(status: 200, body: .bytes(Array(text.utf8))))
+            let response = await app.receive(head).present(HTTPResponse(status: 200, body: .bytes(Array(text.utf8))))
             return String(decoding: response.body.bytes ?? [], as: UTF8.self)
         }
         // With `pretty`, each number 1 of the answer becomes a line of 43 bytes.

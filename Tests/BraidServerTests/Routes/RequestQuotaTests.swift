@@ -21,7 +21,7 @@ import Testing
         let app = App(store: try SQLiteStore(path: ":memory:"), limits: limits, controllers: ControllerTokens([]))
         // The task of this request never runs, so the request is never answered.
         let held = reply(of: app, "POST", "/v1/render", [], Array("{}".utf8))
-        for route in app.router.routes where route.streamedBody == nil {
+        for route in app.router.routes where !route.streamsBody {
             let path = route.pattern.map { $0.first == "{" ? "x" : $0 }.joined(separator: "/")
             for target in ["/\(path)", "/\(path)?pretty"] {
                 switch reply(of: app, route.method, target, [("Accept-Encoding", "gzip")]) {

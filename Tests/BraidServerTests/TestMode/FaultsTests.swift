@@ -14,7 +14,7 @@ import Testing
             HTTPResponse(status: 200)
         }
         return TestedRequest(
-            HTTPRequest(head: parsedHead("GET", target, [("Host", "a")] + fields)),
+            parsedHead("GET", target, [("Host", "a")] + fields), [],
             target.hasPrefix("/v1/sessions/") ? route : nil, .controller)
     }
 

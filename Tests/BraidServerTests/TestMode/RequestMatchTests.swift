@@ -44,7 +44,7 @@ import Testing
     ) -> TestedRequest {
         let route = Route("POST", "/v1/sessions/{id}/edits") { _ in HTTPResponse(status: 200) }
         return TestedRequest(
-            HTTPRequest(head: parsedHead(method, target, [("Host", "a")] + fields), body: Array(body.utf8)), route,
+            parsedHead(method, target, [("Host", "a")] + fields), Array(body.utf8), route,
             role.map { Requester(role: $0) })
     }
 

@@ -8,8 +8,7 @@ import Testing
 @Suite struct RequestRecordTests {
     private static func request(_ number: Int, bytes: Int) -> RecordedRequest {
         let head = parsedHead("POST", "/v1/sessions/s/edits", [("Host", "localhost")])
-        let request = TestedRequest(
-            HTTPRequest(head: head, body: [UInt8](repeating: UInt8(ascii: "x"), count: bytes)), nil, nil)
+        let request = TestedRequest(head, [UInt8](repeating: UInt8(ascii: "x"), count: bytes), nil, nil)
         return RecordedRequest(
             TestedExchange(request: request, fault: nil), id: "\(number)", start: number,
             answer: HTTPResponse(status: 204), time: 0)
