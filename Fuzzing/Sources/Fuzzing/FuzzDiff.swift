@@ -28,7 +28,7 @@ func fuzzDiff(_ input: [UInt8]) {
     back.revision = new.revision + 1
     guard new.revision < .max - 1, let home = checkedUpdate(from: new, to: back) else { return }
     do {
-        let folded = try forth.composed(with: home)
+        let folded = try BatchUpdate.composing([forth, home])
         try claim(folded.applied(to: old).content == back.content, "folded, the update does not lead home")
     } catch {
         claim(false, "folded: \(error)")

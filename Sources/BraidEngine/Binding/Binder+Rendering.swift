@@ -1,10 +1,8 @@
 extension Binder {
-    /// Renders the whole snapshot of a table.
+    /// Renders a whole table; templates read `now`, in RFC 3339. O(rows).
     ///
-    /// - Parameter now: the time in RFC 3339, which templates read.
     /// - Throws: ``Refusal`` with `templateFailed`, or another code if derived models are not valid or a limit is
     ///   exceeded.
-    /// - Complexity: O(rows).
     public func snapshot(of table: TableModel, revision: Int, now: String) throws -> Snapshot {
         var remade: [Remade] = []
         return try snapshot(
@@ -117,9 +115,8 @@ private struct SnapshotMaking {
         return snapshot
     }
 
-    /// A copy of the previous snapshot with only the touched sections rendered again; the others are not visited.
-    ///
-    /// `nil` if other sections, which sections are displayed, or their order may have changed.
+    /// The previous snapshot with only the touched sections rendered again; the others are not visited. `nil` if other
+    /// sections, which sections are displayed, or their order may have changed.
     private mutating func patched(_ previous: Binder.Previous) throws -> Snapshot? {
         guard !previous.step.displayChanged, !binder.asksMovePolicy, binder.reads.isDisjoint(with: changed) else {
             return nil

@@ -1,5 +1,4 @@
-/// The rules of one table, made from its bindings: what is displayed, and what may be edited and moved. The stored rows
-/// are in a ``TableModel``.
+/// The rules of one table, made from its bindings: what is displayed, and what may be edited and moved.
 public struct Binder: Sendable {
     /// In order. `nil` if sections come with the models.
     public let declaredSections: [SectionID]?
@@ -68,7 +67,7 @@ public struct Binder: Sendable {
         asksMovePolicy = all.contains(where: \.asksMovePolicy)
     }
 
-    /// A copy whose snapshots contain `empty` while the table displays no rows.
+    /// A copy with another `empty`.
     public func showing(empty: JSONText?) -> Binder {
         var binder = self
         binder.empty = empty
@@ -92,7 +91,7 @@ public struct Binder: Sendable {
         return binding
     }
 
-    /// - Throws: ``Refusal`` with `eventUndeclared` or `eventInvalid`.
+    /// Throws ``Refusal`` with `eventUndeclared` or `eventInvalid`.
     func checkEvent(_ event: String, of cell: String, _ parameters: JSONText) throws(Refusal) {
         let declaration = cells[cell]
         guard let schema = declaration?.events[UTF8Key(event)] ?? declaration?.otherEvents else {
@@ -115,9 +114,7 @@ public struct Binder: Sendable {
         (try requiredBinding(of: section).modelType.identify(model), model)
     }
 
-    /// Checks models against the section's model type, and returns them with their ids.
-    ///
-    /// - Parameter pointer: leads to the models; the pointers of faults begin with it.
+    /// The same for several; the pointers of faults begin with `pointer`.
     func identified(_ models: [JSONText], in section: SectionID, at pointer: JSONPointer) throws(Refusal) -> [(
         id: RowID?, model: JSONText
     )] {
@@ -135,11 +132,9 @@ public struct Binder: Sendable {
     }
 
     /// The models that fit the section's model type, with their ids, and the faults of the others. Of several with one
-    /// id, the first fits.
+    /// id, the first fits; rows of `stored` may keep ids that are otherwise not allowed.
     ///
     /// The faults' pointers begin with the section's id and the model's index, as in the body of `models`.
-    ///
-    /// - Parameter stored: the section that has the models now; its rows may keep their ids.
     func fitting(_ models: some Sequence<JSONText>, in section: SectionID, of stored: StoredSection? = nil) -> (
         models: [TableEditor.Model], faults: [Refusal.Fault]
     ) {
@@ -172,10 +167,8 @@ public struct Binder: Sendable {
 
 // Finds displayed rows by id, through the index of the stored table.
 extension Binder {
-    /// The section's place among the displayed ones.
-    ///
-    /// - Complexity: O(1) if all sections are displayed in stored order, O(log sections) if some are. O(sections) for
-    ///   another order, or if the section is not displayed.
+    /// The section's place among the displayed ones. O(1) if all sections are displayed in stored order, O(log
+    /// sections) if some are, O(sections) for another order, or if the section is not displayed.
     func displayedPlace(of id: SectionID, in shown: Snapshot, of table: TableModel) -> Int? {
         if let position = table.position(of: id) {
             if position < shown.sections.count, shown.sections[position].id == id { return position }
@@ -195,9 +188,7 @@ extension Binder {
         return Set(sections.compactMap { displayedPlace(of: $0, in: shown, of: table) }).sorted()
     }
 
-    /// The index of the first displayed row with the id.
-    ///
-    /// - Complexity: O(log² rows), and O(rows) where ``examinesRows(for:in:of:)``.
+    /// The index of the first displayed row with the id. O(log² rows), and O(rows) where ``examinesRows(for:in:of:)``.
     func displayedIndex(of id: RowID, in section: Section, of table: TableModel) -> Int? {
         switch binding(of: section.id)?.cells.source {
         case .stored: return table[section.id]?.index(of: id)

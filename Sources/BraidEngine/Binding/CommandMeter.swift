@@ -1,7 +1,6 @@
 import Synchronization
 
 /// Limits what one command costs: the work of all its templates together, and its time.
-///
 /// Each rendering has a budget of its own as well, but a cheap template may be rendered for a hundred thousand rows.
 final class CommandMeter: Sendable {
     let templates: SharedJSONeBudget
@@ -55,9 +54,7 @@ final class CommandMeter: Sendable {
         )
     }
 
-    /// Called in loops whose length a request can choose.
-    ///
-    /// - Throws: ``Refusal`` with `commandTimeout`.
+    /// Called in loops whose length a request can choose. Throws ``Refusal`` with `commandTimeout`.
     func checkTime() throws(Refusal) {
         guard let limit, ContinuousClock.now - start > limit else { return }
         throw Refusal(
@@ -76,21 +73,20 @@ final class CommandMeter: Sendable {
     func checkTime(at index: Int) throws(Refusal) { if index & 0xFF == 0 { try checkTime() } }
 }
 
-/// The limits of a table's size and of the cost of one command.
+/// The limits of a table's size and of what a command costs.
 public struct TableLimits: Sendable {
-    /// How many rows a table may store, and how many it may display.
+    /// Of stored rows, and of displayed ones.
     public var rows = Int.max
-    /// The maximum number of sections that a table may have.
+    /// Of sections.
     public var sections = Int.max
-    /// The maximum of template steps in one command, and 200 more for each row of the table. ``JSONeBudget`` defines a
-    /// step; five million take about a third of a second.
+    /// Of one command; 200 more for each row of the table. Five million take about a third of a second. ``JSONeBudget``
+    /// defines a step.
     public var templateSteps = 5_000_000
-    /// The maximum of bytes that one command's templates may build, and 1,000 more for each row of the table. Bytes are
-    /// counted as in ``JSONeBudget``.
+    /// Bytes that one command's templates may build, counted as in ``JSONeBudget``; 1,000 more for each row.
     public var renderedBytes = Int.max
     /// Whether new rows and sections may only have ids that a request can name (`IDRule`); earlier ones keep theirs.
     public var checksIDs = false
-    /// The maximum time of a command, checked between its parts.
+    /// Of a command, checked between its parts.
     public var commandTime: Duration?
 
     /// Only the templates' steps are limited.

@@ -167,9 +167,8 @@ struct Computed<Input>: Sendable {
 }
 
 extension Computed where Input == RowInput {
-    /// Chooses a row's cell by its model type. What the session has registered wins over `described`.
-    ///
-    /// - Parameter typeNamesCell: whether a type without a cell names its cell itself. If not, such a row is refused.
+    /// Chooses a row's cell by its model type. What the session has registered wins over `described`; a type without a
+    /// cell names its cell itself if `typeNamesCell`, else the row is refused.
     static func cellByModelType(_ described: RegisteredCells, typeNamesCell: Bool = false) -> Computed<RowInput> {
         Computed(reads: .cells) { input, evaluation in
             let type = input.model.modelType

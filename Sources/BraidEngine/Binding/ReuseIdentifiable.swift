@@ -1,26 +1,26 @@
-/// A Swift type of cell, header or footer. Its values contain what the cell, header or footer shows.
+/// A Swift type of cell, header or footer, whose values contain what it shows.
 public protocol ReuseIdentifiable: Sendable {
-    /// The name of this cell, header or footer type in snapshots. The default is the type's Swift name.
+    /// The name in snapshots; by default, the type's.
     static var reuseIdentifier: String { get }
-    /// Creates an empty cell, header or footer, to be filled afterwards.
+    /// Creates an empty one, to be filled.
     init()
 }
 
 extension ReuseIdentifiable {
-    /// The default reuse identifier: the Swift name of the type.
+    /// The type's name.
     public static var reuseIdentifier: String { String(describing: Self.self) }
 }
 
-/// A cell, header or footer that receives everything it shows at once, as a view model.
+/// A cell, header or footer that receives all that it shows at once.
 public protocol ViewModelBindable: ReuseIdentifiable {
-    /// The type of this cell's, header's or footer's view model.
+    /// What it shows.
     associatedtype ViewModel: Sendable
-    /// The view model that is shown. `nil` until the view model is set.
+    /// `nil` until it is set.
     var viewModel: ViewModel? { get set }
 }
 
 /// A cell that emits events, which `onEvent(from:)` handlers receive.
 public protocol ViewEventEmitting: ReuseIdentifiable {
-    /// The type of the cell's events.
+    /// All its events.
     associatedtype ViewEvent: Sendable
 }

@@ -34,9 +34,7 @@ struct ModelType: Sendable {
 
     var nameForMessages: String { name.map { "\"\($0.string)\"" } ?? "of no name" }
 
-    /// Checks a model and returns its id, if it has one.
-    ///
-    /// - Throws: ``Refusal`` with `modelInvalid`.
+    /// Returns the model's id, if it has one. Throws ``Refusal`` with `modelInvalid`.
     func identify(_ model: JSONText) throws(Refusal) -> RowID? {
         if let schema {
             let mismatches = schema.errorIndicators(of: model.value())
@@ -102,13 +100,10 @@ struct MovePolicy: Sendable {
 
     let targets: Targets
 
-    /// To every displayed section of the same model type.
+    /// Rows move only to displayed sections of the same model type, and within their own only if it is among them.
     static let anySection = MovePolicy(targets: .anySection)
-    /// To the listed sections that are displayed and of the same model type. Rows may move within their own section
-    /// only if it is listed.
     static func sections(_ ids: [SectionID]) -> MovePolicy { MovePolicy(targets: .sections(ids)) }
-    /// To the displayed sections of the same model type that pass. Rendering a snapshot asks at most once for each
-    /// section and model type.
+    /// Rendering a snapshot asks at most once for each section and model type.
     static func passing(reads: Reads, _ passes: @escaping @Sendable (SectionInput, Evaluation) throws -> Bool)
         -> MovePolicy
     {
@@ -116,8 +111,7 @@ struct MovePolicy: Sendable {
     }
 }
 
-/// A condition on target sections. A class, so that a snapshot recognizes the sections that share it, and evaluates it
-/// once for each model type.
+/// A class, so that a snapshot recognizes the sections that share it, and evaluates it once for each model type.
 final class PassingPolicy: Sendable {
     let reads: Reads
     let passes: @Sendable (SectionInput, Evaluation) throws -> Bool
@@ -128,7 +122,7 @@ final class PassingPolicy: Sendable {
     }
 }
 
-/// Why a row is inserted or deleted: an edit, or a move.
+/// Why a row is inserted or deleted.
 enum HandlerReason: Sendable {
     case editing
     case movedTo(section: SectionID, row: Int)
@@ -214,8 +208,8 @@ struct CellRules: Sendable {
 typealias CellMaker = @Sendable (RowInput) throws -> any ReuseIdentifiable
 typealias CellFiller = @Sendable (RowInput, inout any ReuseIdentifiable) throws -> Void
 
-/// What one item of a description's `bindings`, or one of a program's chains, binds to its scope. Where several apply
-/// to a section, `SectionBinding` resolves which wins.
+/// What one item of a description's `bindings`, or one of a program's chains, binds to its scope. `SectionBinding`
+/// resolves which of several wins.
 struct ScopeBinding: Sendable {
     let scope: Scope
     /// Of the binding in its description, for messages.

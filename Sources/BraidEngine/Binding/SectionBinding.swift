@@ -34,9 +34,7 @@ final class SectionBinding: Sendable {
     /// Of the header, the footer and their heights.
     let titleReads: Reads
 
-    /// `named` in the order of declaration.
-    ///
-    /// - Returns: `nil` if nothing binds the section's cells.
+    /// `named` in the order of declaration. `nil` if nothing binds the section's cells.
     init?(section: SectionID, named: [ScopeBinding], fallbacks: FallbackBindings) {
         // `allOtherSections` contains the sections whose cells no binding binds by id.
         let other = named.contains { $0.cells != nil } ? nil : fallbacks.other
@@ -52,9 +50,7 @@ final class SectionBinding: Sendable {
         // A header or footer view wins over the titles of equally specific bindings.
         func title(
             _ view: (ScopeBinding) -> Computed<SectionInput>?, else title: (ScopeBinding) -> Computed<SectionInput>?
-        )
-            -> Computed<SectionInput>?
-        {
+        ) -> Computed<SectionInput>? {
             for equals in [named.reversed(), [other].compactMap { $0 }] {
                 if let view = equals.lazy.compactMap(view).first ?? equals.lazy.compactMap(title).first { return view }
             }
@@ -92,16 +88,14 @@ final class SectionBinding: Sendable {
             .reduce(into: Reads()) { $0.formUnion($1?.reads ?? []) }
     }
 
-    /// All of these run at a tap, the section's own first.
+    /// All of these run, the section's own first.
     var onTap: [Handler] { [ownOnTap].compactMap { $0 } + anyOnTap }
-
-    /// All of these fill a cell, the section's own first.
+    /// The section's own first.
     var onDequeue: [CellFiller] { [ownOnDequeue].compactMap { $0 } + anyOnDequeue }
 
     var allowsMoving: Bool { moving != nil && cells.source.isStored }
 
-    /// Whether rows of a model type may be moved here. Rows of another type may if a program's `onInsert` makes the
-    /// models itself.
+    /// Rows of another type, too, if a program's `onInsert` makes the models itself.
     func takes(rowsOf type: UTF8Key?) -> Bool {
         cells.source.isStored && (modelType.name == type || cells.isProvided && onInsert?.takesModel == false)
     }
@@ -129,12 +123,10 @@ final class SectionBinding: Sendable {
     }
 }
 
-/// The bindings of the scopes that name no section, merged once: there can be thousands of them, and of sections. The
-/// later wins.
+/// The bindings of the scopes that name no section, merged once, as there can be thousands of them, and of sections.
 struct FallbackBindings {
-    /// Of `allOtherSections`.
+    /// Of `allOtherSections` and `anySection`.
     let other: ScopeBinding?
-    /// Of `anySection`.
     let any: ScopeBinding?
     /// Of `anySection`, in order; a tap runs them all.
     let onTap: [Handler]

@@ -1,6 +1,6 @@
-/// The rule that decides which sections are displayed, and in which order. Source: Braid's `sectionDisplayBehavior`.
+/// Which sections are displayed, in which order. Source: Braid's `sectionDisplayBehavior`.
 public struct SectionDisplay: Sendable {
-    /// Which sections are displayed. The raw value is the name in JSON.
+    /// The raw value is the name in JSON.
     public enum Behavior: String, Sendable, CaseIterable {
         /// - `manuallyManaged`: the sections that the program, the description or a command has set, in that order; all
         ///   until then.
@@ -21,9 +21,7 @@ public struct SectionDisplay: Sendable {
     }
 
     enum Order: Sendable {
-        /// Keeps the order of the table's sections (``TableModel/sections``).
         case declared
-        /// Displays sections in the order in which a function of the program returns them.
         case sorting(@Sendable ([SectionID]) throws -> [SectionID])
         /// Ascending by an expression; equal sections keep the table's order.
         case by(reads: Reads, @Sendable (SectionInput, Evaluation) throws -> JSONValue)
@@ -39,10 +37,7 @@ public struct SectionDisplay: Sendable {
 
     init() {}
 
-    /// The positions in `table.sections`, in display order.
-    ///
-    /// - Parameter input: describes the section at a position.
-    /// - Complexity: O(sections log sections).
+    /// The positions in `table.sections`, in display order. O(sections log sections).
     func displayedPositions(
         in table: TableModel, _ evaluation: Evaluation, input: (Int) throws -> SectionInput
     ) throws -> [Int] {

@@ -17,9 +17,8 @@ class TableBindings {
 
     init(declared: [SectionID]?) { self.declared = declared }
 
-    /// Records that the binding at an index binds the cells of its sections, which no other may.
-    ///
-    /// - Returns: the sections that another binds already. `nil` stands for those that no binding names.
+    /// Records that the binding at an index binds the cells of its sections. Returns those that another binds already;
+    /// `nil` stands for those that no binding names.
     func claimCells(_ index: Int) -> [(section: SectionID?, owner: ScopeBinding)] {
         let scope = bindings[index].scope
         others = nil

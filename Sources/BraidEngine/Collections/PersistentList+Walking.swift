@@ -107,8 +107,8 @@ extension PersistentList {
     ///
     /// - Parameters:
     ///   - limit: the most elements to pass; both lists must have as many ahead.
-    ///   - accept: called where the lists share no node, with both cursors, the number of elements ahead and of those
-    /// passed. Returns how many of those ahead it accepts; the walk ends if not all.
+    ///   - accept: called where the lists share no node. Returns how many of the elements ahead it accepts; the walk
+    ///     ends if not all.
     /// - Returns: the number of elements passed.
     static func walk(
         _ left: PersistentList, _ leftStart: Int, _ right: PersistentList, _ rightStart: Int, limit: Int,
@@ -178,8 +178,7 @@ extension PersistentList {
         }
     }
 
-    /// One chunk at a time, with the list index of its first element. The buffer must not leave the closure. O(log
-    /// count + range).
+    /// One chunk at a time, with the list index of its first element. The buffer must not leave the closure.
     @inline(__always)
     func forEachBuffer<Failure: Error>(
         in range: Range<Int>, _ body: (Int, UnsafeBufferPointer<Element>) throws(Failure) -> Void

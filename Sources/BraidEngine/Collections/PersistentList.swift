@@ -1,17 +1,13 @@
-/// An ordered list whose copies share memory: a B+ tree of chunks of at most 64 elements. A copy costs O(1); replacing
-/// an element of a shared list copies its chunk and the nodes above it.
-///
-/// - Complexity: O(log count) to read, insert, remove or replace an element. Iteration is O(count).
+/// An ordered list whose copies share memory: a B+ tree of chunks of at most 64 elements. A copy costs O(1), reading,
+/// inserting, removing or replacing an element O(log count): a shared list copies its chunk and the nodes above it.
 public struct PersistentList<Element: Sendable>: Sendable {
     /// `nil` if the list is empty. No node is.
     var root: Node?
 
-    /// Creates an empty list.
+    /// An empty list.
     public init() {}
 
-    /// Creates a list of a sequence's elements, in order.
-    ///
-    /// - Complexity: O(count).
+    /// The elements of a sequence, in order. O(count).
     public init(_ elements: some Sequence<Element>) {
         var level: ContiguousArray<Node> = []
         var run = Chunk()
@@ -32,7 +28,7 @@ public struct PersistentList<Element: Sendable>: Sendable {
         root = Self.root(over: level)
     }
 
-    /// The list's number of elements. O(1).
+    /// O(1).
     public var count: Int { root?.count ?? 0 }
 
     /// Whether both share one tree, or are empty, and so are equal. O(1). Equal lists need not share.
@@ -73,8 +69,7 @@ public struct PersistentList<Element: Sendable>: Sendable {
         }
     }
 
-    /// The first index whose element satisfies a condition that holds for all later ones, too, or `count`. O(log
-    /// count).
+    /// The first index whose element satisfies a condition that holds for all later ones, too, or `count`.
     func firstPosition(where holds: (Element) -> Bool) -> Int {
         guard var node = root else { return 0 }
         var before = 0
@@ -93,11 +88,9 @@ public struct PersistentList<Element: Sendable>: Sendable {
     }
 
     /// Adds an element at the end.
-    ///
-    /// - Complexity: O(log count).
     public mutating func append(_ element: Element) { insert(element, at: count) }
 
-    /// Inserts an element before the one at an index in `0...count`. O(log count).
+    /// Inserts an element before the one at an index in `0...count`.
     public mutating func insert(_ element: Element, at index: Int) {
         precondition(index >= 0 && index <= count, "PersistentList: index out of bounds")
         guard let old = root else { return root = .leaf([element]) }
@@ -105,10 +98,7 @@ public struct PersistentList<Element: Sendable>: Sendable {
         root = second.map { .inner(Inner([first, $0])) } ?? first
     }
 
-    /// Removes and returns the element at an index.
-    ///
-    /// - Parameter index: an index in `0..<count`, before the removal.
-    /// - Complexity: O(log count).
+    /// Removes the element at an index in `0..<count`.
     @discardableResult
     public mutating func remove(at index: Int) -> Element {
         precondition(index >= 0 && index < count, "PersistentList: index out of bounds")
@@ -123,14 +113,12 @@ public struct PersistentList<Element: Sendable>: Sendable {
 }
 
 extension PersistentList: RandomAccessCollection, MutableCollection {
-    /// The index of the first element: 0.
+    /// 0.
     public var startIndex: Int { 0 }
-    /// The index after the last element: `count`.
+    /// The count.
     public var endIndex: Int { count }
 
     /// The element at an index in `0..<count`.
-    ///
-    /// - Complexity: O(log count).
     public subscript(index: Int) -> Element {
         // Yields, because a copy would retain each reference in the element.
         _read {
@@ -146,13 +134,13 @@ extension PersistentList: RandomAccessCollection, MutableCollection {
         }
     }
 
-    /// An iterator over a list's elements, which keeps the list as it was when the iterator was created.
+    /// Keeps the list as it was when the iterator was created.
     public struct Iterator: IteratorProtocol {
         let chunks: ContiguousArray<Chunk>
         var chunk = 0
         var offset = 0
 
-        /// Returns the next element, or `nil` after the last one. O(1).
+        /// O(1).
         public mutating func next() -> Element? {
             guard chunk < chunks.count else { return nil }
             let elements = chunks[chunk]
@@ -164,9 +152,7 @@ extension PersistentList: RandomAccessCollection, MutableCollection {
         }
     }
 
-    /// Returns an iterator over the elements, in order.
-    ///
-    /// - Complexity: O(count / 64).
+    /// O(count / 64).
     public func makeIterator() -> Iterator { Iterator(chunks: chunks) }
 }
 

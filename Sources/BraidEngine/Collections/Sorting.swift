@@ -46,10 +46,12 @@ extension ContiguousArray<UInt64> {
     }
 }
 
-extension ContiguousArray {
-    /// The first position whose element satisfies a condition that holds for all later ones, too, or `count`. O(log n).
+extension RandomAccessCollection where Index == Int {
+    /// The first position whose element satisfies a condition that holds for all later ones, too, or `endIndex`.
+    /// O(log n).
+    @inline(__always)
     func firstPosition(where holds: (Element) -> Bool) -> Int {
-        var low = 0, length = count
+        var low = startIndex, length = count
         while length > 0 {
             let half = length / 2
             if !holds(self[low + half]) { low += length - half }
@@ -60,25 +62,9 @@ extension ContiguousArray {
 }
 
 extension [Int] {
-    /// The first index whose element satisfies a condition that holds for all later ones, too, or `count`. O(log
-    /// count).
-    func partitionIndex(where holds: (Int) -> Bool) -> Int {
-        var low = 0, high = count
-        while low < high {
-            let middle = (low + high) / 2
-            if holds(self[middle]) { high = middle } else { low = middle + 1 }
-        }
-        return low
-    }
-
     /// The new index of an element after others, whose indexes after the insertion are in `self`, have been inserted.
     /// O(log count).
     func shifted(_ index: Int) -> Int {
-        var low = 0, high = count
-        while low < high {
-            let middle = (low + high) / 2
-            if self[middle] - middle > index { high = middle } else { low = middle + 1 }
-        }
-        return index + low
+        index + indices.firstPosition { self[$0] - $0 > index }
     }
 }

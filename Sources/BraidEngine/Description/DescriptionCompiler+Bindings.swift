@@ -8,23 +8,20 @@ extension DescriptionCompiler {
         "prefetch", "onDelete", "onInsert", "onTap", "onEvent", "onPrefetch",
     ]
 
-    mutating func bind(
-        _ value: JSONValue, at pointer: JSONPointer, to bindings: TableBindings,
-        _ reader: inout DescriptionReader
-    ) {
+    mutating func bind(_ value: JSONValue, at pointer: JSONPointer, to bindings: TableBindings) {
         guard let object = reader.object(value, at: pointer, members: Self.bindingMembers, what: "a binding") else {
             return
         }
-        guard let scope = scope(object["on"], at: pointer, &reader) else { return }
+        guard let scope = scope(object["on"], at: pointer) else { return }
         var binding = ScopeBinding(scope: scope, pointer: pointer)
         // A fault about cells that are bound twice names the binding that bound them first, which can be this one.
         bindings.bindings.append(binding)
-        bindCells(object, &binding, bindings, &reader)
-        (binding.header, binding.headers) = titles(object, "header", of: binding, &reader)
-        (binding.footer, binding.footers) = titles(object, "footer", of: binding, &reader)
-        bindDimensions(object["dimensions"], &binding, &reader)
-        bindEditing(object, &binding, &reader)
-        bindMoving(object["moving"], &binding, &reader)
+        bindCells(object, &binding, bindings)
+        (binding.header, binding.headers) = titles(object, "header", of: binding)
+        (binding.footer, binding.footers) = titles(object, "footer", of: binding)
+        bindDimensions(object["dimensions"], &binding)
+        bindEditing(object, &binding)
+        bindMoving(object["moving"], &binding)
         binding.onDelete = object["onDelete"].map {
             reader.handler($0, at: pointer.appending("onDelete"), over: "reason")
         }
@@ -32,8 +29,8 @@ extension DescriptionCompiler {
             reader.handler($0, at: pointer.appending("onInsert"), over: "reason")
         }
         binding.onTap = object["onTap"].map { reader.handler($0, at: pointer.appending("onTap")) }
-        bindEvents(object, &binding, &reader)
-        bindPrefetch(object, &binding, &reader)
+        bindEvents(object, &binding)
+        bindPrefetch(object, &binding)
         binding.assumedType = reader.string(
             object["assumingModelType"], at: pointer.appending("assumingModelType"), what: "`assumingModelType`"
         ).map { UTF8Key($0) }
@@ -62,7 +59,7 @@ extension DescriptionCompiler {
     private static let scopes =
         "{\"section\": id}, {\"sections\": [ids]}, \"allOtherSections\" or \"anySection\""
 
-    func scope(_ value: JSONValue?, at pointer: JSONPointer, _ reader: inout DescriptionReader) -> Scope? {
+    mutating func scope(_ value: JSONValue?, at pointer: JSONPointer) -> Scope? {
         let on = pointer.appending("on")
         switch value {
         case nil:
@@ -102,17 +99,17 @@ extension DescriptionCompiler {
     }
 
     /// `{cell: {event: handler}}`, or `{event: handler}` if the binding's `cell` is a name.
-    private func bindEvents(_ object: JSONObject, _ binding: inout ScopeBinding, _ reader: inout DescriptionReader) {
+    private mutating func bindEvents(_ object: JSONObject, _ binding: inout ScopeBinding) {
         let root = binding.pointer.appending("onEvent")
         for (name, value) in reader.map(object["onEvent"], at: root, what: "`onEvent`") {
             let pointer = root.appending(name)
             if case .object = value {
-                requireCell(name, at: pointer, &reader)
+                requireCell(name, at: pointer)
                 for (event, handler) in reader.map(value, at: pointer, what: "the events of a cell") {
-                    bindEvent(event, of: name, handler, at: pointer.appending(event), &binding, &reader)
+                    bindEvent(event, of: name, handler, at: pointer.appending(event), &binding)
                 }
             } else if let cell = object["cell"]?.stringValue {
-                bindEvent(name, of: cell, value, at: pointer, &binding, &reader)
+                bindEvent(name, of: cell, value, at: pointer, &binding)
             } else {
                 reader.fault(
                     pointer, .conflict,
@@ -121,9 +118,8 @@ extension DescriptionCompiler {
         }
     }
 
-    private func bindEvent(
-        _ event: String, of cell: String, _ handler: JSONValue, at place: JSONPointer,
-        _ binding: inout ScopeBinding, _ reader: inout DescriptionReader
+    private mutating func bindEvent(
+        _ event: String, of cell: String, _ handler: JSONValue, at place: JSONPointer, _ binding: inout ScopeBinding
     ) {
         if let declaration = cells[cell], declaration.otherEvents == nil, declaration.events[UTF8Key(event)] == nil {
             // The message for each undeclared event repeats the names, so it has at most 16 of them.
@@ -139,7 +135,7 @@ extension DescriptionCompiler {
         binding.onEvent[UTF8Key(cell), default: [:]][UTF8Key(event)] = reader.handler(handler, at: place, over: "event")
     }
 
-    private func bindPrefetch(_ object: JSONObject, _ binding: inout ScopeBinding, _ reader: inout DescriptionReader) {
+    private mutating func bindPrefetch(_ object: JSONObject, _ binding: inout ScopeBinding) {
         let pointer = binding.pointer
         let handler = object["onPrefetch"].map { reader.handler($0, at: pointer.appending("onPrefetch")) }
         guard let value = object["prefetch"] else {
@@ -184,9 +180,9 @@ extension Scope {
 // The titles, dimensions, editing, inserting and moving of a binding.
 extension DescriptionCompiler {
     /// A binding's `header` and `headers`, or `footer` and `footers`; `member` is the singular.
-    func titles(
-        _ object: JSONObject, _ member: String, of binding: ScopeBinding, _ reader: inout DescriptionReader
-    ) -> (ofAll: Computed<SectionInput>?, byID: [SectionID: Computed<SectionInput>]) {
+    mutating func titles(_ object: JSONObject, _ member: String, of binding: ScopeBinding) -> (
+        ofAll: Computed<SectionInput>?, byID: [SectionID: Computed<SectionInput>]
+    ) {
         let pointer = binding.pointer
         let ofAll = object[member].flatMap { reader.title($0, at: pointer.appending(member)) }
         var titles: [SectionID: Computed<SectionInput>] = [:]
@@ -201,7 +197,7 @@ extension DescriptionCompiler {
         return (ofAll, titles)
     }
 
-    func bindDimensions(_ value: JSONValue?, _ binding: inout ScopeBinding, _ reader: inout DescriptionReader) {
+    mutating func bindDimensions(_ value: JSONValue?, _ binding: inout ScopeBinding) {
         let pointer = binding.pointer.appending("dimensions")
         guard let value,
             let object = reader.object(
@@ -233,7 +229,7 @@ extension DescriptionCompiler {
         binding.estimatedFooterHeight = forSections("estimatedFooterHeight")
     }
 
-    func bindEditing(_ object: JSONObject, _ binding: inout ScopeBinding, _ reader: inout DescriptionReader) {
+    mutating func bindEditing(_ object: JSONObject, _ binding: inout ScopeBinding) {
         let pointer = binding.pointer
         if let value = object["editing"],
             let template = reader.template(value, at: pointer.appending("editing"), over: DescriptionReader.rowNames)
@@ -266,7 +262,7 @@ extension DescriptionCompiler {
         }
     }
 
-    func bindMoving(_ value: JSONValue?, _ binding: inout ScopeBinding, _ reader: inout DescriptionReader) {
+    mutating func bindMoving(_ value: JSONValue?, _ binding: inout ScopeBinding) {
         let pointer = binding.pointer.appending("moving"), to = pointer.appending("to")
         guard let value, let object = reader.object(value, at: pointer, members: ["to", "movable"], what: "`moving`")
         else { return }

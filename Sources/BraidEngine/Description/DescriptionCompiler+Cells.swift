@@ -1,11 +1,8 @@
 // Which cells show a binding's rows, and where the rows come from.
 extension DescriptionCompiler {
-    mutating func bindCells(
-        _ object: JSONObject, _ binding: inout ScopeBinding, _ bindings: TableBindings,
-        _ reader: inout DescriptionReader
-    ) {
+    mutating func bindCells(_ object: JSONObject, _ binding: inout ScopeBinding, _ bindings: TableBindings) {
         let pointer = binding.pointer
-        let type = modelType(object["modelType"], at: pointer.appending("modelType"), &reader)
+        let type = modelType(object["modelType"], at: pointer.appending("modelType"))
         let data = ["models", "viewModels", "modelsFrom", "numberOfCells"].filter { object[$0] != nil }
         guard object["cell"] != nil || object["cellProvider"] != nil || !data.isEmpty else {
             for member in ["viewModel", "shown"] where object[member] != nil {
@@ -32,17 +29,17 @@ extension DescriptionCompiler {
                 "the cells of \(section.map { "the section \"\($0)\"" } ?? "all other sections") are bound already, by \(owner.pointer)"
             )
         }
-        var cells = CellRules(cell: cell(object, at: pointer, &reader) ?? Computed(constant: .string("")))
+        var cells = CellRules(cell: cell(object, at: pointer) ?? Computed(constant: .string("")))
         if let viewModels = object["viewModels"] {
             cells.showsModel = false
-            readModels(viewModels, "viewModels", of: binding, &reader)
+            readModels(viewModels, "viewModels", of: binding)
             if object["viewModel"] != nil {
                 reader.fault(
                     pointer.appending("viewModel"), .conflict,
                     "`viewModels` already contain what the cells show: remove the `viewModel` template")
             }
         } else if let models = object["models"] {
-            readModels(models, "models", of: binding, &reader)
+            readModels(models, "models", of: binding)
         }
         if let viewModel = object["viewModel"],
             let template = reader.template(
@@ -50,26 +47,22 @@ extension DescriptionCompiler {
         {
             cells.viewModel = Computed(rendering: template) { $1.context(for: $0, reading: $2) }
         }
-        cells.source = source(object, binding, &reader)
+        cells.source = source(object, binding)
         (binding.cells, binding.modelType) = (cells, type)
     }
 
-    private func modelType(_ value: JSONValue?, at pointer: JSONPointer, _ reader: inout DescriptionReader)
-        -> ModelType?
-    {
+    private mutating func modelType(_ value: JSONValue?, at pointer: JSONPointer) -> ModelType? {
         guard let name = reader.string(value, at: pointer, what: "`modelType`") else { return nil }
         if let type = modelTypes[UTF8Key(name)] { return type }
         reader.fault(pointer, .unknownName, "the model type \"\(name)\" is not declared in `modelTypes`")
         return nil
     }
 
-    private func cell(_ object: JSONObject, at pointer: JSONPointer, _ reader: inout DescriptionReader) -> Computed<
-        RowInput
-    >? {
+    private mutating func cell(_ object: JSONObject, at pointer: JSONPointer) -> Computed<RowInput>? {
         var cell: Computed<RowInput>?
         switch (object["cell"], object["cellProvider"]) {
         case (.string(let name)?, nil):
-            requireCell(name, at: pointer.appending("cell"), &reader)
+            requireCell(name, at: pointer.appending("cell"))
             cell = Computed(constant: .string(name))
         case (.object(let byType)?, nil)
         where byType["byModelType"] == .bool(true)
@@ -81,7 +74,7 @@ extension DescriptionCompiler {
             {
                 cell = Computed(rendering: template) { $1.context(for: $0, reading: $2) }
                 if let name = template.constant?.stringValue {
-                    requireCell(name, at: pointer.appending("cellProvider"), &reader)
+                    requireCell(name, at: pointer.appending("cellProvider"))
                 } else if !template.canGive(.string) {
                     reader.fault(
                         pointer.appending("cellProvider"), .wrongType,
@@ -112,17 +105,17 @@ extension DescriptionCompiler {
         return cell
     }
 
-    private func source(_ object: JSONObject, _ binding: ScopeBinding, _ reader: inout DescriptionReader) -> RowSource {
+    private mutating func source(_ object: JSONObject, _ binding: ScopeBinding) -> RowSource {
         let pointer = binding.pointer
         var source = RowSource.stored
         if let models = object["modelsFrom"],
             let template = reader.template(models, at: pointer.appending("modelsFrom"))
         {
-            checkDerived(models, template, binding, &reader)
+            checkDerived(models, template, binding)
             source = .derived(Computed(rendering: template) { $1.context(forRowsOf: $0, reading: $2) })
         }
         if let number = object["numberOfCells"] {
-            source = numberOfCells(number, at: pointer.appending("numberOfCells"), &reader)
+            source = numberOfCells(number, at: pointer.appending("numberOfCells"))
         }
         if let expression = reader.expression(
             object["shown"], at: pointer.appending("shown"), over: DescriptionReader.rowNames, what: "`shown`")
@@ -147,9 +140,7 @@ extension DescriptionCompiler {
 
     /// Checks `modelsFrom` without rendering it: its kind and, unless a name contains `$`, the section ids that it
     /// names.
-    private func checkDerived(
-        _ source: JSONValue, _ template: JSONeTemplate, _ binding: ScopeBinding, _ reader: inout DescriptionReader
-    ) {
+    private mutating func checkDerived(_ source: JSONValue, _ template: JSONeTemplate, _ binding: ScopeBinding) {
         let pointer = binding.pointer.appending("modelsFrom")
         if !template.canGive(.array, .object) {
             reader.fault(
@@ -165,9 +156,7 @@ extension DescriptionCompiler {
         }
     }
 
-    private func numberOfCells(_ value: JSONValue, at pointer: JSONPointer, _ reader: inout DescriptionReader)
-        -> RowSource
-    {
+    private mutating func numberOfCells(_ value: JSONValue, at pointer: JSONPointer) -> RowSource {
         if case .string = value {
             guard let expression = reader.expression(value, at: pointer, what: "`numberOfCells`") else {
                 return .stored
@@ -188,13 +177,11 @@ extension DescriptionCompiler {
         return .counted(Computed(constant: .number(count)))
     }
 
-    private mutating func readModels(
-        _ value: JSONValue, _ member: String, of binding: ScopeBinding, _ reader: inout DescriptionReader
-    ) {
+    private mutating func readModels(_ value: JSONValue, _ member: String, of binding: ScopeBinding) {
         let scope = binding.scope, pointer = binding.pointer.appending(member)
         switch (value, scope) {
-        case (.array, .table): addModels(sections?.first ?? "table", pointer, &reader)
-        case (.array, .sections(let ids)) where ids.count == 1: addModels(ids[0], pointer, &reader)
+        case (.array, .table): addModels(sections?.first ?? "table", pointer)
+        case (.array, .sections(let ids)) where ids.count == 1: addModels(ids[0], pointer)
         case (.object(let object), .sections), (.object(let object), .allOtherSections), (.object(let object), .table):
             let isExcluded = scope.exclusion()
             for ((name, models), text) in zip(object.members, reader.slice(pointer).members() ?? [])
@@ -215,7 +202,7 @@ extension DescriptionCompiler {
         }
     }
 
-    private mutating func addModels(_ section: SectionID, _ pointer: JSONPointer, _ reader: inout DescriptionReader) {
+    private mutating func addModels(_ section: SectionID, _ pointer: JSONPointer) {
         models.append((section, reader.slice(pointer).elements() ?? [], pointer))
     }
 }

@@ -1,7 +1,7 @@
 // What can be checked only with all bindings.
 extension DescriptionCompiler {
     /// Rows may move only between sections of one model type, and only to stored rows.
-    func checkMoves(_ bindings: TableBindings, _ binder: Binder, _ reader: inout DescriptionReader) {
+    mutating func checkMoves(_ bindings: TableBindings, _ binder: Binder) {
         // By scope, because many bindings can have the same large one, such as "allOtherSections".
         var typesOfScope: [Scope: Set<UTF8Key?>] = [:]
         for binding in bindings.bindings {
@@ -34,7 +34,7 @@ extension DescriptionCompiler {
     }
 
     /// A binding without cells may not bind `editing`, `insert` or `moving` if all its sections have derived rows.
-    func checkPolicies(_ bindings: TableBindings, _ binder: Binder, _ reader: inout DescriptionReader) {
+    mutating func checkPolicies(_ bindings: TableBindings, _ binder: Binder) {
         var derived: [Scope: Bool] = [:]
         for binding in bindings.bindings where binding.cells == nil && !reader.isFull {
             let policies = [
@@ -63,7 +63,7 @@ extension DescriptionCompiler {
     }
 
     /// Warns about actions on the handler's own row where all rows are derived.
-    func checkActions(_ bindings: TableBindings, _ binder: Binder, _ reader: inout DescriptionReader) {
+    mutating func checkActions(_ bindings: TableBindings, _ binder: Binder) {
         guard reader.warns else { return }
         let actions = Dictionary(grouping: reader.actionsOnOwnRow) { JSONPointer(tokens: Array($0.tokens.prefix(2))) }
         var derived: [Scope: Bool] = [:]
@@ -81,7 +81,7 @@ extension DescriptionCompiler {
     }
 
     /// `assumingModelType` must name the type that another binding binds.
-    func checkAssumedTypes(_ bindings: TableBindings, _ binder: Binder, _ reader: inout DescriptionReader) {
+    mutating func checkAssumedTypes(_ bindings: TableBindings, _ binder: Binder) {
         for binding in bindings.bindings where !reader.isFull {
             guard let name = binding.assumedType else { continue }
             let pointer = binding.pointer.appending("assumingModelType")

@@ -8,6 +8,7 @@ struct DescriptionCompiler {
         var models: [(section: SectionID, models: [JSONText], pointer: JSONPointer)]
     }
 
+    var reader: DescriptionReader
     /// `nil` if sections are dynamic.
     var sections: [SectionID]?
     var modelTypes: [UTF8Key: ModelType] = [:]
@@ -15,12 +16,10 @@ struct DescriptionCompiler {
     var cellsForModelTypes = RegisteredCells()
     var models: [(section: SectionID, models: [JSONText], pointer: JSONPointer)] = []
 
-    static func compile(_ reader: inout DescriptionReader) -> Compiled? {
-        var compiler = DescriptionCompiler()
-        return compiler.table(&reader)
-    }
+    init(_ text: JSONText, warns: Bool) { reader = DescriptionReader(text, warns: warns) }
 
-    mutating func table(_ reader: inout DescriptionReader) -> Compiled? {
+    /// `nil` if the description is no object.
+    mutating func compile() -> Compiled? {
         let root = JSONPointer.root
         guard
             let object = reader.object(
@@ -31,15 +30,15 @@ struct DescriptionCompiler {
                 ], what: "a table description")
         else { return nil }
 
-        let name = readName(object["table"], &reader)
-        readSections(object["sections"], &reader)
+        let name = readName(object["table"])
+        readSections(object["sections"])
         reader.declared = sections.map { Set($0) }
-        readModelTypes(object["modelTypes"], &reader)
-        readCells(object["cells"], &reader)
+        readModelTypes(object["modelTypes"])
+        readCells(object["cells"])
         reader.readTemplates(object["templates"])
         reader.readHandlers(object["handlers"])
-        readCellsForModelTypes(object["cellsForModelTypes"], &reader)
-        let display = readDisplay(object["sectionDisplay"], &reader)
+        readCellsForModelTypes(object["cellsForModelTypes"])
+        let display = readDisplay(object["sectionDisplay"])
         if let state = object["state"], case .object = state {
         } else if object["state"] != nil {
             reader.fault(root.appending("state"), .wrongType, "the state must be an object")
@@ -50,14 +49,14 @@ struct DescriptionCompiler {
                 "`empty` cannot be null: in an update null says that it went away")
         }
 
-        let bindings = readBindings(object["bindings"], &reader)
+        let bindings = readBindings(object["bindings"])
         let binder = bindings.binder(
             display: display, empty: object["empty"].map { _ in reader.slice(root.appending("empty")) },
             cells: cells)
-        checkAssumedTypes(bindings, binder, &reader)
-        checkMoves(bindings, binder, &reader)
-        checkPolicies(bindings, binder, &reader)
-        checkActions(bindings, binder, &reader)
+        checkAssumedTypes(bindings, binder)
+        checkMoves(bindings, binder)
+        checkPolicies(bindings, binder)
+        checkActions(bindings, binder)
         return Compiled(
             name: name,
             binder: binder,
@@ -65,7 +64,7 @@ struct DescriptionCompiler {
             models: inDeclaredOrder(models))
     }
 
-    private func readName(_ value: JSONValue?, _ reader: inout DescriptionReader) -> String {
+    private mutating func readName(_ value: JSONValue?) -> String {
         let pointer = JSONPointer.root.appending("table")
         if value == nil {
             reader.fault(.root, .missingMember, "the member `table`, the description's name, is missing")
@@ -76,24 +75,24 @@ struct DescriptionCompiler {
         return ""
     }
 
-    private mutating func readCellsForModelTypes(_ value: JSONValue?, _ reader: inout DescriptionReader) {
+    private mutating func readCellsForModelTypes(_ value: JSONValue?) {
         let root = JSONPointer.root.appending("cellsForModelTypes")
         for (type, cell) in reader.map(value, at: root, what: "`cellsForModelTypes`") {
             let pointer = root.appending(type)
             guard let cell = reader.string(cell, at: pointer, what: "the cell of a model type") else { continue }
-            requireCell(cell, at: pointer, &reader)
+            requireCell(cell, at: pointer)
             cellsForModelTypes[type] = cell
         }
     }
 
-    private mutating func readBindings(_ value: JSONValue?, _ reader: inout DescriptionReader) -> TableBindings {
+    private mutating func readBindings(_ value: JSONValue?) -> TableBindings {
         let bindings = TableBindings(declared: sections)
         let pointer = JSONPointer.root.appending("bindings")
         switch value {
         case nil: break
         case .array(let elements)?:
             for (index, element) in elements.enumerated() {
-                bind(element, at: pointer.appending(index), to: bindings, &reader)
+                bind(element, at: pointer.appending(index), to: bindings)
             }
         default: reader.fault(pointer, .wrongType, "`bindings` must be an array of bindings")
         }
@@ -123,7 +122,7 @@ struct DescriptionCompiler {
 
 // The declarations: sections, model types, cells and display.
 extension DescriptionCompiler {
-    mutating func readSections(_ value: JSONValue?, _ reader: inout DescriptionReader) {
+    mutating func readSections(_ value: JSONValue?) {
         let pointer = JSONPointer.root.appending("sections")
         switch value {
         case nil: sections = ["table"]
@@ -147,7 +146,7 @@ extension DescriptionCompiler {
         }
     }
 
-    mutating func readModelTypes(_ value: JSONValue?, _ reader: inout DescriptionReader) {
+    mutating func readModelTypes(_ value: JSONValue?) {
         let root = JSONPointer.root.appending("modelTypes")
         for (name, type) in reader.map(value, at: root, what: "`modelTypes`") {
             let pointer = root.appending(name)
@@ -176,7 +175,7 @@ extension DescriptionCompiler {
         }
     }
 
-    mutating func readCells(_ value: JSONValue?, _ reader: inout DescriptionReader) {
+    mutating func readCells(_ value: JSONValue?) {
         let root = JSONPointer.root.appending("cells")
         if value == nil { cells = .undeclared }
         for (name, cell) in reader.map(value, at: root, what: "`cells`") {
@@ -196,13 +195,13 @@ extension DescriptionCompiler {
         }
     }
 
-    func requireCell(_ name: String, at pointer: JSONPointer, _ reader: inout DescriptionReader) {
+    mutating func requireCell(_ name: String, at pointer: JSONPointer) {
         if cells[name] == nil {
             reader.fault(pointer, .unknownName, "the cell \"\(name)\" is not declared; add it to `cells`")
         }
     }
 
-    mutating func readDisplay(_ value: JSONValue?, _ reader: inout DescriptionReader) -> SectionDisplay {
+    mutating func readDisplay(_ value: JSONValue?) -> SectionDisplay {
         var display = SectionDisplay()
         let root = JSONPointer.root.appending("sectionDisplay")
         guard let value,

@@ -1,46 +1,37 @@
-/// A table description: the JSON document that describes a table, checked and compiled.
-///
-/// A class, so that many sessions share one.
-///
-/// Source: docs/table-description.md.
+/// A JSON document that describes a table, checked and compiled. A class, so that many sessions share one. Source:
+/// docs/table-description.md.
 public final class TableDescription: Sendable {
-    /// The table description's name, from the document.
+    /// From the document.
     public let name: String
-    /// The table description's JSON text, exactly as it was given.
+    /// The document, exactly as it was given.
     public let text: JSONText
-    /// The binder that this table description was compiled to.
+    /// What it was compiled to.
     public let binder: Binder
-    /// The state that the document gives a new session: a JSON object.
+    /// That of a new session, a JSON object.
     public let state: JSONText
-    /// The models that the document gives each section, in declared order or that of the document. `pointer` leads to
-    /// them.
+    /// Those of a new session by section, in declared order or that of the document. `pointer` leads to them.
     public let initialModels: [(section: SectionID, models: [JSONText], pointer: JSONPointer)]
-    /// What is allowed but probably a mistake, such as names that have no value.
-    ///
-    /// - Complexity: each access reads the whole document again.
+    /// What is allowed but probably a mistake, such as names that have no value. Each access reads the whole document.
     public var warnings: [Refusal.Fault] {
-        var reader = DescriptionReader(text, warns: true)
-        _ = DescriptionCompiler.compile(&reader)
-        return reader.warnings
+        var compiler = DescriptionCompiler(text, warns: true)
+        _ = compiler.compile()
+        return compiler.reader.warnings
     }
 
-    /// Checks and compiles a description.
-    ///
-    /// - Throws: ``Refusal`` with `descriptionInvalid` and the pointers of the first faults, about a hundred at most.
+    /// Throws ``Refusal`` with `descriptionInvalid` and the pointers of the first faults, about a hundred at most.
     public convenience init(_ text: JSONText) throws(Refusal) {
         try self.init(text, checksIDs: true)
     }
 
     /// Compiles a description that an earlier version may have stored, whatever the ids of its sections and models.
-    ///
-    /// - Throws: ``Refusal`` with `descriptionInvalid`.
+    /// Throws ``Refusal`` with `descriptionInvalid`.
     public convenience init(stored text: JSONText) throws(Refusal) {
         try self.init(text, checksIDs: false)
     }
 
     private init(_ text: JSONText, checksIDs: Bool) throws(Refusal) {
-        var reader = DescriptionReader(text, warns: false)
-        let compiled = DescriptionCompiler.compile(&reader)
+        var compiler = DescriptionCompiler(text, warns: false)
+        let compiled = compiler.compile(), reader = compiler.reader
         guard let compiled, reader.faults.isEmpty else {
             let count = reader.faultCount
             throw Refusal(
@@ -128,15 +119,13 @@ public final class TableDescription: Sendable {
     public static let nameRule =
         "1 to 64 of the characters A-Z, a-z, 0-9, \".\", \"_\", \"-\", and is not \".\" or \"..\""
 
-    /// The stored table of a new session.
+    /// The stored table of a new session. O(models).
     ///
     /// - Parameters:
-    ///   - given: models in place of the description's, by section.
+    ///   - given: models in place of the description's.
     ///   - givenState: a merge patch for the description's state (RFC 7396).
-    ///   - displayed: the displayed sections; those that do not exist are left out. `nil` for the description's choice.
-    ///   - limits: the limits of the session's table.
+    ///   - displayed: those that do not exist are left out. `nil` for the description's choice.
     /// - Throws: ``Refusal`` if a section does not exist, or if a model is invalid or has the id of another.
-    /// - Complexity: O(models).
     public func openingTable(
         models given: [(section: SectionID, models: [JSONText])] = [], state givenState: JSONText? = nil,
         displayed: [SectionID]? = nil, within limits: TableLimits = TableLimits()
@@ -155,9 +144,8 @@ public final class TableDescription: Sendable {
         return editor.table
     }
 
-    /// The given models that fit this description's sections and model types; of several with one id, the first.
-    ///
-    /// For a reset of a session that may have been bound to another version since it was opened.
+    /// The given models that fit this description's sections and model types; of several with one id, the first. For a
+    /// reset of a session that may have been bound to another version.
     public func fitting(_ given: [(section: SectionID, models: [JSONText])]) -> [(
         section: SectionID, models: [JSONText]
     )] {
@@ -166,9 +154,7 @@ public final class TableDescription: Sendable {
             .map { ($0.section, binder.fitting($0.models, in: $0.section).models.map(\.model)) }
     }
 
-    /// Why no session could be opened with the description's own models and state, if so.
-    ///
-    /// - Parameter now: the time in RFC 3339, which templates read.
+    /// Why no session could be opened with the description's own models and state, if so. Templates read `now`.
     public func openingFault(within limits: TableLimits = TableLimits(), now: String) -> Refusal.Fault? {
         var binder = binder
         binder.limits = limits

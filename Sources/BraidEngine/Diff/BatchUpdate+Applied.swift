@@ -18,12 +18,11 @@ extension BatchUpdate {
         /// What a table view's data source returns while the view performs the stage.
         public let after: [Section]
     }
-
-    /// Returns the update's stages, each with the displayed sections before and after the stage.
+    /// The update's stages, each with the displayed sections before and after it. `snapshot` is at the revision
+    /// ``from``.
     ///
-    /// - Parameter snapshot: the snapshot at the revision ``from``.
-    /// - Throws: ``InvalidUpdate`` if the snapshot is of another revision, and for the faults of ``applied(to:)`` except
-    ///   a wrong ``totalRowCount``.
+    /// - Throws: ``InvalidUpdate`` if the snapshot is of another revision, and for the faults of ``applied(to:)``
+    ///   except a wrong ``totalRowCount``.
     /// - Complexity: O(sections, and rows of the changed sections).
     public func steps(from snapshot: Snapshot) throws(InvalidUpdate) -> [Step] {
         guard snapshot.revision == from else {
@@ -43,10 +42,9 @@ extension BatchUpdate {
         return steps
     }
 
-    /// Returns the snapshot that results from applying this update. The method is the reference for how clients apply
+    /// The snapshot after the update; `snapshot` is at the revision ``from``. The reference for how clients apply
     /// updates.
     ///
-    /// - Parameter snapshot: the snapshot at the revision ``from``.
     /// - Throws: ``InvalidUpdate`` where a table view would crash and where a rule of the wire format is broken:
     ///   - an index that is out of bounds or named twice,
     ///   - a row operation inside a section that the same stage deletes, inserts, moves or reloads,

@@ -1,35 +1,22 @@
 extension BatchUpdate {
-    /// Returns one update that has the effect of this update followed by the next one. See ``composing(_:)`` for the
-    /// rules.
-    public func composed(with next: BatchUpdate) throws(InvalidUpdate) -> BatchUpdate { try .composing([self, next]) }
-
-    /// Folds consecutive updates into one update, which leads from the first one's ``from`` to the last one's ``to``.
+    /// Folds consecutive updates into one, from the first one's ``from`` to the last one's ``to``, which obeys the
+    /// rules of ``applied(to:)``, with as few row operations and stages as can be known without the table.
     ///
-    /// The result contains as few row operations and stages as can be known without the table. The result obeys the
-    /// rules that ``applied(to:)`` checks. Rows and sections that are inserted and deleted again disappear. Several
-    /// moves of a row become one move, or no move if the row is back in its place. Several changes of content become
-    /// one, with a visual reload if any of these changes had one. ``state`` and ``empty`` are the last ones that were
-    /// set. If only one update has stages, those stages stay as they are.
+    /// What is inserted and deleted again disappears. Several moves of a row become one, or none if it is back in its
+    /// place; several changes of content one, with a visual reload if any had one. ``state`` and ``empty`` are the last
+    /// that were set. If only one update has stages, they stay as they are, unchecked.
     ///
-    /// Updates do not contain the whole table, so the result differs from the diff of the first and last snapshots in
-    /// these cases:
-    /// - The id of a deleted row is unknown unless an earlier update changed the row's content. If the id is known and
-    ///   a row with this id is inserted again, the diff's rules decide whether the row is the same. If the id is
-    ///   unknown, the result contains a delete and an insert. If a section is deleted and inserted again, the result
-    ///   always contains a delete and an insert.
-    /// - The content that a row or title had at first is unknown. If the row or title was changed and then changed
-    ///   back, the result still contains the change.
-    /// - The content of a row that was only moved is unknown. A row with unknown content moves into an inserted section
-    ///   after the insert, and out of a deleted section before the delete.
-    /// - If a row with unknown content moves into or out of a reloaded section, the result deletes and inserts the
-    ///   section instead.
+    /// Updates do not contain the whole table, so the result differs from the diff of the first and last snapshots:
+    /// - The id of a deleted row is known only if an earlier update changed the row's content. A row with a known id
+    ///   that is inserted again is matched by the diff's rules, otherwise deleted and inserted, as sections always are.
+    /// - A row or title that was changed and then changed back is still a change.
+    /// - A row that was only moved, so that its content is unknown, moves into an inserted section after the insert,
+    ///   and out of a deleted one before the delete. If it moves into or out of a reloaded section, that is deleted and
+    ///   inserted instead.
     ///
-    /// - Parameter updates: the updates, in order. Each update must begin at the revision at which the previous update
-    ///   ends.
-    /// - Throws: ``InvalidUpdate`` if there are no updates, if they are not consecutive, or if they contradict each other
-    ///   whatever the table: a negative index, an index used twice, a row that becomes another row. An index beyond the
-    ///   end of a list is detected only if the updates contain the whole list. If only one update has stages, the
-    ///   stages are not checked.
+    /// - Throws: ``InvalidUpdate`` if there are no updates, if they are not consecutive, or if they contradict each
+    ///   other whatever the table: a negative index, an index used twice, a row that becomes another row, an index
+    ///   beyond the end of a list that the updates contain as a whole.
     /// - Complexity: O(n log n) for n operations and rows of inserted and reloaded sections, however large the table.
     public static func composing(_ updates: [BatchUpdate]) throws(InvalidUpdate) -> BatchUpdate {
         guard let first = updates.first, let last = updates.last else {
@@ -63,5 +50,284 @@ extension BatchUpdate {
             result.stages = changing.first?.stages ?? []
         }
         return result
+    }
+}
+
+/// The difference of the tables before the first and after the last of several updates, from the updates alone.
+///
+/// Adjacent sections that no update touched are one folded section; `stages` counts them out. O(n log n) for n pieces
+/// and rows of inserted and reloaded sections.
+struct FoldedDifference: ~Copyable {
+    private let table: FoldedTable
+    /// After the last update.
+    private let order: [FoldedTable.SectionPiece]
+    /// How many sections each folded section before the first update is.
+    private var counts: [Int] = []
+    /// Of each section in `FoldedTable.named`, its folded index before the first update, or -1 if it was inserted.
+    private var oldPlaces: [Int]
+    /// Of each section in `FoldedTable.named`, its rows after the last update; none if it was deleted.
+    private var rows: [[FoldedTable.RowPiece]]
+    /// Whether each section in `FoldedTable.named` is deleted and inserted in place of a reload: a row with unknown
+    /// content moves into or out of it.
+    private var isReplaced: [Bool]
+    private var difference = TableDifference(oldPlaces: [], newPlaces: [])
+
+    init(_ table: FoldedTable) {
+        self.table = table
+        order = table.order.inOrder()
+        oldPlaces = Array(repeating: -1, count: table.named.count)
+        rows = table.named.map { $0.isGone ? [] : $0.rows.inOrder() }
+        isReplaced = Array(repeating: false, count: table.named.count)
+        findReplacedSections()
+        pairSections()
+        compareSections()
+    }
+
+    /// The fewest stages that the rules allow.
+    consuming func stages() -> [BatchUpdate.Stage] {
+        var counts = counts
+        return difference.stages().map { $0.countingOut(&counts) }
+    }
+
+    /// Neither inserted, deleted nor reloaded.
+    private func isCompared(_ section: Int) -> Bool {
+        table.named[section].place != nil && !table.named[section].isGone && table.named[section].known == nil
+    }
+
+    private mutating func findReplacedSections() {
+        for (index, section) in table.named.enumerated() {
+            for case .before(let origin, _) in rows[index] where section.known != nil || !isCompared(origin.section) {
+                isReplaced[index] = section.known != nil
+                isReplaced[origin.section] = table.named[origin.section].known != nil
+            }
+        }
+    }
+
+    private mutating func pairSections() {
+        var before: [(place: Int, count: Int, new: Int, named: Int)] = []
+        for (new, piece) in order.enumerated() {
+            switch piece {
+            case .untouched(let place, let count): before.append((place, count, new, -1))
+            case .named(let index):
+                if let place = table.named[index].place {
+                    before.append((place, 1, isReplaced[index] ? -1 : new, index))
+                }
+            }
+        }
+        for (index, section) in table.named.enumerated() where section.isGone {
+            if let place = section.place { before.append((place, 1, -1, index)) }
+        }
+        before.sort { $0.place < $1.place }
+        var places = Array(repeating: -1, count: order.count)
+        for (old, section) in before.enumerated() {
+            if section.new >= 0 { places[section.new] = old }
+            if section.named >= 0 { oldPlaces[section.named] = old }
+        }
+        counts = before.map(\.count)
+        difference = TableDifference(oldPlaces: places, newPlaces: before.map(\.new))
+    }
+
+    private mutating func compareSections() {
+        let returned = returnedRows()
+        var comparison = Comparison()
+        for (new, piece) in order.enumerated() {
+            let old = difference.oldPlaces[new]
+            guard case .named(let index) = piece else {
+                difference.pairs.append(.init(old: old, new: new, comparesRows: true, sectionCount: piece.count))
+                continue
+            }
+            let section = table.named[index]
+            if old >= 0 { difference.pairs.append(.init(old: old, new: new, comparesRows: section.known == nil)) }
+            if let known = section.known {
+                let whole = bring(known, rows[index], to: new, &comparison)
+                if let pair = difference.pairs.last, pair.new == new {
+                    difference.reloadedSections.append((pair, whole))
+                } else {
+                    difference.insertedSections.append((new, whole))
+                }
+            } else {
+                if let pair = difference.pairs.last, !section.update.isEmpty {
+                    difference.updatedSections.append((pair, section.update))
+                }
+                compareRows(rows[index], in: new, returned, &comparison)
+            }
+        }
+        difference.compareRows(&comparison.runs, &comparison.changes, insert: { _, _, _ in })
+        if !comparison.leaving.isEmpty { difference.deletedRows.removeAll { comparison.leaving.contains($0) } }
+    }
+
+    /// An inserted or reloaded section with the rows whose content is known. The others become moves into it.
+    private mutating func bring(
+        _ section: Section, _ pieces: [FoldedTable.RowPiece], to new: Int, _ comparison: inout Comparison
+    ) -> Section {
+        if pieces.count == 1, case .brought(let rows, _, let count) = pieces[0], count == rows.count {
+            return section.with(rows)
+        }
+        var rows: [Row] = [], index = 0
+        for piece in pieces {
+            switch piece {
+            case .before(let origin, _):
+                comparison.leaving.insert(place(origin))
+                move(origin, to: RowPath(section: new, row: index))
+            case .changed(_, let row, _), .came(let row): rows.append(row)
+            case .brought(let list, let start, let count): list.forEach(in: start..<start + count) { rows.append($1) }
+            }
+            index += piece.count
+        }
+        return section.with(PersistentList(rows))
+    }
+
+    private mutating func compareRows(
+        _ pieces: [FoldedTable.RowPiece], in new: Int, _ returned: ReturnedRows,
+        _ comparison: inout Comparison
+    ) {
+        func arrive(_ row: Row, _ path: RowPath) {
+            if let before = returned[path] {
+                comparison.change(place(before.origin), path, to: row, before.needsReload)
+            } else {
+                difference.insertedRows.append(.init(at: path, row: row))
+            }
+        }
+        var index = 0
+        for piece in pieces {
+            let path = RowPath(section: new, row: index)
+            switch piece {
+            case .before(let origin, let count) where isCompared(origin.section):
+                comparison.match(place(origin), path, count: count)
+            case .before(let origin, _): move(origin, to: path)
+            case .changed(let origin, let row, let needsReload) where isCompared(origin.section):
+                comparison.change(place(origin), path, to: row, needsReload)
+            case .changed(_, let row, _), .came(let row): arrive(row, path)
+            case .brought(let rows, let start, let count):
+                for offset in 0..<count { arrive(rows[start + offset], RowPath(section: new, row: index + offset)) }
+            }
+            index += piece.count
+        }
+    }
+
+    private mutating func move(_ origin: FoldedTable.Origin, to path: RowPath) {
+        difference.movedRows.append(.init(from: place(origin), to: path))
+    }
+
+    private func place(_ origin: FoldedTable.Origin) -> RowPath {
+        RowPath(section: oldPlaces[origin.section], row: origin.row)
+    }
+}
+
+private struct Comparison {
+    var runs: ContiguousArray<MatchedRun> = []
+    var changes: ContiguousArray<ChangedRow> = []
+    /// The old places of rows that move into inserted or reloaded sections, which must not be deleted as well.
+    var leaving: Set<RowPath> = []
+
+    mutating func match(_ old: RowPath, _ new: RowPath, count: Int) {
+        runs.append(
+            MatchedRun(
+                oldSection: old.section, oldStart: old.row, newSection: new.section, newStart: new.row, count: count))
+    }
+
+    mutating func change(_ old: RowPath, _ new: RowPath, to row: Row, _ needsReload: Bool) {
+        match(old, new, count: 1)
+        changes.append(ChangedRow(row, needsReload: needsReload, old: old, new: new))
+    }
+}
+
+/// Deleted and inserted again.
+private typealias ReturnedRows = [RowPath: (origin: FoldedTable.Origin, needsReload: Bool)]
+
+extension FoldedDifference {
+    /// The inserted rows that have the id of a deleted one, preferably of their own section. Across sections only if
+    /// exactly one deleted and one inserted row remain, as in the diff of snapshots.
+    private func returnedRows() -> ReturnedRows {
+        var deleted: [RowID: [(origin: FoldedTable.Origin, row: Row, needsReload: Bool)]] = [:]
+        for gone in table.deleted where isCompared(gone.origin.section) {
+            if let id = gone.row.id { deleted[id, default: []].append(gone) }
+        }
+        guard !deleted.isEmpty else { return [:] }
+        var arrived: [RowID: [(path: RowPath, section: Int, row: Row)]] = [:]
+        for (new, piece) in order.enumerated() {
+            guard case .named(let section) = piece, isCompared(section) else { continue }
+            var index = 0
+            for piece in rows[section] {
+                switch piece {
+                case .came, .brought:
+                    if let row = piece.content, let id = row.id, deleted[id] != nil {
+                        arrived[id, default: []].append((RowPath(section: new, row: index), section, row))
+                    }
+                case .before, .changed: break
+                }
+                index += piece.count
+            }
+        }
+        var returned: ReturnedRows = [:]
+        for (id, var arrivals) in arrived {
+            var departures = deleted[id] ?? []
+            func match(_ departure: Int, _ arrival: Int) {
+                let before = departures.remove(at: departure), after = arrivals.remove(at: arrival)
+                returned[after.path] = (before.origin, before.needsReload || !before.row.looksSame(as: after.row))
+            }
+            for arrival in arrivals.indices.reversed() {
+                let section = arrivals[arrival].section
+                if let departure = departures.firstIndex(where: { $0.origin.section == section }) {
+                    match(departure, arrival)
+                }
+            }
+            if departures.count == 1, arrivals.count == 1 { match(0, 0) }
+        }
+        return returned
+    }
+}
+
+extension Section {
+    fileprivate func with(_ rows: PersistentList<Row>) -> Section {
+        var section = self
+        section.rows = rows
+        return section
+    }
+}
+
+// While stages are computed, adjacent sections that an update does not touch can count as one.
+extension BatchUpdate.Stage {
+    /// - Parameter counts: how many sections each folded one is, before the stage; on return, after it.
+    func countingOut(_ counts: inout [Int]) -> BatchUpdate.Stage {
+        let sizes = counts, before = Self.starts(counts)
+        arrange(&counts)
+        let after = Self.starts(counts)
+        func counted(_ path: RowPath, _ starts: [Int]) -> RowPath {
+            RowPath(section: starts[path.section], row: path.row)
+        }
+
+        var stage = self
+        stage.deleteSections = deleteSections.map { before[$0] }
+        stage.insertSections = insertSections.map { (after[$0.at], $0.section) }
+        stage.moveSections = moveSections.flatMap { move in
+            (0..<sizes[move.from]).map { (before[move.from] + $0, after[move.to] + $0) }
+        }
+        stage.reloadSections = reloadSections.map { (before[$0.at], $0.section) }
+        for index in updateSections.indices { stage.updateSections[index].at = before[updateSections[index].at] }
+        stage.deleteRows = deleteRows.map { counted($0, before) }
+        stage.insertRows = insertRows.map { .init(at: counted($0.at, after), row: $0.row) }
+        stage.moveRows = moveRows.map { .init(from: counted($0.from, before), to: counted($0.to, after), row: $0.row) }
+        stage.reloadRows = reloadRows.map { .init(at: counted($0.at, before), row: $0.row) }
+        stage.updateRows = updateRows.map { .init(at: counted($0.at, before), row: $0.row) }
+        return stage
+    }
+
+    private func arrange(_ counts: inout [Int]) {
+        guard !deleteSections.isEmpty || !insertSections.isEmpty || !moveSections.isEmpty else { return }
+        let leaving = Set(deleteSections).union(moveSections.map(\.from))
+        var arriving: [Int: Int] = [:]
+        for (at, _) in insertSections { arriving[at] = 1 }
+        for move in moveSections { arriving[move.to] = counts[move.from] }
+        var staying = counts.indices.filter { !leaving.contains($0) }.map { counts[$0] }.makeIterator()
+        counts = (0..<counts.count - leaving.count + arriving.count).compactMap { arriving[$0] ?? staying.next() }
+    }
+
+    private static func starts(_ counts: [Int]) -> [Int] {
+        var end = 0
+        return counts.map { count in
+            defer { end += count }
+            return end
+        }
     }
 }

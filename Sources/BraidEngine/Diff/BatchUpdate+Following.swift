@@ -8,36 +8,20 @@ extension BatchUpdate {
         RowFollower(self).following(path)
     }
 
-    /// Where a displayed section is after this update.
-    ///
-    /// - Returns: `nil` if the update deletes the section, even if it inserts one with the same id.
-    /// - Complexity: O(n log n) for n operations.
-    public func followingSection(_ index: Int) -> Int? {
-        RowFollower(self).followingSection(index)
-    }
-
-    /// Where the rows with an id are that the update inserts, those of inserted and reloaded sections included. O(n log
-    /// n) for n operations and such rows.
+    /// Where the rows with an id are that the update inserts, those of inserted and reloaded sections included.
+    /// O(n log n) for n operations and such rows.
     func arrivals(of id: RowID) -> [RowPath] {
         var paths: [RowPath] = []
         for stage in stages {
             let follower = StageFollower(stage)
-            paths = paths.compactMap { follower.following($0) } + stage.arrivals(of: id, follower)
-        }
-        return paths
-    }
-}
-
-extension BatchUpdate.Stage {
-    /// Those of inserted and reloaded sections included.
-    fileprivate func arrivals(of id: RowID, _ follower: StageFollower) -> [RowPath] {
-        var paths = insertRows.filter { $0.row.content.has(id) }.map(\.at)
-        for (at, section) in insertSections {
-            paths += section.rows.indexes(of: id).map { RowPath(section: at, row: $0) }
-        }
-        for (at, section) in reloadSections {
-            guard let place = follower.followingSection(at) else { continue }
-            paths += section.rows.indexes(of: id).map { RowPath(section: place, row: $0) }
+            paths = paths.compactMap { follower.following($0) }
+            paths += stage.insertRows.filter { $0.row.content.has(id) }.map(\.at)
+            let reloaded = stage.reloadSections.compactMap { reload in
+                follower.sections.following(reload.at).map { (at: $0, section: reload.section) }
+            }
+            for (at, section) in stage.insertSections + reloaded {
+                paths += section.rows.indexes(of: id).map { RowPath(section: at, row: $0) }
+            }
         }
         return paths
     }
@@ -49,16 +33,15 @@ extension BatchUpdate.Stage {
 public struct RowFollower: Sendable {
     private let stages: [StageFollower]
 
-    /// Prepares the computation for one update, in O(n log n) for n operations.
+    /// O(n log n) for n operations.
     public init(_ update: BatchUpdate) { self.init(update, backwards: false) }
 
     init(_ update: BatchUpdate, backwards: Bool) {
         stages = (backwards ? update.stages.reversed() : update.stages).map { StageFollower($0, backwards: backwards) }
     }
 
-    /// Where a displayed row is after the update.
+    /// Where a displayed row is after the update; `path` is before it.
     ///
-    /// - Parameter path: before the update. Without such a row, the result means nothing.
     /// - Returns: `nil` if the update deletes the row, or deletes or reloads its section.
     public func following(_ path: RowPath) -> RowPath? {
         var path = path
@@ -71,7 +54,7 @@ public struct RowFollower: Sendable {
 
     /// `nil` if the update deletes the section.
     func followingSection(_ index: Int) -> Int? {
-        stages.reduce(Optional(index)) { index, stage in index.flatMap { stage.followingSection($0) } }
+        stages.reduce(Optional(index)) { index, stage in index.flatMap { stage.sections.following($0) } }
             .flatMap { $0 >= 0 ? $0 : nil }
     }
 }
@@ -79,7 +62,7 @@ public struct RowFollower: Sendable {
 /// Where rows and sections are after one stage or, backwards, before it.
 struct StageFollower {
     private let isBackwards: Bool
-    private let sections: SectionFollower
+    let sections: SectionFollower
     /// Before the stage.
     private let reloadedSections: Set<Int>
     /// Ascending row indexes by section. Backwards, the rows that come with the stage are those that leave.
@@ -107,17 +90,14 @@ struct StageFollower {
     /// `nil` if the row's other end is not known: it is deleted (backwards, inserted), or its section is, or is
     /// reloaded.
     func following(_ path: RowPath) -> RowPath? {
-        guard path.row >= 0, path.row < RowPieces.endless, let section = followingSection(path.section),
+        guard path.row >= 0, path.row < RowPieces.endless, let section = sections.following(path.section),
             !reloadedSections.contains(isBackwards ? section : path.section)
         else { return nil }
         if let target = moves[path] { return target }
-        let leaving = leaving[path.section] ?? [], left = leaving.partitionIndex { $0 >= path.row }
+        let leaving = leaving[path.section] ?? [], left = leaving.firstPosition { $0 >= path.row }
         if left < leaving.count, leaving[left] == path.row { return nil }
         return RowPath(section: section, row: (arriving[section] ?? []).shifted(path.row - left))
     }
-
-    /// `nil` if the stage deletes the section (backwards, inserts it).
-    func followingSection(_ index: Int) -> Int? { sections.following(index) }
 }
 
 /// Where sections are after one stage or, backwards, before it.
@@ -137,10 +117,11 @@ struct SectionFollower {
         }
     }
 
+    /// `nil` if the stage deletes the section (backwards, inserts it).
     func following(_ index: Int) -> Int? {
         guard index >= 0, index < RowPieces.endless else { return nil }
         if let target = moves[index] { return target }
-        let left = leaving.partitionIndex { $0 >= index }
+        let left = leaving.firstPosition { $0 >= index }
         if left < leaving.count, leaving[left] == index { return nil }
         return arriving.shifted(index - left)
     }

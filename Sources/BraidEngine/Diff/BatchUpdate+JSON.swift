@@ -4,7 +4,7 @@ extension BatchUpdate {
     /// omitted.
     public var json: JSONText { json { _ in } }
 
-    /// Returns the update as JSON, with the members that a closure writes at its end.
+    /// With the members that a closure writes at its end.
     func json(_ members: (inout JSONWriter) -> Void) -> JSONText {
         json(members) { $0.member("stages", stages) }
     }
@@ -12,7 +12,7 @@ extension BatchUpdate {
     /// The update as JSON with `operations`, to be applied one by one, in place of `stages`; see ``sequential()``.
     public var sequentialJSON: JSONText { sequentialJSON { _ in } }
 
-    /// Returns ``sequentialJSON`` with the members that a closure writes at its end.
+    /// ``sequentialJSON`` with the members that a closure writes at its end.
     func sequentialJSON(_ members: (inout JSONWriter) -> Void) -> JSONText {
         json(members) { $0.member("operations", sequential()) }
     }

@@ -2,25 +2,25 @@
 /// DOM). Its indexes refer to the table after all earlier operations; the `to` of a move, to the list without what
 /// moves.
 public enum TableOperation: Sendable {
-    /// Deletes the section at an index, with its rows.
+    /// With its rows.
     case deleteSection(Int)
-    /// Inserts a section, with its rows, so that it gets the given index.
+    /// With its rows.
     case insertSection(at: Int, Section)
     /// With its rows. `to` is in the list without the section.
     case moveSection(from: Int, to: Int)
     /// With all its rows; old and new ones are not matched.
     case reloadSection(at: Int, Section)
-    /// Changes a section's header, footer or `movesTo`. The section's rows stay as they are.
+    /// Its header, footer or `movesTo`.
     case updateSection(BatchUpdate.SectionUpdate)
-    /// Deletes the row at an index path.
+    /// Deletes a row.
     case deleteRow(RowPath)
-    /// Inserts a row so that it gets the given index path.
+    /// Inserts a row.
     case insertRow(at: RowPath, Row)
     /// Moves a row; `to` is without it. The `Row` is its new content, if that changed without a visual reload.
     case moveRow(from: RowPath, to: RowPath, Row?)
-    /// Replaces the content of a row, with a visual reload of its cell.
+    /// Replaces a row's content, with a visual reload of its cell.
     case reloadRow(at: RowPath, Row)
-    /// Replaces the content of a row, without a visual reload of its cell.
+    /// Replaces a row's content, without a visual reload.
     case updateRow(at: RowPath, Row)
 }
 
@@ -91,60 +91,5 @@ extension BatchUpdate.Stage {
         for insert in insertRows.sorted(by: { $0.at < $1.at }) {
             operations.append(.insertRow(at: arrive(insert.at), insert.row))
         }
-    }
-}
-
-/// Indexes in a list while its elements leave and arrive one at a time, whatever number of elements stay.
-///
-/// Each mover has a slot in the order of all elements that are ever in the list. Its index minus its rank among those
-/// that leave, or arrive, is the number of staying elements before it. A Fenwick tree counts the movers in the list.
-/// O(log movers) for each operation.
-private struct MovingPlaces {
-    private let leaving: [Int]
-    private let arriving: [Int]
-    private let slots: MoverSlots
-    private var presence: [Int]
-
-    /// `leaving` before any has left, `arriving` after all have arrived.
-    init(leaving: [Int], arriving: [Int]) {
-        self.leaving = leaving.sorted()
-        self.arriving = arriving.sorted()
-        presence = Array(repeating: 0, count: leaving.count + arriving.count + 1)
-        slots = MoverSlots(leaving: self.leaving, arriving: self.arriving)
-        for slot in slots.leaving { change(slot, by: 1) }
-    }
-
-    /// `index` is before any has left. Returns the index at which the element is now.
-    mutating func leave(_ index: Int) -> Int {
-        let rank = leaving.partitionIndex { $0 >= index }
-        let slot = slots.leaving[rank]
-        change(slot, by: -1)
-        return index &- rank &+ present(before: slot)
-    }
-
-    /// `index` is after all have arrived. Returns the index at which to insert now.
-    mutating func arrive(_ index: Int) -> Int {
-        let rank = arriving.partitionIndex { $0 >= index }
-        let slot = slots.arriving[rank]
-        let place = index &- rank &+ present(before: slot)
-        change(slot, by: 1)
-        return place
-    }
-
-    private mutating func change(_ slot: Int, by difference: Int) {
-        var node = slot + 1
-        while node < presence.count {
-            presence[node] += difference
-            node += node & -node
-        }
-    }
-
-    private func present(before slot: Int) -> Int {
-        var node = slot, count = 0
-        while node > 0 {
-            count += presence[node]
-            node &= node - 1
-        }
-        return count
     }
 }

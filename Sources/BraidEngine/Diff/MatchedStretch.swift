@@ -142,12 +142,7 @@ extension RowComparison {
                 let start = (old: stretch.old + passed, new: stretch.new + passed)
                 let matched = matchingPrefix(
                     oldStart: start.old, newStart: start.new, limit: count - passed, changes: &found.changes)
-                if matched > 0 {
-                    found.runs.append(
-                        MatchedRun(
-                            oldSection: oldSection, oldStart: start.old, newSection: newSection, newStart: start.new,
-                            count: matched))
-                }
+                if matched > 0 { found.runs.append(run(old: start.old, new: start.new, count: matched)) }
                 // A row with another id than before: delete and insert.
                 passed += matched + 1
             }

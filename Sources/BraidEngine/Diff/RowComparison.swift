@@ -14,6 +14,11 @@ struct RowComparison {
     let new: PersistentList<Row>
     var rule = Rule.sameID
 
+    @inline(__always)
+    func run(old: Int, new: Int, count: Int) -> MatchedRun {
+        MatchedRun(oldSection: oldSection, oldStart: old, newSection: newSection, newStart: new, count: count)
+    }
+
     /// How many rows from the two starts on are the same, at most `limit`. Appends those whose content changed to
     /// `changes`. With `samePlace`, stops at the first that needs a reload.
     func matchingPrefix(oldStart: Int = 0, newStart: Int = 0, limit: Int, changes: inout ContiguousArray<ChangedRow>)
@@ -107,18 +112,17 @@ extension RowComparison {
         _ matching: inout RowMatching
     ) throws(Refusal) {
         if oldRange.isEmpty || newRange.isEmpty {
-            try matching.addOld(oldRange, of: old, in: newSection, section)
-            try matching.addNew(newRange, of: new, in: newSection, section)
+            try old.appendEntries(of: oldRange, in: newSection, section, to: &matching.old)
+            try new.appendEntries(of: newRange, in: newSection, section, to: &matching.new)
             return
         }
         let rest = try matchNearby(oldRange, newRange, section, &found, &matching)
         let start = (old: matching.old.count, new: matching.new.count)
-        try matching.addOld(rest.old..<oldRange.upperBound, of: old, in: newSection, section)
-        try matching.addNew(rest.new..<newRange.upperBound, of: new, in: newSection, section)
+        try old.appendEntries(of: rest.old..<oldRange.upperBound, in: newSection, section, to: &matching.old)
+        try new.appendEntries(of: rest.new..<newRange.upperBound, in: newSection, section, to: &matching.new)
         for stretch in try matching.takeStretches(from: start, section) {
-            let run = MatchedRun(
-                oldSection: oldSection, oldStart: rest.old + stretch.old - start.old,
-                newSection: newSection, newStart: rest.new + stretch.new - start.new, count: stretch.count)
+            let run = run(
+                old: rest.old + stretch.old - start.old, new: rest.new + stretch.new - start.new, count: stretch.count)
             _ = matchingPrefix(
                 oldStart: run.oldStart, newStart: run.newStart, limit: run.count, changes: &found.changes)
             found.runs.append(run)
@@ -147,14 +151,12 @@ extension RowComparison {
             }
             misses += 1
             at = (at.old + skipped.old, at.new + skipped.new)
-            try matching.addOld(open.old..<at.old, of: old, in: newSection, section)
-            try matching.addNew(open.new..<at.new, of: new, in: newSection, section)
+            try old.appendEntries(of: open.old..<at.old, in: newSection, section, to: &matching.old)
+            try new.appendEntries(of: open.new..<at.new, in: newSection, section, to: &matching.new)
             let count = matchingPrefix(
                 oldStart: at.old, newStart: at.new,
                 limit: min(oldRange.upperBound - at.old, newRange.upperBound - at.new), changes: &found.changes)
-            found.runs.append(
-                MatchedRun(
-                    oldSection: oldSection, oldStart: at.old, newSection: newSection, newStart: at.new, count: count))
+            found.runs.append(run(old: at.old, new: at.new, count: count))
             misses = max(0, misses - count)
             at = (at.old + count, at.new + count)
             open = at

@@ -13,19 +13,6 @@ struct RowMatching {
     /// Up to so many old entries are searched one by one.
     private static var few: Int { 8 }
 
-    /// Throws if a row has no id.
-    mutating func addOld(_ range: Range<Int>, of rows: PersistentList<Row>, in section: Int, _ id: SectionID)
-        throws(Refusal)
-    {
-        try rows.appendEntries(of: range, in: section, id, to: &old)
-    }
-
-    mutating func addNew(_ range: Range<Int>, of rows: PersistentList<Row>, in section: Int, _ id: SectionID)
-        throws(Refusal)
-    {
-        try rows.appendEntries(of: range, in: section, id, to: &new)
-    }
-
     /// The entries of each snapshot must be in the order of their sections. Throws `duplicateRowID`.
     mutating func match(in snapshot: Snapshot, _ found: inout MatchedRows) throws(Refusal) {
         found.stayingCount = found.runs.count
@@ -179,7 +166,7 @@ extension Section {
     func checkIDs() throws(Refusal) {
         guard isDiffable, !rows.isEmpty, !idsWereChecked else { return }
         var matching = RowMatching()
-        try matching.addOld(0..<rows.count, of: rows, in: 0, id)
+        try rows.appendEntries(of: 0..<rows.count, in: 0, id, to: &matching.old)
         var found = MatchedRows(oldSections: [0])
         try matching.match(in: Snapshot(sections: [Section(id: id)]), &found)
     }

@@ -99,11 +99,9 @@ struct SnapshotReader {
                 pointer.appending("rowCount"), .conflict,
                 "there are \(result.rows.count) rows; a window of a snapshot cannot be compared")
         }
-        var section = Section(
-            id: SectionID(id ?? ""), header: result.header, footer: result.footer, movesTo: result.movesTo,
-            isDiffable: result.isDiffable, rows: result.rows)
-        section.idsWereChecked = section.isDiffable
-        return section
+        result.id = SectionID(id ?? "")
+        result.idsWereChecked = result.isDiffable
+        return result
     }
 
     private mutating func rows(_ json: JSONText, _ pointer: JSONPointer, isDiffable: Bool) -> PersistentList<Row> {

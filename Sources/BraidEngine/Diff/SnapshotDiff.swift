@@ -9,22 +9,31 @@ extension BatchUpdate {
     ///   have one id or a compared row of a diffable section has none.
     /// - Complexity: O(rows) expected, O(n log n) for n moved rows.
     public init(from old: Snapshot, to new: Snapshot) throws(Refusal) {
-        self.init(from: old, to: new, stages: try Self.stages(from: old, to: new, touched: nil))
+        try self.init(from: old, to: new, touched: nil)
     }
 
-    init(from old: Snapshot, to new: Snapshot, stages: [Stage]) {
+    /// The same update, cheaper thanks to notes of the rows that a command touched.
+    ///
+    /// Notes cannot make it wrong: what the snapshots do not share is compared anyway, and a section whose ids do not
+    /// fit the notes is diffed in full. Ids must be unique within their sections.
+    ///
+    /// - Parameters:
+    ///   - touched: `nil` if unknown.
+    ///   - staying: the rows that stay in a section that is not diffable, as ascending stretches. `nil` compares the
+    ///     rows by their indexes.
+    /// - Complexity: O(sections), and O(k log k + k log rows) for k touched rows.
+    init(
+        from old: Snapshot, to new: Snapshot, touched: TouchedRows?,
+        staying: (SectionID) -> [MatchedStretch]? = { _ in nil }
+    ) throws(Refusal) {
         self.init(
-            from: old.revision, to: new.revision, stages: stages,
+            from: old.revision, to: new.revision, stages: try Self.stages(from: old, to: new, touched, staying),
             totalRowCount: new.totalRowCount, state: old.state == new.state ? nil : new.state,
             empty: old.empty == new.empty ? nil : new.empty ?? .null)
     }
 
-    /// - Parameters:
-    ///   - touched: what a command touched; `nil` if unknown.
-    ///   - staying: the rows that stay in a section that is not diffable; `nil` if unknown.
-    static func stages(
-        from old: Snapshot, to new: Snapshot, touched: TouchedRows?,
-        staying: (SectionID) -> [MatchedStretch]? = { _ in nil }
+    private static func stages(
+        from old: Snapshot, to new: Snapshot, _ touched: TouchedRows?, _ staying: (SectionID) -> [MatchedStretch]?
     ) throws(Refusal) -> [Stage] {
         var difference = try TableDifference.matchingSections(old, new, unique: touched != nil)
         difference.compareSections(old, new)
@@ -72,26 +81,44 @@ extension BatchUpdate {
 
 extension RowComparison {
     /// Matches the common start and end, then long stretches in between, and leaves the rest to `matching`.
-    func matchRows(
-        _ section: SectionID, _ found: inout MatchedRows, _ matching: inout RowMatching
-    ) throws(Refusal) {
+    func matchRows(_ section: SectionID, _ found: inout MatchedRows, _ matching: inout RowMatching) throws(Refusal) {
         let shorter = min(old.count, new.count)
         let prefix = matchingPrefix(limit: shorter, changes: &found.changes)
-        if prefix > 0 {
-            found.runs.append(
-                MatchedRun(oldSection: oldSection, oldStart: 0, newSection: newSection, newStart: 0, count: prefix))
-        }
+        if prefix > 0 { found.runs.append(run(old: 0, new: 0, count: prefix)) }
         guard prefix < old.count || prefix < new.count else { return }
         var changesAtEnd = ContiguousArray<ChangedRow>()
         let suffix = matchingSuffix(limit: shorter - prefix, changes: &changesAtEnd)
         try matchStretches(prefix..<old.count - suffix, prefix..<new.count - suffix, section, &found, &matching)
-        if suffix > 0 {
-            found.runs.append(
-                MatchedRun(
-                    oldSection: oldSection, oldStart: old.count - suffix, newSection: newSection,
-                    newStart: new.count - suffix, count: suffix))
-        }
+        if suffix > 0 { found.runs.append(run(old: old.count - suffix, new: new.count - suffix, count: suffix)) }
         found.changes += changesAtEnd.reversed()
+    }
+
+    /// Matches the rows that the command did not touch side by side, and leaves the others to `matching`. False, with
+    /// `found` unchanged, if the notes name no single rows or do not fit.
+    func follow(
+        _ touched: TouchedRows.Rows, _ section: SectionID, _ found: inout MatchedRows, _ matching: inout RowMatching
+    ) throws(Refusal) -> Bool {
+        guard case .edits(let edits) = touched else { return false }
+        let runCount = found.runs.count, changeCount = found.changes.count
+        guard old.count - edits.removed.count + edits.inserted.count == new.count else { return false }
+        for run in edits.untouched {
+            let count = min(run.count, old.count - run.old)
+            guard count >= 0, run.new + count <= new.count,
+                matchingPrefix(oldStart: run.old, newStart: run.new, limit: count, changes: &found.changes) == count
+            else {
+                found.runs.removeLast(found.runs.count - runCount)
+                found.changes.removeLast(found.changes.count - changeCount)
+                return false
+            }
+            guard count > 0 else { continue }
+            found.runs.append(self.run(old: run.old, new: run.new, count: count))
+        }
+        // By id, too: a row that was replaced at its place may be another.
+        for change in edits.changes {
+            try old.appendEntries(of: change.old, in: newSection, section, to: &matching.old)
+            try new.appendEntries(of: change.new, in: newSection, section, to: &matching.new)
+        }
+        return true
     }
 }
 
@@ -130,61 +157,9 @@ extension TableDifference {
         return [rows, content]
     }
 
-    private func arrangeRows(_ stage: inout BatchUpdate.Stage) {
+    func arrangeRows(_ stage: inout BatchUpdate.Stage) {
         stage.deleteRows = deletedRows
         stage.insertRows = insertedRows
         stage.moveRows = movedRows
-    }
-}
-
-extension BatchUpdate {
-    /// The same update as ``init(from:to:)``, cheaper thanks to notes of the rows that a command touched.
-    ///
-    /// Notes cannot make it wrong: what the snapshots do not share is compared anyway, and a section whose ids do not
-    /// fit the notes is diffed in full. Ids must be unique within their sections.
-    ///
-    /// - Complexity: O(sections), and O(k log k + k log rows) for k touched rows.
-    public init(from old: Snapshot, to new: Snapshot, touched: TouchedRows) throws(Refusal) {
-        try self.init(from: old, to: new, touched: touched, staying: { _ in nil })
-    }
-
-    /// - Parameter staying: the rows that stay in a section that is not diffable, as ascending stretches. `nil`
-    ///   compares the rows by their indexes.
-    init(
-        from old: Snapshot, to new: Snapshot, touched: TouchedRows, staying: (SectionID) -> [MatchedStretch]?
-    ) throws(Refusal) {
-        self.init(from: old, to: new, stages: try Self.stages(from: old, to: new, touched: touched, staying: staying))
-    }
-}
-
-extension RowComparison {
-    /// Matches the rows that the command did not touch side by side, and leaves the others to `matching`. False, with
-    /// `found` unchanged, if the notes name no single rows or do not fit.
-    func follow(
-        _ touched: TouchedRows.Rows, _ section: SectionID, _ found: inout MatchedRows, _ matching: inout RowMatching
-    ) throws(Refusal) -> Bool {
-        guard case .edits(let edits) = touched else { return false }
-        let runCount = found.runs.count, changeCount = found.changes.count
-        guard old.count - edits.removed.count + edits.inserted.count == new.count else { return false }
-        for run in edits.untouched {
-            let count = min(run.count, old.count - run.old)
-            guard count >= 0, run.new + count <= new.count,
-                matchingPrefix(oldStart: run.old, newStart: run.new, limit: count, changes: &found.changes) == count
-            else {
-                found.runs.removeLast(found.runs.count - runCount)
-                found.changes.removeLast(found.changes.count - changeCount)
-                return false
-            }
-            guard count > 0 else { continue }
-            found.runs.append(
-                MatchedRun(
-                    oldSection: oldSection, oldStart: run.old, newSection: newSection, newStart: run.new, count: count))
-        }
-        // By id, too: a row that was replaced at its place may be another.
-        for change in edits.changes {
-            try matching.addOld(change.old, of: old, in: newSection, section)
-            try matching.addNew(change.new, of: new, in: newSection, section)
-        }
-        return true
     }
 }

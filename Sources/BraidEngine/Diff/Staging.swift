@@ -46,10 +46,12 @@ struct Staging: ~Copyable {
         let reloads = !difference.reloadedRows.isEmpty || !difference.reloadedSections.isEmpty
 
         let pairs = difference.pairs
+        // What leaving a section in place is worth, compared in this order: how many sections it is, whether its move
+        // would force another stage, whether something happens in it.
         let weights = pairs.map { pair in
             let isTouched = hasRowMoves[pair.new] || hasRows[pair.new] || hasContent[pair.new]
             let forcesStage = reloads ? hasRowMoves[pair.new] : isTouched
-            return StayingSections(count: pair.sectionCount, forcing: forcesStage ? 1 : 0, touched: isTouched ? 1 : 0)
+            return Int128(pair.sectionCount) << 64 + (forcesStage ? 1 << 32 : 0) + (isTouched ? 1 : 0)
         }
         for pair in pairs { sectionMoves[pair.new] = true }
         for position in IncreasingSubsequence.heaviest(pairs.map(\.old), weights: weights) {
@@ -94,9 +96,7 @@ struct Staging: ~Copyable {
     private func arrangeRows(_ stages: inout [BatchUpdate.Stage]) {
         if stages.count == 1 {
             // Most updates have one stage: old indexes before it, new ones after.
-            stages[0].deleteRows = difference.deletedRows
-            stages[0].insertRows = difference.insertedRows
-            stages[0].moveRows = difference.movedRows
+            difference.arrangeRows(&stages[0])
             return
         }
         for path in difference.deletedRows {
@@ -130,32 +130,6 @@ struct Staging: ~Copyable {
     }
 }
 
-/// What leaving a section in place is worth, compared in this order: how many sections it is, whether its move would
-/// force another stage, whether something happens in it.
-private struct StayingSections: Comparable, AdditiveArithmetic {
-    var count: Int
-    var forcing: Int
-    var touched: Int
-
-    static let zero = StayingSections(count: 0, forcing: 0, touched: 0)
-
-    static func < (left: StayingSections, right: StayingSections) -> Bool {
-        (left.count, left.forcing, left.touched) < (right.count, right.forcing, right.touched)
-    }
-
-    static func + (left: StayingSections, right: StayingSections) -> StayingSections {
-        StayingSections(
-            count: left.count + right.count, forcing: left.forcing + right.forcing,
-            touched: left.touched + right.touched)
-    }
-
-    static func - (left: StayingSections, right: StayingSections) -> StayingSections {
-        StayingSections(
-            count: left.count - right.count, forcing: left.forcing - right.forcing,
-            touched: left.touched - right.touched)
-    }
-}
-
 // In which stages row operations are allowed, and how they shift indexes.
 extension Staging {
     /// `nil` for a row that is not in the old, or the new, table.
@@ -180,13 +154,12 @@ extension Staging {
     private mutating func findPlaces() {
         if plan.deletedSections != plan.insertedSections || plan.movedSections != plan.insertedSections {
             let moved = difference.pairs.filter { sectionMoves[$0.new] }
-            sectionList = .spread(
-                StagedPlaces(
-                    leaving: difference.deletedSections.map { ($0, plan.deletedSections) }
-                        + moved.map { ($0.old, plan.movedSections) },
-                    arriving: difference.insertedSections.map { ($0.at, plan.insertedSections) }
-                        + moved.map { ($0.new, plan.movedSections) },
-                    stageCount: plan.stageCount))
+            sectionList = StagedList(
+                leaving: difference.deletedSections.map { ($0, plan.deletedSections) }
+                    + moved.map { ($0.old, plan.movedSections) },
+                arriving: difference.insertedSections.map { ($0.at, plan.insertedSections) }
+                    + moved.map { ($0.new, plan.movedSections) },
+                stageCount: plan.stageCount)
         }
         guard plan.stageOfAllRows == nil else { return }
         var leaving: [Int: [(index: Int, stage: Int)]] = [:], arriving = leaving
@@ -208,7 +181,7 @@ extension Staging {
             rowLists[key] =
                 isOne
                 ? .inOneStage(stage)
-                : .spread(StagedPlaces(leaving: left, arriving: arrived, stageCount: plan.stageCount))
+                : StagedList(leaving: left, arriving: arrived, stageCount: plan.stageCount)
         }
     }
 

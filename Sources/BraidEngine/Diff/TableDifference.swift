@@ -157,13 +157,8 @@ struct TableDifference: ~Copyable {
     }
 
     /// The fewest deletes, inserts and moves. A matched row moves if it changed its section or is not in its section's
-    /// heaviest increasing subsequence.
-    ///
-    /// - Parameters:
-    ///   - runs: each row at most once; is sorted.
-    ///   - changes: the matched rows whose content changed; is sorted.
-    ///   - insert: appends a range of a section's rows to the inserted ones.
-    /// - Complexity: O(runs log runs + operations).
+    /// heaviest increasing subsequence. `runs` have each row at most once; they and `changes` are sorted. `insert`
+    /// appends a range of a section's rows. O(runs log runs + operations).
     mutating func compareRows(
         _ runs: inout ContiguousArray<MatchedRun>, _ changes: inout ContiguousArray<ChangedRow>,
         insert: (_ rows: Range<Int>, _ section: Int, _ inserted: inout [BatchUpdate.PlacedRow]) -> Void

@@ -7,11 +7,11 @@ struct FaultBudget {
     /// Negative after a fault that did not fit, and `nil` before the first fault.
     private var left: Int?
 
-    /// Whether the list can contain no further fault.
+    /// No further fault fits.
     var isExhausted: Bool { left.map { $0 < 0 } ?? false }
 
-    /// Returns whether the list may contain a fault with this pointer. The first one always fits. After one that does
-    /// not, none does, so the list has the first faults of the document.
+    /// Whether a fault with this pointer fits. The first one always does; after one that does not, none does, so the
+    /// list has the first faults of the document.
     mutating func admit(_ pointer: JSONPointer) -> Bool {
         guard let left else {
             self.left = Self.limit

@@ -1,7 +1,5 @@
-/// The kind of one fault in a JSON document. A program acts on the code, a developer reads the detail.
-///
-/// A later version of the server can add codes. The raw value is the code on the wire: the member `code` of the items
-/// of `errors` and `warnings`.
+/// The kind of one fault in a JSON document, for programs. The raw value is the code on the wire, in the items of
+/// `errors` and `warnings`; later versions can add some.
 public enum FaultCode: String, Sendable, CaseIterable {
     /// An object lacks a member that it must have. The pointer leads to the object; for a model's id, to where it
     /// should be; for a declared section without cells, to the description's `bindings`.
@@ -10,16 +8,15 @@ public enum FaultCode: String, Sendable, CaseIterable {
     case unknownMember = "unknown-member"
     /// The value has another JSON type than the place requires.
     case wrongType = "wrong-type"
-    /// The value has the right JSON type, but not an allowed content, such as a malformed expression.
+    /// The value has an allowed JSON type, but not an allowed content, such as a malformed expression.
     case invalidValue = "invalid-value"
-    /// The value is a number outside the allowed range, or not an integer where an integer is required.
+    /// A number outside the allowed range, or not an integer where one is required.
     case outOfRange = "out-of-range"
-    /// The value occurs twice where it must be unique, for example an id.
+    /// A value that must be unique, such as an id, occurs twice.
     case duplicate
-    /// The value refers to something that does not exist, such as a section, a cell, a model type or a variable.
+    /// A section, a cell, a model type or a variable that does not exist.
     case unknownName = "unknown-name"
-    /// The value contradicts another part of the document: two members exclude each other, one needs another that is
-    /// missing, or a named handler uses itself.
+    /// Two members exclude each other, one needs another that is missing, or a named handler uses itself.
     case conflict
     /// A template or an expression failed when it was evaluated.
     case templateFailed = "template-failed"
@@ -27,10 +24,8 @@ public enum FaultCode: String, Sendable, CaseIterable {
     /// with which no session can be opened. The problem's type and the detail say why.
     case refused
 
-    /// The code for a value that a place does not accept: `wrongType` if it accepts none of this kind, otherwise
-    /// `outOfRange` for a number and `invalidValue` for the rest.
-    ///
-    /// - Parameter kinds: the kinds of which the place accepts at least some values.
+    /// For a value that a place does not accept: `wrongType` if it accepts no value of the kind, else `outOfRange` for a
+    /// number and `invalidValue` for the rest.
     package static func rejecting(_ kind: JSONKind, accepting kinds: JSONKind...) -> FaultCode {
         rejecting(kind, accepting: kinds)
     }

@@ -143,10 +143,7 @@ struct JSONCursor {
 }
 
 extension JSONCursor {
-    /// Visits the elements of the array that starts here.
-    ///
-    /// - Parameter body: called at each element. Moves behind the element and returns true, or stops the walk with
-    ///   false.
+    /// `body` is called at each element. It moves behind the element and returns true, or stops with false.
     @inline(__always)
     mutating func forEachElement(_ body: (inout JSONCursor) -> Bool) {
         at += 1
@@ -163,10 +160,7 @@ extension JSONCursor {
         }
     }
 
-    /// Visits the members of the object that starts here.
-    ///
-    /// - Parameter body: called at each member's value. Moves behind the value and returns true, or stops the walk with
-    ///   false.
+    /// `body` is called at each member's value. It moves behind the value and returns true, or stops with false.
     @inline(__always)
     mutating func forEachMember(_ body: (inout JSONCursor, JSONMemberName) -> Bool) {
         at += 1

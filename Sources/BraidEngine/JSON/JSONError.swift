@@ -5,20 +5,20 @@
 /// - a name that an object contains twice: the opening quote of the second one
 /// - too deep nesting: the first opening bracket beyond the limit
 /// - too long a text: the longest allowed length, at line 1 and column 1
-public struct JSONError: Error, Sendable, Equatable {
-    /// The number of bytes before the fault.
+public struct JSONError: Error, Sendable, Equatable, CustomStringConvertible {
+    /// How many bytes come before it.
     public var offset: Int
     /// From 1. A line ends with a line feed.
     public var line: Int
     /// From 1, in bytes.
     public var column: Int
-    /// What is wrong with the text, as a clause without a full stop.
+    /// A clause without a full stop.
     public var message: String
     /// The value that the parser was reading or had just read: the object while it read a name, the member for a name
     /// that occurs twice. `nil` if unknown.
     public var pointer: JSONPointer?
 
-    /// Creates an error from its parts.
+    /// Creates an error.
     public init(offset: Int, line: Int, column: Int, message: String, pointer: JSONPointer? = nil) {
         self.offset = offset
         self.line = line
@@ -26,9 +26,7 @@ public struct JSONError: Error, Sendable, Equatable {
         self.message = message
         self.pointer = pointer
     }
-}
 
-extension JSONError: CustomStringConvertible {
     public var description: String {
         let place = pointer.map { $0 == .root ? "" : " \($0):" } ?? ""
         return "\(line):\(column):\(place) \(message)"

@@ -1,22 +1,20 @@
-/// The positions of a document's values in its text, for messages such as `file:line:column:`. Each query is O(bytes).
+/// Where a document's values are in its text, for messages such as `file:line:column:`. Each query is O(bytes).
 public struct JSONLocations: Sendable {
     private let bytes: [UInt8]
     private let isValid: Bool
 
-    /// Takes the text as written, white space included. If ``JSONText`` rejects it, every query returns `nil`.
+    /// The text as written, white space included. If ``JSONText`` rejects it, every query returns `nil`.
     public init(of bytes: [UInt8]) {
         self.bytes = bytes
         isValid = (try? JSONText(parsing: bytes, depthLimit: .max)) != nil
     }
 
-    /// Returns the line and column of a value's first byte, both from 1, the column in bytes. `nil` if there is no such
-    /// value, or if ``JSONText`` rejects the document.
+    /// Of a value's first byte, both from 1, the column in bytes. `nil` if there is no such value.
     public func position(of pointer: JSONPointer) -> (line: Int, column: Int)? {
         find(pointer).flatMap { $0.isExact ? ($0.line, $0.column) : nil }
     }
 
-    /// Returns the position of a value or, if it is missing, of the nearest existing value around it, for messages
-    /// about missing members.
+    /// Of a value or, if it is missing, of the innermost one around it.
     public func position(nearest pointer: JSONPointer) -> (line: Int, column: Int)? {
         find(pointer).map { ($0.line, $0.column) }
     }

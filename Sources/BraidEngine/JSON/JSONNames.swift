@@ -30,9 +30,7 @@ struct JSONNames {
 
     @inline(__always) var count: Int { stack.count }
 
-    /// Returns false if the object whose names start at `base` already has the name.
-    ///
-    /// - Parameter range: the bytes between the quotes.
+    /// `range` is between the quotes. False if the object whose names start at `base` already has the name.
     @inline(__always)
     mutating func insert(_ range: Range<Int>, escaped: Bool, base: Int) -> Bool {
         if escaped { return insertEscaped(range, base) }

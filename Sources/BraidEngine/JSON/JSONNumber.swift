@@ -1,13 +1,12 @@
-/// A JSON number that keeps its digits as written (RFC 8259, section 6).
-///
-/// Numbers are equal if their exact decimal values are, such as `1`, `1.0` and `10e-1`.
+/// A JSON number that keeps its digits as written (RFC 8259, section 6). Equal are those of the same exact decimal
+/// value, such as `1`, `1.0` and `10e-1`.
 public struct JSONNumber: Sendable {
-    /// The text as written, always a valid JSON number.
+    /// As written, always a valid JSON number.
     public let lexeme: String
 
     init(validLexeme: String) { lexeme = validLexeme }
 
-    /// Creates a JSON number from an integer.
+    /// Creates a number.
     public init(_ value: Int) { lexeme = String(value) }
 
     /// `nil` for infinities and NaN. Whole values below 2^53 are written without a fraction.

@@ -26,11 +26,11 @@ public struct JSONPointer: Sendable {
     /// The pointer to the whole document. Its text is empty.
     public static let root = JSONPointer(tokens: [])
 
-    /// Returns the pointer to a member, by its unescaped name.
+    /// To a member, by its unescaped name.
     public func appending(_ token: String) -> JSONPointer { JSONPointer(tokens: tokens + [token]) }
-    /// Returns the pointer to an element of an array.
+    /// To an element of an array.
     public func appending(_ index: Int) -> JSONPointer { appending(String(index)) }
-    /// Returns this pointer followed by another one.
+    /// This pointer followed by another.
     public func appending(_ pointer: JSONPointer) -> JSONPointer { JSONPointer(tokens: tokens + pointer.tokens) }
 
     /// Bytes, without escapes, of a pointer in a message.

@@ -1,7 +1,5 @@
-/// Checks that bytes are one JSON text (RFC 8259) and removes the white space around its tokens.
-///
-/// It must also obey three rules of I-JSON (RFC 7493): UTF-8, no lone surrogates, and no name twice in an object. One
-/// pass, without recursion.
+/// Checks that bytes are one JSON text (RFC 8259) by three rules of I-JSON (RFC 7493) as well: UTF-8, no lone
+/// surrogates, and no name twice in an object. Removes the white space around tokens. One pass, without recursion.
 struct JSONScanner {
     /// An open array or object.
     private struct Frame {

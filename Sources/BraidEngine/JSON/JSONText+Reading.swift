@@ -18,7 +18,7 @@ public enum JSONKind: Sendable, Hashable {
 
 // Scalars.
 extension JSONText {
-    /// The value's kind. O(1): the first byte decides.
+    /// O(1): the first byte decides.
     public var kind: JSONKind {
         switch withBytes({ $0.first }) {
         case UInt8.openBrace: .object
@@ -30,10 +30,10 @@ extension JSONText {
         }
     }
 
-    /// Whether the value is `null`.
+    /// `null`.
     public var isNull: Bool { kind == .null }
 
-    /// The string, unescaped. `nil` for other kinds.
+    /// Unescaped. `nil` for other kinds.
     public var stringValue: String? {
         guard kind == .string else { return nil }
         return withBytes {
@@ -45,7 +45,7 @@ extension JSONText {
     /// `nil` for other kinds.
     public var boolValue: Bool? { kind == .bool ? count == 4 : nil }
 
-    /// The number with its digits as written. `nil` for other kinds.
+    /// With its digits as written. `nil` for other kinds.
     public var numberValue: JSONNumber? { kind == .number ? JSONNumber(validLexeme: text) : nil }
 
     /// `nil` unless the value is a whole number, such as `1.0` or `1e2`, that fits into `Int`.
@@ -55,9 +55,9 @@ extension JSONText {
     public var doubleValue: Double? { numberValue?.doubleValue }
 }
 
-// Arrays and objects, read without building trees: each access scans the text.
+// Read without building trees: each access scans the text.
 extension JSONText {
-    /// Returns an array's elements, which share this text's bytes. `nil` for other kinds. O(bytes).
+    /// The elements, which share this text's bytes. `nil` for other kinds. O(bytes).
     public func elements() -> [JSONText]? {
         guard kind == .array else { return nil }
         var elements: [JSONText] = []
@@ -73,8 +73,7 @@ extension JSONText {
         return elements
     }
 
-    /// Returns an object's members in the order of the text. The values share its bytes. `nil` for other kinds.
-    /// O(bytes).
+    /// The members in the order of the text, whose bytes the values share. `nil` for other kinds. O(bytes).
     public func members() -> [(name: String, value: JSONText)]? {
         guard kind == .object else { return nil }
         var members: [(name: String, value: JSONText)] = []
@@ -157,10 +156,8 @@ extension JSONCursor {
         return found
     }
 
-    /// Moves from the start of a value to the value to which a pointer leads, or to the innermost value around it that
-    /// exists.
-    ///
-    /// - Returns: the number of tokens that were followed.
+    /// Moves from the start of a value to the one to which a pointer leads, or to the innermost around it that exists.
+    /// Returns how many tokens were followed.
     mutating func follow(_ pointer: JSONPointer) -> Int {
         for (position, token) in pointer.tokens.enumerated() {
             let start = at

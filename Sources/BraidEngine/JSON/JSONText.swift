@@ -2,7 +2,7 @@
 ///
 /// A slice of a shared buffer: copies cost O(1), and the elements of a large body share its bytes (see ``detached``).
 /// Equality and hash compare bytes, so `1.0` and `1.00` differ, and `"A"` and `"\u0041"` do too.
-public struct JSONText: Sendable, Hashable {
+public struct JSONText: Sendable, Hashable, CustomStringConvertible {
     private let buffer: [UInt8]
     private let start: UInt32
     private let end: UInt32
@@ -18,13 +18,10 @@ public struct JSONText: Sendable, Hashable {
     }
 
     /// Checks that at most 2^31 - 1 bytes are one JSON value, and removes the white space between tokens. Compact input
-    /// is not copied. O(bytes), in one pass.
+    /// is not copied. O(bytes), in one pass. Throws a ``JSONError`` with the position of the first fault.
     ///
     /// The grammar is RFC 8259 with three rules of I-JSON (RFC 7493): UTF-8, no lone surrogates, and no name twice in
-    /// an object.
-    ///
-    /// - Parameter depthLimit: how deep arrays and objects may be nested, at most 1,000.
-    /// - Throws: a ``JSONError`` with the position of the first fault.
+    /// an object. Arrays and objects may be nested as deep as `depthLimit`, at most 1,000.
     public init(parsing bytes: [UInt8], depthLimit: Int = 128) throws(JSONError) {
         guard bytes.count <= Int32.max else {
             throw JSONError(
@@ -49,28 +46,28 @@ public struct JSONText: Sendable, Hashable {
         self.init(valid: writer.bytes)
     }
 
-    /// The text `null`.
+    /// `null`.
     public static let null = JSONText(valid: Array("null".utf8))
-    /// The text `true`.
+    /// `true`.
     public static let `true` = JSONText(valid: Array("true".utf8))
-    /// The text `false`.
+    /// `false`.
     public static let `false` = JSONText(valid: Array("false".utf8))
-    /// The text `{}`.
+    /// `{}`.
     public static let emptyObject = JSONText(valid: Array("{}".utf8))
-    /// The text `[]`.
+    /// `[]`.
     public static let emptyArray = JSONText(valid: Array("[]".utf8))
 
-    /// Returns `true` or `false`.
+    /// `true` or `false`.
     public static func bool(_ value: Bool) -> JSONText { value ? .true : .false }
 
-    /// Returns a string in quotes, with escapes only where JSON requires them.
+    /// In quotes, with escapes only where JSON requires them.
     public static func string(_ string: String) -> JSONText {
         var writer = JSONWriter(capacity: string.utf8.count + 2)
         writer.value(string)
         return writer.text
     }
 
-    /// Returns an integer, for example `42`.
+    /// Such as `42`.
     public static func number(_ number: Int) -> JSONText { JSONText(valid: Array(String(number).utf8)) }
 
     // MARK: Bytes
@@ -78,7 +75,7 @@ public struct JSONText: Sendable, Hashable {
     /// The length in bytes. O(1).
     @inline(__always) public var count: Int { Int(end &- start) }
 
-    /// Calls a closure with the UTF-8 bytes, uncopied. The buffer must not leave it.
+    /// The UTF-8 bytes, uncopied. The buffer must not leave the closure.
     @inline(__always)
     public func withBytes<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
         try buffer.withUnsafeBytes { try body($0[part: Int(start)..<Int(end)]) }
@@ -87,8 +84,7 @@ public struct JSONText: Sendable, Hashable {
     /// UTF-8. A copy, unless the text is the whole of its buffer.
     public var bytes: [UInt8] { count == buffer.count ? buffer : Array(buffer[Int(start)..<Int(end)]) }
 
-    /// The same text in a buffer of its own. Keep this instead of a small part of a large body, which would keep the
-    /// whole body in memory.
+    /// The same text in a buffer of its own. A small part of a large body would keep the whole body in memory.
     public var detached: JSONText {
         if count == buffer.count, buffer.capacity <= 2 * count + 32 { return self }
         return withBytes { JSONText(valid: Array($0)) }
@@ -97,7 +93,7 @@ public struct JSONText: Sendable, Hashable {
     /// The text as a `String`. ``withBytes(_:)`` costs less.
     public var text: String { withBytes { String(decoding: $0, as: UTF8.self) } }
 
-    /// - Parameter range: the byte offsets in this text of exactly one value.
+    /// The byte offsets must be those of exactly one value.
     @inline(__always)
     func part(_ range: Range<Int>) -> JSONText {
         JSONText(valid: buffer, Int(start) + range.lowerBound..<Int(start) + range.upperBound)
@@ -116,18 +112,15 @@ public struct JSONText: Sendable, Hashable {
     public func hash(into hasher: inout Hasher) {
         withBytes { hasher.combine(bytes: $0) }
     }
-}
 
-extension JSONText: CustomStringConvertible {
     public var description: String { text }
 }
 
 extension JSONText {
-    /// Returns the text on several lines, indented by two spaces, without a line feed at the end. O(bytes).
+    /// On several lines, indented by two spaces, without a line feed at the end. O(bytes).
     public func pretty() -> [UInt8] { pretty(limit: .max) ?? [] }
 
-    /// Returns ``pretty()``, or `nil` above `limit` bytes: the indentation of a deeply nested text can be a hundred
-    /// times as long as the text. O(`limit`).
+    /// `nil` above `limit` bytes: the indentation of a deeply nested text can be a hundred times as long as the text.
     package func pretty(limit: Int) -> [UInt8]? {
         var output: [UInt8] = []
         withBytes { bytes in

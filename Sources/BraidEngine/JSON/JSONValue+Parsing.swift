@@ -11,7 +11,7 @@ extension JSONValue {
 }
 
 extension JSONText {
-    /// Returns the text as a tree. O(bytes), without recursion.
+    /// As a tree. O(bytes), without recursion.
     public func value() -> JSONValue {
         withBytes {
             var builder = JSONTreeBuilder($0)
@@ -152,7 +152,7 @@ extension JSONValue {
         }
     }
 
-    /// Whether the value is `null`.
+    /// `null`.
     public var isNull: Bool { if case .null = self { true } else { false } }
     /// `nil` for other kinds.
     public var boolValue: Bool? { if case .bool(let bool) = self { bool } else { nil } }

@@ -2,17 +2,17 @@
 ///
 /// Numbers keep their digits and objects the order of their members. Equality ignores both.
 public enum JSONValue: Sendable, Equatable {
-    /// The literal `null`.
+    /// The literal.
     case null
-    /// The literal `true` or `false`.
+    /// The literals.
     case bool(Bool)
-    /// A number, with its digits as written.
+    /// With its digits as written.
     case number(JSONNumber)
-    /// A string, unescaped.
+    /// Unescaped.
     case string(String)
-    /// An array's elements, in order.
+    /// The elements, in order.
     case array([JSONValue])
-    /// An object's members, in the order of the text.
+    /// The members, in the order of the text.
     case object(JSONObject)
 }
 
@@ -24,10 +24,10 @@ public struct JSONObject: Sendable {
     private var positions: [UTF8Key: Int] = [:]
     private static let linearLimit = 16
 
-    /// Creates an object without members.
+    /// No members.
     public init() {}
 
-    /// Creates an object. If a name occurs twice, its later value replaces the earlier one.
+    /// Of two members of a name, the later wins.
     public init(_ members: [(String, JSONValue)]) {
         for (name, value) in members { self[name] = value }
     }
@@ -38,9 +38,9 @@ public struct JSONObject: Sendable {
         reindex()
     }
 
-    /// The number of members.
+    /// Of members.
     public var count: Int { members.count }
-    /// Whether the object has no members.
+    /// No members.
     public var isEmpty: Bool { members.isEmpty }
 
     /// The value of a member. Setting it keeps the member's position; setting `nil` removes it. O(1) expected, and
@@ -63,7 +63,7 @@ public struct JSONObject: Sendable {
         }
     }
 
-    /// Changes a member's value in place. Returns false if the value is missing or not an object.
+    /// In place. False if the value is missing or not an object.
     mutating func changeObject<Failure: Error>(_ name: String, _ change: (inout JSONObject) throws(Failure) -> Void)
         throws(Failure) -> Bool
     {
@@ -111,8 +111,8 @@ extension JSONObject: Equatable {
 
 /// A string that is compared by its UTF-8 bytes, as JSON compares names. `String` compares by canonical equivalence,
 /// for which the composed and the decomposed "é" are equal.
-public struct UTF8Key: Hashable, Sendable {
-    /// The string.
+public struct UTF8Key: Hashable, Sendable, CustomStringConvertible {
+    /// As written.
     public let string: String
 
     /// Creates a key.
@@ -124,14 +124,12 @@ public struct UTF8Key: Hashable, Sendable {
         var string = string
         string.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
     }
-}
 
-extension UTF8Key: CustomStringConvertible {
     public var description: String { string }
 }
 
 extension String {
-    /// Returns whether both strings have the same UTF-8 bytes.
+    /// By UTF-8 bytes.
     @inline(__always)
     public func hasSameBytes(as other: String) -> Bool {
         guard utf8.count == other.utf8.count else { return false }

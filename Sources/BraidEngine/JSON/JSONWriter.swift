@@ -1,14 +1,14 @@
-/// A writer of compact JSON into an array of bytes. It inserts the commas and colons, and checks nothing.
+/// Writes compact JSON into an array of bytes, with commas and colons, and checks nothing.
 ///
-/// Most JSON is written in the shape of its literal, with ``object(_:)`` and `member`. The calls `name`, `begin…` and
-/// `end…` below are for what does not fit, such as a document written in pieces.
+/// Most JSON is written in the shape of its literal, with ``object(_:)`` and `member`; `name`, `begin…` and `end…` are
+/// for what does not fit, such as a document written in pieces.
 public struct JSONWriter: Sendable {
     /// UTF-8. A caller may move the bytes out between two values.
     public var bytes: [UInt8] = []
     private var depth = 0
     private var needsComma = false
 
-    /// Creates a writer with memory reserved for a number of bytes.
+    /// `capacity` is the expected number of bytes.
     public init(capacity: Int = 0) { bytes.reserveCapacity(capacity) }
 
     /// The written bytes, which must be one complete JSON value.
@@ -23,7 +23,7 @@ public struct JSONWriter: Sendable {
     /// Writes `]`.
     @inline(__always) public mutating func endArray() { end(.closeBracket) }
 
-    /// Writes the name of an object's member, a literal of the source code.
+    /// A member's name, a literal of the source code.
     public mutating func name(_ name: StaticString) {
         separate()
         if name.hasPointerRepresentation {
@@ -34,7 +34,7 @@ public struct JSONWriter: Sendable {
         endName()
     }
 
-    /// Writes the name of an object's member, with the escapes that JSON requires.
+    /// A member's name, with the escapes that JSON requires.
     @_disfavoredOverload
     public mutating func name(_ name: String) {
         separate()

@@ -1,8 +1,5 @@
 extension JSONValue {
-    /// Returns the result of applying a JSON merge patch to this value (RFC 7396, section 2).
-    ///
-    /// Each member of the patch replaces or adds the member of its name, recursively, and `null` removes it. A patch
-    /// that is not an object replaces the whole value.
+    /// This value after a merge patch (RFC 7396, section 2).
     public func merging(patch: JSONValue) -> JSONValue {
         guard case .object(let patch) = patch else { return patch }
         var target = objectValue ?? JSONObject()

@@ -1,7 +1,7 @@
 /// Suggestions for names with typing mistakes.
 package enum Spelling {
-    /// Returns the first known name that is most similar: it differs only in case, or has at least four bytes and at
-    /// most `limit` mistakes.
+    /// The first of the most similar known names: differs only in case, or has at least four bytes and at most `limit`
+    /// mistakes.
     package static func nearest(
         to name: String, among known: some Sequence<String>, mistakes limit: Int = 1
     ) -> String? {
@@ -14,7 +14,7 @@ package enum Spelling {
         return best?.name
     }
 
-    /// Returns a hint for an unknown name: the most similar known one, or a list of at most `limit` of them.
+    /// The most similar known name, or a list of at most `limit` of them.
     package static func hint(
         for name: String, among known: [String], else list: String, listing limit: Int = .max
     ) -> String {

@@ -6,7 +6,7 @@ public final class IDSource: Sendable {
     private let count = Mutex(0)
     private let make: @Sendable (Int) -> String
 
-    /// Creates a source from a function of the id's number, from 0.
+    /// From a function of the id's number, from 0.
     public init(_ make: @escaping @Sendable (Int) -> String) { self.make = make }
 
     /// UUIDs of version 4 (RFC 9562), for commands that are never executed again.
@@ -23,11 +23,8 @@ public final class IDSource: Sendable {
             })
     }
 
-    /// A UUID (RFC 9562) of 122 bits of the first 16 bytes.
-    ///
-    /// - Parameters:
-    ///   - bytes: at least 16; the version and the variant are set in them.
-    ///   - version: 4 if they are random, 8 if derived.
+    /// A UUID (RFC 9562) of the first 16 bytes, in which the version, 4 if they are random, 8 if derived, and the
+    /// variant are set.
     public static func uuid(_ bytes: inout [UInt8], version: UInt8) -> String {
         bytes[6] = version << 4 | bytes[6] & 0x0F
         bytes[8] = 0x80 | bytes[8] & 0x3F

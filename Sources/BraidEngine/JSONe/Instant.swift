@@ -51,13 +51,13 @@ public struct Instant: Equatable, Sendable {
         return instant
     }
 
-    /// The milliseconds since 1970-01-01T00:00:00Z, rounded down.
+    /// Rounded down.
     package var millisecondsSince1970: Int {
         let (quotient, remainder) = microseconds.quotientAndRemainder(dividingBy: 1_000)
         return remainder < 0 ? quotient - 1 : quotient
     }
 
-    /// The moment in RFC 3339 with milliseconds: `2026-11-21T09:20:00.000Z`. Digits after the milliseconds are cut off.
+    /// In RFC 3339 with milliseconds, cut off after them: `2026-11-21T09:20:00.000Z`.
     public var text: String {
         var day = microseconds / Self.perDay
         if microseconds % Self.perDay < 0 { day -= 1 }

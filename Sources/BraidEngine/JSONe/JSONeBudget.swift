@@ -9,9 +9,9 @@ import Synchronization
 ///
 /// Several renderings can share one budget, one after another.
 public struct JSONeBudget: Sendable {
-    /// The number of steps that renderings may still take.
+    /// Left for further renderings.
     public private(set) var remainingSteps: Int
-    /// The number of bytes of output that renderings may still build.
+    /// Left for further renderings, in bytes.
     public private(set) var remainingOutput: Int
 
     /// Of values that a template builds, as the parser's default.
@@ -19,7 +19,7 @@ public struct JSONeBudget: Sendable {
     /// In addition to the bytes of its text.
     static let bytesPerValue = 16
 
-    /// Creates a budget of steps and bytes of output.
+    /// Creates a budget.
     public init(steps: Int = 100_000, output: Int = 8_000_000) {
         remainingSteps = steps
         remainingOutput = output
@@ -63,11 +63,8 @@ public struct JSONeBudget: Sendable {
 
 extension JSONeBudget {
     /// Checks the expanded size and the depth of a value that a template built, before it gets a name or is returned:
-    /// values are shared, so `[a, a]` costs little to build, but each level doubles the cost for a reader.
-    ///
-    /// - Parameter counting: whether it is a whole result, whose bytes are charged to the output, and which must
-    ///   contain no function.
-    /// - Complexity: O(expanded size), up to where the budget is exceeded.
+    /// values are shared, so `[a, a]` costs little to build, but each level doubles the cost for a reader. A whole
+    /// result, whose bytes are counted as output, must contain no function. O(expanded size), up to the budget.
     mutating func admit(_ value: JSONValue, counting: Bool) throws(JSONeError) {
         var bytes = 0, values = 0
         try measure(value, 0, &bytes, &values, isResult: counting)
@@ -108,8 +105,7 @@ extension JSONeBudget {
     }
 }
 
-/// The limit of several renderings together, for a template that is cheap once but is rendered for a hundred thousand
-/// rows. Each has a ``JSONeBudget`` of its own, too.
+/// The limit of several renderings together, in addition to their own budgets.
 final class SharedJSONeBudget: Sendable {
     private let left: Mutex<(steps: Int, output: Int)>
 

@@ -76,9 +76,7 @@ struct JSONeCompiler {
         return literal.map { .literal(.object($0)) } ?? .object(members)
     }
 
-    fileprivate func compile(
-        _ value: JSONValue, at token: String, _ depth: Int
-    ) throws(JSONeError) -> JSONeNode {
+    fileprivate func compile(_ value: JSONValue, at token: String, _ depth: Int) throws(JSONeError) -> JSONeNode {
         do { return try compile(value, depth: depth + 1) } catch { throw error.inside(token) }
     }
 }
@@ -189,14 +187,11 @@ private struct OperatorCompiler {
         do { return try ExpressionParser.parse(source) } catch { throw error.inside(property) }
     }
 
-    /// The operator's only property `word(name, …)`, such as `each(x, i)`.
-    ///
-    /// - Parameters:
-    ///   - count: how many names are allowed.
-    ///   - beside: further properties that are allowed.
-    private func clause(
-        _ word: String, names count: ClosedRange<Int>, beside: [String] = []
-    ) throws(JSONeError) -> EachClause {
+    /// The operator's only property `word(name, …)`, such as `each(x, i)`. `beside` are further properties that are
+    /// allowed.
+    private func clause(_ word: String, names count: ClosedRange<Int>, beside: [String] = []) throws(JSONeError)
+        -> EachClause
+    {
         let clauses = object.members.compactMap { member in
             Self.names(of: member.name, after: word).flatMap { names in
                 count.contains(names.count) ? EachClause(key: member.name, names: names) : nil

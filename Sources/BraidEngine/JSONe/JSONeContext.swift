@@ -1,7 +1,7 @@
 import Synchronization
 
-/// The names that a template may read: JSON-e's context. Extending a copy copies no value. Names must be identifiers
-/// (`[a-zA-Z_][a-zA-Z0-9_]*`), as in expressions.
+/// The names that a template may read, which must be identifiers (`[a-zA-Z_][a-zA-Z0-9_]*`). Extending a copy copies no
+/// value.
 public struct JSONeContext: Sendable {
     private enum Slot: Sendable {
         case value(JSONValue)
@@ -13,26 +13,20 @@ public struct JSONeContext: Sendable {
     /// Empty up to `linearLimit` names, which are searched one by one.
     private var places: [UTF8Key: Int] = [:]
     private static let linearLimit = 16
-    /// In RFC 3339: the value of `now`, unless the context defines the name.
+    /// In RFC 3339: the value of `now`, unless another is set.
     public let now: String
     /// For all renderings with this context together.
     var sharedBudget: SharedJSONeBudget?
     /// Without it, `uuid()` does not exist.
     var ids: IDSource?
 
-    /// Creates a context.
-    ///
-    /// - Parameters:
-    ///   - now: the time in RFC 3339.
-    ///   - names: a later value of a name replaces an earlier one.
+    /// Of two values of a name, the later wins.
     public init(now: String, _ names: [(String, JSONValue)] = []) {
         self.now = now
         for (name, value) in names { self[name] = value }
     }
 
-    /// Creates a context from a JSON object.
-    ///
-    /// - Throws: ``JSONeError``, with the name as its pointer, if a name is no identifier.
+    /// From a JSON object. Throws ``JSONeError``, with the name as its pointer, if a name is no identifier.
     public init(now: String, _ object: JSONObject) throws(JSONeError) {
         if let name = object.members.first(where: { !$0.name.isTemplateIdentifier })?.name {
             throw .interpreter("a name of the context must follow /[a-zA-Z_][a-zA-Z0-9_]*/").inside(name)
@@ -66,7 +60,7 @@ public struct JSONeContext: Sendable {
         set(name, .lazy(LazyValue(make)))
     }
 
-    /// Returns whether the context contains a name, without computing a lazy value.
+    /// Does not compute a lazy value.
     public func contains(_ name: String) -> Bool { name == "now" || position(of: name) != nil }
 
     private mutating func set(_ name: String, _ slot: Slot) {

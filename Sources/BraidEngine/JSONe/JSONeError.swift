@@ -1,37 +1,35 @@
-/// Why a template could not be compiled or rendered, and where.
+/// Why a template could not be compiled or rendered.
 public struct JSONeError: Error, Sendable, Equatable {
-    /// The kind of a fault in a template.
+    /// The kind of fault.
     public enum Kind: String, Sendable {
         /// The template can never be rendered: a malformed expression, an unknown operator, an undefined property.
         case syntax
         /// An expression failed, such as "division by zero" or "unknown context value x".
         case interpreter
-        /// Another failure, such as an operator's value of the wrong type: "$map value must evaluate to an array or
-        /// object".
+        /// Another failure, such as "$map value must evaluate to an array or object".
         case template
         /// More steps or bytes than the ``JSONeBudget`` allows, or a value that is nested too deeply.
         case budget
     }
 
-    /// The kind of the fault.
+    /// The kind, for programs.
     public var kind: Kind
-    /// A clause for a developer that says what is wrong.
+    /// A clause for a developer.
     public var message: String
     /// From the template's root to the faulty member or element.
     public var pointer: [String]
-    /// The source of the expression that failed, if the expression is in a text.
+    /// The source of the failed expression, if it is in a text.
     public var expression: String?
     /// The named template to which ``pointer`` belongs. `nil` for the template itself.
     private(set) var namedTemplate: JSONPointer?
 
-    /// Creates an error.
-    public init(_ kind: Kind, _ message: String, pointer: [String] = []) {
+    init(_ kind: Kind, _ message: String, pointer: [String] = []) {
         self.kind = kind
         self.message = message
         self.pointer = pointer
     }
 
-    /// The same error, seen from one level further out.
+    /// Seen from one level further out.
     func inside(_ token: String) -> JSONeError {
         var error = self
         if namedTemplate == nil { error.pointer.insert(token, at: 0) }

@@ -134,10 +134,7 @@ extension JSONeEvaluator {
 
     // MARK: $match and $switch
 
-    /// The conditions of `$match` or `$switch`.
-    ///
-    /// - Parameter limit: how many may be true; `nil` for any number.
-    /// - Returns: how many are true, and their values without absent ones.
+    /// How many conditions of `$match` or `$switch` are true, at most `limit`, and their values without absent ones.
     private mutating func matches(
         _ cases: [JSONeCase], atMost limit: Int?
     ) throws(JSONeError) -> (found: Int, values: [JSONValue]) {

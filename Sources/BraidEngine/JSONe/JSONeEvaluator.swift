@@ -71,9 +71,7 @@ struct JSONeEvaluator {
         return values
     }
 
-    private mutating func object(
-        _ members: [(key: String, value: ExpressionNode)]
-    ) throws(JSONeError) -> Operand {
+    private mutating func object(_ members: [(key: String, value: ExpressionNode)]) throws(JSONeError) -> Operand {
         try budget.spend(building: members.count)
         var object = JSONObject()
         for (key, value) in members { object[key] = try json(value) }

@@ -113,7 +113,7 @@ extension JSONeNode {
     }
 }
 
-/// Used by its name, and compiled once. A use reads the names of its own place.
+/// Is compiled once. A use reads the names of its own place.
 final class NamedTemplate: Sendable {
     let node: JSONeNode
     let names: NamesRead
@@ -123,13 +123,7 @@ final class NamedTemplate: Sendable {
     /// In the table description.
     let place: JSONPointer
 
-    /// - Parameters:
-    ///   - named: what it may use.
-    ///   - height: how deep it nests, those included.
-    ///   - place: in the table description.
-    init(
-        _ value: JSONValue, named: [UTF8Key: NamedTemplate], height: Int, place: JSONPointer
-    ) throws(JSONeError) {
+    init(_ value: JSONValue, named: [UTF8Key: NamedTemplate], height: Int, place: JSONPointer) throws(JSONeError) {
         node = try JSONeCompiler(named: named).compile(value)
         names = node.names
         mayBeAbsent = node.mayBeAbsent
@@ -284,8 +278,7 @@ extension InterpolatedText {
 }
 
 extension JSONeNode {
-    /// With the place of each literal string and the names that operators define there. Named templates are visited on
-    /// their own.
+    /// With their places and the names that operators define there. Named templates are visited on their own.
     func forEachLiteral(
         at place: [String] = [], names: [String] = [], _ visit: (String, _ place: [String], _ names: [String]) -> Void
     ) {

@@ -2,36 +2,28 @@
 ///
 /// The language is that of JSON-e's reference implementation in Python, except for this:
 /// - Every expression is parsed when the template is created, also in branches that are never rendered. Names of
-///   properties must match in full (the reference implementation accepts `thenX` as `then`), and `a[1 2]` is not an
-///   index.
-/// - Data is not code: `$find` returns the element as it is. The reference implementation renders the element once
-///   more.
-/// - Numbers are compared and sorted by value, whether they are whole or not. Booleans are not numbers (`true == 1` is
-///   false).
+///   properties must match in full (there, `thenX` is `then`), and `a[1 2]` is not an index.
+/// - Data is not code: `$find` returns the element as it is, without rendering it once more.
+/// - Numbers are compared and sorted by value, whole or not. Booleans are not numbers (`true == 1` is false).
 /// - `$match` leaves out absent values. `join` writes scalars as `str` does and accepts no arrays or objects. `min` and
 ///   `max` accept a single number.
-/// - A computation with whole numbers beyond 64 bits uses doubles; a result that is not finite is an error. A number
-///   that is only passed on keeps its digits, also in `$json`. Converted to text, a number with a fraction or an
-///   exponent has the shortest digits.
-/// - Times may have the forms of RFC 3339 that the reference implementation does not read: lower-case `t` and `z`, leap
-///   seconds and more than six digits of a fraction.
-/// - The engine reads no clock: without `from`, `$fromNow` uses the context's `now`, which may have no fraction of a
-///   second.
+/// - Whole numbers beyond 64 bits are computed as doubles; a result that is not finite is an error. A number that is
+///   only passed on keeps its digits, also in `$json`. As text, one with a fraction or an exponent has the shortest
+///   digits.
+/// - Times may have all forms of RFC 3339: lower-case `t` and `z`, leap seconds, more than six digits of a fraction.
+/// - The engine reads no clock: without `from`, `$fromNow` uses the context's `now`, which may have no fraction.
 public struct JSONeTemplate: Sendable {
     let node: JSONeNode
 
-    /// The context names that rendering may read, without JSON-e's built-in functions. It can contain names that are
-    /// never read, and lacks computed names for which `defined` asks.
-    public var freeNames: Set<String> { names.all }
+    /// Those that rendering may read, without JSON-e's built-in functions. Can contain names that are never read, and
+    /// lacks computed names for which `defined` asks.
     let names: NamesRead
 
     /// In the table description, for messages.
     var place: JSONPointer?
 
-    /// Checks and compiles a template.
-    ///
-    /// - Throws: ``JSONeError`` for what needs no context to be found: a syntax error, an unknown operator, an
-    ///   undefined property. Its pointer leads into `value`.
+    /// Throws ``JSONeError`` for what needs no context to be found: a syntax error, an unknown operator, an undefined
+    /// property. Its pointer leads into `value`.
     public init(_ value: JSONValue) throws(JSONeError) { try self.init(value, named: nil) }
 
     init(_ value: JSONValue, named: [UTF8Key: NamedTemplate]?) throws(JSONeError) {
@@ -45,15 +37,11 @@ public struct JSONeTemplate: Sendable {
     /// `nil` if not known before rendering. Only an operator, such as `$eval`, can give another kind than its JSON has.
     var kind: JSONKind? { node.kind }
 
-    /// True if the kind is not known before rendering.
+    /// True also if the kind is not known before rendering.
     func canGive(_ kinds: JSONKind...) -> Bool { kind.map(kinds.contains) ?? true }
 
-    /// Renders the template.
+    /// Reduces the budget by the cost. `nil` if the value is absent, as for `{"$if": "false", "then": 1}`.
     ///
-    /// - Parameters:
-    ///   - context: the names that the template may read.
-    ///   - budget: is reduced by the cost of this rendering.
-    /// - Returns: `nil` if the value is absent, as for `{"$if": "false", "then": 1}`.
     /// - Throws: ``JSONeError`` if an expression or an operator fails, or the budget is exhausted.
     public func render(
         _ context: JSONeContext, budget: inout JSONeBudget
@@ -71,17 +59,13 @@ public struct JSONeTemplate: Sendable {
 public struct Expression: Sendable {
     private let node: ExpressionNode
 
-    /// The context names that evaluating may read, without JSON-e's built-in functions. It can contain names that are
-    /// never read, and lacks computed names for which `defined` asks.
-    public var freeNames: Set<String> { names.all }
+    /// As those of a template.
     let names: NamesRead
 
     /// In the table description, for messages.
     var place: JSONPointer?
 
-    /// Parses an expression.
-    ///
-    /// - Throws: ``JSONeError`` of the kind `syntax`.
+    /// Throws ``JSONeError`` of the kind `syntax`.
     public init(_ source: String) throws(JSONeError) {
         node = try ExpressionParser.parse(source)
         var names = NamesRead()
@@ -89,12 +73,8 @@ public struct Expression: Sendable {
         self.names = names
     }
 
-    /// Evaluates the expression.
-    ///
-    /// - Parameters:
-    ///   - context: the names that the expression may read.
-    ///   - budget: is reduced by the cost of this evaluation.
-    /// - Throws: ``JSONeError`` if the evaluation fails, the result is a function, or the budget is exhausted.
+    /// Reduces the budget by the cost. Throws ``JSONeError`` if the evaluation fails, the result is a function, or the
+    /// budget is exhausted.
     public func evaluate(
         _ context: JSONeContext, budget: inout JSONeBudget
     ) throws(JSONeError) -> JSONValue {

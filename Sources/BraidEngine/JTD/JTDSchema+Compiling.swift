@@ -1,10 +1,9 @@
 extension JTDSchema {
-    /// Compiles a schema document.
+    /// Compiles a schema document. O(size of the document).
     ///
     /// - Returns: `nil` and the first 100 faults if it is not a correct schema (RFC 8927, section 2); fewer if their
     ///   pointers exceed 64 KiB together. A schema's faults precede those of its subschemas, which come in the order of
     ///   the document.
-    /// - Complexity: O(size of the document).
     public static func compile(_ json: JSONValue) -> (schema: JTDSchema?, faults: [SyntaxError]) {
         var compiler = JTDCompiler(json)
         compiler.run()
@@ -346,7 +345,7 @@ extension [JTDNode] {
             }
             // Earlier chains are done, so a node in progress is on this chain, which has closed a circle.
             if !isDone[position], isOnWay[position] {
-                let circle = way[way.firstIndex(of: position)!...]
+                let circle = way.drop { $0 != position }
                 let isNullable = circle.contains { self[$0].isNullable }
                 for position in circle {
                     self[position].form = .circle

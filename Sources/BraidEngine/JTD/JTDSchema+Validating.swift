@@ -1,14 +1,8 @@
 extension JTDSchema {
-    /// Returns the places where a value does not match the schema, by the rules of RFC 8927, section 3.3. Empty if the
-    /// value matches.
+    /// The places where a value does not match the schema (RFC 8927, section 3.3), in the order of its text; an
+    /// object's missing members come first. At most `limit`, and fewer if their instance paths exceed 64 KiB together,
+    /// without the first one.
     ///
-    /// The mismatches are in the order of the value's text. The missing members of an object precede the mismatches
-    /// inside its members. The list ends before `limit` mismatches if the instance paths of all mismatches after the
-    /// first one would exceed 64 KiB together.
-    ///
-    /// - Parameters:
-    ///   - value: the value.
-    ///   - limit: the largest number of mismatches to return.
     /// - Complexity: O(size of the value + required members of its objects).
     public func errorIndicators(of value: JSONValue, limit: Int = 32) -> [ErrorIndicator] {
         var validation = JTDValidation(nodes: nodes, limit: limit)
@@ -17,8 +11,8 @@ extension JTDSchema {
     }
 }
 
-/// Validates with a stack of its own, so that a deep value uses no call stack. Every step goes deeper into the value,
-/// because chains of references are resolved.
+/// Keeps a stack, so that a deep value uses no call stack. Every step goes deeper into the value, because
+/// chains of references are resolved.
 private struct JTDValidation {
     let nodes: [JTDNode]
     let limit: Int

@@ -1,5 +1,5 @@
-/// A JSON Type Definition (RFC 8927), checked and compiled once. ``errorIndicators(of:limit:)`` returns the places where a
-/// value does not match the schema.
+/// A JSON Type Definition (RFC 8927), checked and compiled once. ``errorIndicators(of:limit:)`` returns the places
+/// where a value does not match the schema.
 ///
 /// The whole of the RFC is supported. Where the RFC leaves a choice:
 /// - Integers are exact: `10.0` and `1e1` are whole, `10.00000000000000000001` is not (section 3.3.3).
@@ -13,39 +13,24 @@ public struct JTDSchema: Sendable {
 
     /// One reason why a document is not a correct schema (RFC 8927, section 2).
     public struct SyntaxError: Sendable, Equatable {
-        /// The JSON pointer to the faulty value in the schema document.
+        /// To the faulty value in the schema document.
         public var pointer: JSONPointer
-        /// The kind of the fault.
+        /// The kind, for programs.
         public var code: FaultCode
-        /// For a developer: what the document contains at the pointer, and what would be correct.
+        /// For a developer: what is there, and what would be correct.
         public var message: String
-
-        /// Creates a fault.
-        public init(pointer: JSONPointer, code: FaultCode, message: String) {
-            self.pointer = pointer
-            self.code = code
-            self.message = message
-        }
     }
 
     /// An error indicator (RFC 8927, section 3.2), with a sentence for people.
     public struct ErrorIndicator: Sendable, Equatable {
-        /// The JSON pointer to the part of the value that was rejected.
+        /// To the part of the value that was rejected.
         public var instancePath: JSONPointer
-        /// The JSON pointer to the part of the schema that rejected the value.
+        /// To the part of the schema that rejected it.
         public var schemaPath: JSONPointer
-        /// The kind of the fault.
+        /// The kind, for programs.
         public var code: FaultCode
-        /// For a developer: what the value contains at `instancePath`, and what would be correct.
+        /// For a developer: what is there, and what would be correct.
         public var detail: String
-
-        /// Creates a mismatch.
-        public init(instancePath: JSONPointer, schemaPath: JSONPointer, code: FaultCode, detail: String) {
-            self.instancePath = instancePath
-            self.schemaPath = schemaPath
-            self.code = code
-            self.detail = detail
-        }
     }
 
     /// The empty form, which accepts every value.

@@ -1,12 +1,9 @@
-// The five ways to bind cells. The closures that give models or numbers are called at every refresh and in commands.
-// Source: Braid, "Data binding methods".
+// The five ways to bind cells. The closures that give models or numbers, by section, are called at every refresh and in
+// commands; a section that is left out has no rows. Source: Braid, "Data binding methods".
 
 extension BindingChain where Model == Never {
-    /// Shows each model in a cell of the type `cellType`, which is created empty, for `onDequeue` to fill.
-    ///
-    /// - Parameters:
-    ///   - cellType: its reuse identifier is the `cell` of the rows.
-    ///   - models: by section; one that is left out has no rows.
+    /// Shows each model in a cell of the type `cellType`, which is created empty, for `onDequeue` to fill. The cell's
+    /// reuse identifier is the `cell` of the rows.
     @discardableResult
     public func bind<NewCell: ReuseIdentifiable, NewModel>(
         cellType: NewCell.Type, models: @escaping () throws -> [Section: [NewModel]]
@@ -15,8 +12,6 @@ extension BindingChain where Model == Never {
     }
 
     /// Shows each view model in a cell of the type `cellType`, which is created with it. The rows have no models.
-    ///
-    /// - Parameter viewModels: by section; one that is left out has no rows.
     @discardableResult
     public func bind<NewCell: ViewModelBindable>(
         cellType: NewCell.Type, viewModels: @escaping () throws -> [Section: [NewCell.ViewModel]]
@@ -28,8 +23,6 @@ extension BindingChain where Model == Never {
 
     /// Shows each model in a cell of the type `cellType`, which is created with the view model that `mapToViewModels`
     /// makes.
-    ///
-    /// - Parameter models: by section; one that is left out has no rows.
     @discardableResult
     public func bind<NewCell: ViewModelBindable, NewModel>(
         cellType: NewCell.Type, models: @escaping () throws -> [Section: [NewModel]],
@@ -40,12 +33,9 @@ extension BindingChain where Model == Never {
         }
     }
 
-    /// Shows each model in a cell that a closure makes, whose type may differ from row to row.
-    ///
-    /// - Parameters:
-    ///   - cellProvider: makes the cell from the section, the row's index in it and the model: when a row is inserted,
-    ///     changes or gets another index, and when a view asks for its cell after a later command.
-    ///   - models: by section; one that is left out has no rows.
+    /// Shows each model in a cell that a closure makes, whose type may differ from row to row: from the section, the
+    /// row's index in it and the model, when a row is inserted, changes or gets another index, and when a view asks for
+    /// its cell after a later command.
     @discardableResult
     public func bind<NewModel>(
         cellProvider: @escaping (Section, Int, NewModel) throws -> any ReuseIdentifiable,
@@ -54,12 +44,8 @@ extension BindingChain where Model == Never {
         provide((any ReuseIdentifiable).self, models, name: nil, cellProvider)
     }
 
-    /// Shows a number of cells, which a closure makes, in sections without models.
-    ///
-    /// - Parameters:
-    ///   - cellProvider: makes the cell from the section and the row's index in it, for each row at every refresh and
-    ///     in commands, because no model says whether the row has changed.
-    ///   - numberOfCells: by section.
+    /// Shows a number of cells, which a closure makes, in sections without models: from the section and the row's index
+    /// in it, for each row at every refresh and in commands, because no model says whether the row has changed.
     @discardableResult
     public func bind(
         cellProvider: @escaping (Section, Int) throws -> any ReuseIdentifiable,
@@ -71,30 +57,29 @@ extension BindingChain where Model == Never {
         counts.cells = program.value.cells
         var cells = CellRules(
             cell: Computed(reads: .everything) { input, _ in try program.value.cells.newName(of: input) })
-        cells.source = .counted(Computed(reads: .everything) { input, _ in .number(program.value.counts[input.id]) })
+        cells.source = .counted(
+            Computed(reads: .everything) { input, _ in .number(program.value.counts[input.id] ?? 0) })
         cells.instance = { try program.value.cells.cell(for: $0) }
         bindings.providers.append(counts)
         return claiming(cells, of: ModelType(id: nil)).carrying((any ReuseIdentifiable).self, Never.self)
     }
 
-    // The same for chains of one section, with an array or one number in place of a dictionary.
+    // The same for chains of exactly one section, with an array or one number in place of a dictionary. With another
+    // chain, `finish()` throws `descriptionInvalid`.
 
-    /// For a chain of exactly one section: shows each model in a cell of the type `cellType`, for `onDequeue` to fill.
-    ///
-    /// With another chain, `finish()` throws `descriptionInvalid`, as for every `bind` with an array or a single
-    /// number.
+    /// Shows each model of the chain's only section in a cell of the type `cellType`, for `onDequeue` to fill.
     @discardableResult
     public func bind<NewCell: ReuseIdentifiable, NewModel>(
         cellType: NewCell.Type, models: @escaping () throws -> [NewModel]
     ) -> BindingChain<Section, NewCell, NewModel> { bind(cellType: cellType, models: alone(models)) }
 
-    /// For a chain of exactly one section: shows each view model in a cell of the type `cellType`.
+    /// Shows each view model of the chain's only section in a cell of the type `cellType`.
     @discardableResult
     public func bind<NewCell: ViewModelBindable>(
         cellType: NewCell.Type, viewModels: @escaping () throws -> [NewCell.ViewModel]
     ) -> BindingChain<Section, NewCell, NewCell.ViewModel> { bind(cellType: cellType, viewModels: alone(viewModels)) }
 
-    /// For a chain of exactly one section: shows each model in a cell with the view model that `mapToViewModels` makes.
+    /// Shows each model of the chain's only section in a cell with the view model that `mapToViewModels` makes.
     @discardableResult
     public func bind<NewCell: ViewModelBindable, NewModel>(
         cellType: NewCell.Type, models: @escaping () throws -> [NewModel],
@@ -103,7 +88,7 @@ extension BindingChain where Model == Never {
         bind(cellType: cellType, models: alone(models), mapToViewModels: mapToViewModels)
     }
 
-    /// For a chain of exactly one section: shows each model in a cell that a closure makes.
+    /// Shows each model of the chain's only section in a cell that a closure makes.
     @discardableResult
     public func bind<NewModel>(
         cellProvider: @escaping (Section, Int, NewModel) throws -> any ReuseIdentifiable,
@@ -112,8 +97,7 @@ extension BindingChain where Model == Never {
         bind(cellProvider: cellProvider, models: alone(models))
     }
 
-    /// For a chain of exactly one section: shows a number of cells, which a closure makes at every refresh and in
-    /// commands.
+    /// Shows a number of cells, which a closure makes, in the chain's only section.
     @discardableResult
     public func bind(
         cellProvider: @escaping (Section, Int) throws -> any ReuseIdentifiable,
@@ -169,8 +153,7 @@ extension BindingChain where Model == Never {
 }
 
 extension BindingChain {
-    /// Declares the model type of sections whose cells another chain binds; this chain's handlers get the models as
-    /// this type.
+    /// Declares the model type of sections whose cells another chain binds, for this chain's handlers.
     ///
     /// `finish()` throws `descriptionInvalid` if the other chain binds another type. Unless the section type is
     /// `CaseIterable`, it checks only the sections that this chain names; elsewhere, a handler that gets another type
@@ -187,8 +170,7 @@ extension BindingChain {
         return filling { section, input, cell in try fill(section, input.row, &cell, values.model(input.model)) }
     }
 
-    /// Fills a cell, without the model, when a view asks for it. The closure gets the section, the row's index in it
-    /// and the cell.
+    /// As the other `onDequeue`, without the model.
     @discardableResult
     public func onDequeue(_ fill: @escaping (Section, Int, inout Cell) throws -> Void) -> Self {
         filling { section, input, cell in try fill(section, input.row, &cell) }
@@ -218,9 +200,7 @@ extension ViewModelBindable {
 }
 
 extension Values {
-    /// The model that a number represents.
-    ///
-    /// - Throws: ``Refusal`` with `modelTypeMismatch` if there is none, or of another type.
+    /// The model of a number. Throws ``Refusal`` with `modelTypeMismatch` if there is none, or of another type.
     func model<Model>(_ number: JSONText) throws(Refusal) -> Model {
         guard let value = self[number] else {
             throw Refusal(.modelTypeMismatch, "No model was found where the binding chain expects a \(Model.self).")

@@ -9,23 +9,22 @@ extension BindingChain {
         }
     }
 
-    /// Runs when a row is tapped, with the section and the row's index in it. The handler of a chain of
-    /// `onAnySection()` runs in addition to the section's own.
+    /// Runs when a row is tapped, with its section and index. Of a chain of `onAnySection()`, in addition to the
+    /// section's own.
     @discardableResult
     public func onTapped(_ run: @escaping (Section, Int) throws -> Void) -> Self {
         edit { $0.onTap = handler { try run($0, $1.row) } }
     }
 
-    /// Runs when a row is tapped, with the section, the row's index in it and the model. The handler of a chain of
-    /// `onAnySection()` runs in addition to the section's own.
+    /// As the other `onTapped`, with the model as well.
     @discardableResult
     public func onTapped(_ run: @escaping (Section, Int, Model) throws -> Void) -> Self {
         let values = bindings.values
         return edit { $0.onTap = handler { try run($0, $1.row, values.model($1.model)) } }
     }
 
-    /// Runs when a cell of the type `cellType` emits an event (``SectionedTableBinder/emit(_:at:)``), with the section,
-    /// the row's index in it and the event.
+    /// Runs when a cell of the type emits an event (``SectionedTableBinder/emit(_:at:)``), with the row's section and
+    /// index, and the event.
     @discardableResult
     public func onEvent<Emitter: ViewEventEmitting>(
         from cellType: Emitter.Type, _ run: @escaping (Section, Int, Emitter.ViewEvent) throws -> Void
@@ -34,8 +33,7 @@ extension BindingChain {
         return on(Emitter.self) { try run($0, $1.row, values.model($1.event ?? .null)) }
     }
 
-    /// Runs when a cell of the type `cellType` emits an event (``SectionedTableBinder/emit(_:at:)``), with the section,
-    /// the row's index in it, the event and the model.
+    /// As the other `onEvent`, with the model as well.
     @discardableResult
     public func onEvent<Emitter: ViewEventEmitting>(
         from cellType: Emitter.Type, _ run: @escaping (Section, Int, Emitter.ViewEvent, Model) throws -> Void
@@ -52,8 +50,8 @@ extension BindingChain {
         }
     }
 
-    /// Removes a deleted or moved row's model from the program's data. The closure gets the section, the row's index in
-    /// it, the reason and the model.
+    /// Removes a deleted or moved row's model from the program's data. The closure gets its section and index, the
+    /// reason and the model.
     ///
     /// The command fails unless the section loses exactly one model or, for a move inside it, has as many again after
     /// `onInsert`.
@@ -102,11 +100,9 @@ extension BindingChain {
         }
     }
 
-    /// Runs when a row near its section's end is displayed (``SectionedTableBinder/willDisplay(_:)``), with the section
-    /// and that row's index in it. It runs again only if the section has more rows or another last row, or was filled
-    /// again with fewer.
-    ///
-    /// - Parameter cellsFromEnd: the largest distance from the last row; 0 is the last row itself.
+    /// Runs when one of the last rows of a section, at most `cellsFromEnd` before its last, is displayed
+    /// (``SectionedTableBinder/willDisplay(_:)``), with the section and that row's index. It runs again only if the
+    /// section has more rows or another last row, or was filled again with fewer.
     @discardableResult
     public func prefetch(cellsFromEnd: Int, _ run: @escaping (Section, Int) throws -> Void) -> Self {
         if cellsFromEnd < 0 { bindings.mistakes.append("`cellsFromEnd` must be 0 at least.") }
@@ -135,7 +131,7 @@ extension ViewEventEmitting {
     static var eventName: String { "\(ObjectIdentifier(Self.self))" }
 }
 
-/// The reason why a row's model is deleted from a section.
+/// Why a row's model is deleted from a section.
 public enum DeletionReason<Section: TableSection>: Sendable {
     /// The person deleted the row.
     case editing
@@ -143,7 +139,7 @@ public enum DeletionReason<Section: TableSection>: Sendable {
     case moved(toSection: Section, row: Int)
 }
 
-/// The reason why a model is inserted into a section.
+/// Why a model is inserted into a section.
 public enum InsertionReason<Section: TableSection>: Sendable {
     /// The person inserted a row.
     case editing

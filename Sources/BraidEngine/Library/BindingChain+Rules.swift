@@ -27,16 +27,14 @@ extension BindingChain {
 
 // Titles and views.
 extension BindingChain {
-    /// Header titles by section, read at every refresh and in commands; `nil` for none. A section that is left out
-    /// keeps what this chain bound before.
+    /// Header titles by section; `nil` for none. A section that is left out keeps what this chain bound before.
     @discardableResult
     public func bind(headerTitles: @escaping () throws -> [Section: String?]) -> Self {
         let header = titles(headerTitles, else: binding.header)
         return edit { $0.header = header }
     }
 
-    /// Footer titles by section, read at every refresh and in commands; `nil` for none. A section that is left out
-    /// keeps what this chain bound before.
+    /// Footer titles by section; `nil` for none. A section that is left out keeps what this chain bound before.
     @discardableResult
     public func bind(footerTitles: @escaping () throws -> [Section: String?]) -> Self {
         let footer = titles(footerTitles, else: binding.footer)
@@ -46,7 +44,7 @@ extension BindingChain {
     private func titles(_ provided: @escaping () throws -> [Section: String?], else other: Computed<SectionInput>?)
         -> Computed<SectionInput>
     {
-        let titles = ProvidedTitles(bindings: bindings, chain: index, provided)
+        let titles = ProvidedValues(bindings: bindings, chain: index, provided)
         bindings.providers.append(titles)
         return Computed(reads: .everything) { input, evaluation in
             guard let title = titles[input.id] else { return try other?.value(for: input, evaluation) }
@@ -66,12 +64,8 @@ extension BindingChain {
         edit { $0.footer = rule { try footerTitle($0).map { .string($0) } } }
     }
 
-    /// Binds a view as the header. It wins over the titles of this chain and of equally specific ones, even if they are
-    /// bound later.
-    ///
-    /// - Parameters:
-    ///   - headerType: its reuse identifier is the header's `view`.
-    ///   - viewModel: `nil` for no header.
+    /// Binds a view as the header, `nil` for none. It wins over the titles of this chain and of equally specific ones,
+    /// even if they are bound later.
     @discardableResult
     public func bind<View: ViewModelBindable>(
         headerType: View.Type, viewModel: @escaping (Section) throws -> View.ViewModel?
@@ -79,12 +73,8 @@ extension BindingChain {
         edit { $0.headerView = view(View.self, viewModel) }
     }
 
-    /// Binds a view as the footer. It wins over the titles of this chain and of equally specific ones, even if they are
-    /// bound later.
-    ///
-    /// - Parameters:
-    ///   - footerType: its reuse identifier is the footer's `view`.
-    ///   - viewModel: `nil` for no footer.
+    /// Binds a view as the footer, `nil` for none. It wins over the titles of this chain and of equally specific ones,
+    /// even if they are bound later.
     @discardableResult
     public func bind<View: ViewModelBindable>(
         footerType: View.Type, viewModel: @escaping (Section) throws -> View.ViewModel?
@@ -132,52 +122,51 @@ private final class ViewMemory {
     var numbers: [SectionID: [JSONText]] = [:]
 }
 
-// Dimensions.
+// Dimensions in points. Those of headers and footers are ignored for sections without one.
 extension BindingChain {
-    /// Binds the heights of cells, in points. The closure gets the section and the row's index in it.
+    /// Binds the heights of cells, by section and row.
     @discardableResult
     public func cellHeight(_ height: @escaping (Section, Int) throws -> Dimension) -> Self {
         edit { $0.cellHeight = rule { try height($0, $1).json } }
     }
 
-    /// Binds the heights of cells, in points. The closure gets the section, the row's index in it and the model.
+    /// Binds the heights of cells, by section, row and model.
     @discardableResult
     public func cellHeight(_ height: @escaping (Section, Int, Model) throws -> Dimension) -> Self {
         edit { $0.cellHeight = rule { try height($0, $1, $2).json } }
     }
 
-    /// Binds the estimated heights of cells, in points. The closure gets the section and the row's index in it.
+    /// Binds the estimated heights of cells, by section and row.
     @discardableResult
     public func estimatedCellHeight(_ height: @escaping (Section, Int) throws -> Dimension) -> Self {
         edit { $0.estimatedCellHeight = rule { try height($0, $1).json } }
     }
 
-    /// Binds the estimated heights of cells, in points. The closure gets the section, the row's index in it and the
-    /// model.
+    /// Binds the estimated heights of cells, by section, row and model.
     @discardableResult
     public func estimatedCellHeight(_ height: @escaping (Section, Int, Model) throws -> Dimension) -> Self {
         edit { $0.estimatedCellHeight = rule { try height($0, $1, $2).json } }
     }
 
-    /// Binds the heights of headers, in points. Ignored for a section without a header.
+    /// Binds the heights of headers.
     @discardableResult
     public func headerHeight(_ height: @escaping (Section) throws -> Dimension) -> Self {
         edit { $0.headerHeight = rule { try height($0).json } }
     }
 
-    /// Binds the estimated heights of headers, in points. Ignored for a section without a header.
+    /// Binds the estimated heights of headers.
     @discardableResult
     public func estimatedHeaderHeight(_ height: @escaping (Section) throws -> Dimension) -> Self {
         edit { $0.estimatedHeaderHeight = rule { try height($0).json } }
     }
 
-    /// Binds the heights of footers, in points. Ignored for a section without a footer.
+    /// Binds the heights of footers.
     @discardableResult
     public func footerHeight(_ height: @escaping (Section) throws -> Dimension) -> Self {
         edit { $0.footerHeight = rule { try height($0).json } }
     }
 
-    /// Binds the estimated heights of footers, in points. Ignored for a section without a footer.
+    /// Binds the estimated heights of footers.
     @discardableResult
     public func estimatedFooterHeight(_ height: @escaping (Section) throws -> Dimension) -> Self {
         edit { $0.estimatedFooterHeight = rule { try height($0).json } }
@@ -192,27 +181,25 @@ extension BindingChain {
         edit { $0.editing = Computed(constant: .string(style.rawValue)) }
     }
 
-    /// Lets a closure decide the editing style of each row. The closure gets the section and the row's index in it.
+    /// Lets a closure decide the editing style of each row, by section and row.
     @discardableResult
     public func allowEditing(styleForRow: @escaping (Section, Int) throws -> EditingStyle) -> Self {
         edit { $0.editing = rule { .string(try styleForRow($0, $1).rawValue) } }
     }
 
-    /// Lets a closure decide the editing style of each row. The closure gets the section, the row's index in it and the
-    /// model.
+    /// Lets a closure decide the editing style of each row, by section, row and model.
     @discardableResult
     public func allowEditing(styleForRow: @escaping (Section, Int, Model) throws -> EditingStyle) -> Self {
         edit { $0.editing = rule { .string(try styleForRow($0, $1, $2).rawValue) } }
     }
 
-    /// Allows every row of the chain's sections to move to the sections that a policy allows.
+    /// Allows every row to move to the sections of a policy.
     @discardableResult
     public func allowMoving(_ policy: MovementPolicy<Section>) -> Self {
         edit { ($0.moving, $0.movable) = (movePolicy(policy), nil) }
     }
 
-    /// Allows the rows for which a closure returns true to move to the sections that a policy allows. The closure gets
-    /// the section and the row's index in it.
+    /// Allows the rows for which a closure returns true, by section and row, to move to the sections of a policy.
     @discardableResult
     public func allowMoving(_ policy: MovementPolicy<Section>, rowIsMovable: @escaping (Section, Int) throws -> Bool)
         -> Self
@@ -220,8 +207,8 @@ extension BindingChain {
         edit { ($0.moving, $0.movable) = (movePolicy(policy), rule { .bool(try rowIsMovable($0, $1)) }) }
     }
 
-    /// Allows the rows for which a closure returns true to move to the sections that a policy allows. The closure gets
-    /// the section, the row's index in it and the model.
+    /// Allows the rows for which a closure returns true, by section, row and model, to move to the sections of a
+    /// policy.
     @discardableResult
     public func allowMoving(
         _ policy: MovementPolicy<Section>, rowIsMovable: @escaping (Section, Int, Model) throws -> Bool
@@ -241,7 +228,7 @@ extension BindingChain {
     }
 }
 
-/// A policy that says to which sections the rows of a chain may move (Braid's `allowMoving`).
+/// To which sections the rows of a chain may move. Source: Braid's `allowMoving`.
 public struct MovementPolicy<Section: TableSection> {
     enum Targets {
         case anySection
@@ -255,7 +242,7 @@ public struct MovementPolicy<Section: TableSection> {
     public static var toAnySection: Self { Self(targets: .anySection) }
     /// The listed sections; rows can move within their own only if it is listed.
     public static func toSectionsIn(_ sections: [Section]) -> Self { Self(targets: .sections(sections)) }
-    /// Returns the policy that allows the displayed sections for which the closure returns true.
+    /// The displayed sections for which the closure returns true.
     public static func toSectionsPassing(_ passes: @escaping (Section) throws -> Bool) -> Self {
         Self(targets: .passing(passes))
     }

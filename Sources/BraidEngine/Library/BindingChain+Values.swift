@@ -1,9 +1,6 @@
-// A bound value is constant, unless the program asks for a closure that replaces it.
+// Plain values in place of closures: constant, unless the program asks for the closure that replaces them.
 
-/// A closure that receives the update closure of a bound value. The update closure replaces the value and refreshes the
-/// table.
-///
-/// The program keeps the update closure, and calls it with each new value:
+/// Receives the closure that replaces a bound value and refreshes the table.
 ///
 /// ```swift
 /// binder.onSection(.first)
@@ -11,8 +8,7 @@
 /// …
 /// updateSongs(newSongs)
 /// ```
-/// If the refresh throws, the table does not change, but the new value remains. The next command reads the new value
-/// again, and can throw the same error.
+/// If the refresh throws, the table does not change, but the new value remains: the next command reads it again.
 public typealias UpdateHandler<Value> = (_ update: @escaping (Value) -> Void) -> Void
 
 extension BindingChain {
@@ -34,23 +30,15 @@ private final class Replaceable<Value> {
 }
 
 extension BindingChain where Model == Never {
-    // Values by section.
+    // By section; one that is left out has no rows. `updatedWith` is for values that change.
 
-    /// Shows each model in a cell of the type `cellType`. The models are a plain value.
-    ///
-    /// - Parameters:
-    ///   - models: by section; one that is left out has no rows.
-    ///   - updatedWith: receives the closure that replaces the models, if they ever change.
+    /// Shows each model in a cell of the type `cellType`.
     @discardableResult
     public func bind<NewCell: ReuseIdentifiable, NewModel>(
         cellType: NewCell.Type, models: [Section: [NewModel]], updatedWith: UpdateHandler<[Section: [NewModel]]>? = nil
     ) -> BindingChain<Section, NewCell, NewModel> { bind(cellType: cellType, models: replaceable(models, updatedWith)) }
 
-    /// Shows each view model in a cell of the type `cellType`. The view models are a plain value.
-    ///
-    /// - Parameters:
-    ///   - viewModels: by section; one that is left out has no rows.
-    ///   - updatedWith: receives the closure that replaces the view models, if they ever change.
+    /// Shows each view model in a cell of the type `cellType`.
     @discardableResult
     public func bind<NewCell: ViewModelBindable>(
         cellType: NewCell.Type, viewModels: [Section: [NewCell.ViewModel]],
@@ -59,11 +47,7 @@ extension BindingChain where Model == Never {
         bind(cellType: cellType, viewModels: replaceable(viewModels, updatedWith))
     }
 
-    /// Shows each model in a cell with the view model that `mapToViewModels` makes. The models are a plain value.
-    ///
-    /// - Parameters:
-    ///   - models: by section; one that is left out has no rows.
-    ///   - updatedWith: receives the closure that replaces the models, if they ever change.
+    /// Shows each model in a cell with the view model that `mapToViewModels` makes.
     @discardableResult
     public func bind<NewCell: ViewModelBindable, NewModel>(
         cellType: NewCell.Type, models: [Section: [NewModel]],
@@ -73,11 +57,7 @@ extension BindingChain where Model == Never {
         bind(cellType: cellType, models: replaceable(models, updatedWith), mapToViewModels: mapToViewModels)
     }
 
-    /// Shows each model in a cell that a closure makes. The models are a plain value.
-    ///
-    /// - Parameters:
-    ///   - models: by section; one that is left out has no rows.
-    ///   - updatedWith: receives the closure that replaces the models, if they ever change.
+    /// Shows each model in a cell that a closure makes.
     @discardableResult
     public func bind<NewModel>(
         cellProvider: @escaping (Section, Int, NewModel) throws -> any ReuseIdentifiable, models: [Section: [NewModel]],
@@ -86,9 +66,7 @@ extension BindingChain where Model == Never {
         bind(cellProvider: cellProvider, models: replaceable(models, updatedWith))
     }
 
-    /// Shows a number of cells, which a closure makes, in sections without models. The number is a plain value.
-    ///
-    /// - Parameter updatedWith: receives the closure that replaces the numbers, if they ever change.
+    /// Shows a number of cells, which a closure makes, in sections without models.
     @discardableResult
     public func bind(
         cellProvider: @escaping (Section, Int) throws -> any ReuseIdentifiable, numberOfCells: [Section: Int],
@@ -99,18 +77,13 @@ extension BindingChain where Model == Never {
 
     // For chains of one section.
 
-    /// Shows each model of the chain's only section in a cell of the type `cellType`. The models are a plain value.
-    ///
-    /// - Parameter updatedWith: receives the closure that replaces the models, if they ever change.
+    /// Shows each model of the chain's only section in a cell of the type `cellType`.
     @discardableResult
     public func bind<NewCell: ReuseIdentifiable, NewModel>(
         cellType: NewCell.Type, models: [NewModel], updatedWith: UpdateHandler<[NewModel]>? = nil
     ) -> BindingChain<Section, NewCell, NewModel> { bind(cellType: cellType, models: replaceable(models, updatedWith)) }
 
-    /// Shows each view model of the chain's only section in a cell of the type `cellType`. The view models are a plain
-    /// value.
-    ///
-    /// - Parameter updatedWith: receives the closure that replaces the view models, if they ever change.
+    /// Shows each view model of the chain's only section in a cell of the type `cellType`.
     @discardableResult
     public func bind<NewCell: ViewModelBindable>(
         cellType: NewCell.Type, viewModels: [NewCell.ViewModel], updatedWith: UpdateHandler<[NewCell.ViewModel]>? = nil
@@ -118,10 +91,7 @@ extension BindingChain where Model == Never {
         bind(cellType: cellType, viewModels: replaceable(viewModels, updatedWith))
     }
 
-    /// Shows each model of the chain's only section in a cell with the view model that `mapToViewModels` makes. The
-    /// models are a plain value.
-    ///
-    /// - Parameter updatedWith: receives the closure that replaces the models, if they ever change.
+    /// Shows each model of the chain's only section in a cell with the view model that `mapToViewModels` makes.
     @discardableResult
     public func bind<NewCell: ViewModelBindable, NewModel>(
         cellType: NewCell.Type, models: [NewModel], mapToViewModels: @escaping (NewModel) throws -> NewCell.ViewModel,
@@ -130,9 +100,7 @@ extension BindingChain where Model == Never {
         bind(cellType: cellType, models: replaceable(models, updatedWith), mapToViewModels: mapToViewModels)
     }
 
-    /// Shows each model of the chain's only section in a cell that a closure makes. The models are a plain value.
-    ///
-    /// - Parameter updatedWith: receives the closure that replaces the models, if they ever change.
+    /// Shows each model of the chain's only section in a cell that a closure makes.
     @discardableResult
     public func bind<NewModel>(
         cellProvider: @escaping (Section, Int, NewModel) throws -> any ReuseIdentifiable, models: [NewModel],
@@ -141,9 +109,7 @@ extension BindingChain where Model == Never {
         bind(cellProvider: cellProvider, models: replaceable(models, updatedWith))
     }
 
-    /// Shows a number of cells, which a closure makes, in the chain's only section. The number is a plain value.
-    ///
-    /// - Parameter updatedWith: receives the closure that replaces the number, if it ever changes.
+    /// Shows a number of cells, which a closure makes, in the chain's only section.
     @discardableResult
     public func bind(
         cellProvider: @escaping (Section, Int) throws -> any ReuseIdentifiable, numberOfCells: Int,
@@ -156,8 +122,6 @@ extension BindingChain where Model == Never {
 // Titles. `nil` means that the section has no title.
 extension BindingChain {
     /// The same header title for every section of the chain; `nil` for none.
-    ///
-    /// - Parameter updatedWith: receives the closure that replaces the title, if it ever changes.
     @discardableResult
     public func bind(headerTitle: String?, updatedWith: UpdateHandler<String?>? = nil) -> Self {
         guard let updatedWith else { return edit { $0.header = Computed(title: headerTitle) } }
@@ -166,8 +130,6 @@ extension BindingChain {
     }
 
     /// The same footer title for every section of the chain; `nil` for none.
-    ///
-    /// - Parameter updatedWith: receives the closure that replaces the title, if it ever changes.
     @discardableResult
     public func bind(footerTitle: String?, updatedWith: UpdateHandler<String?>? = nil) -> Self {
         guard let updatedWith else { return edit { $0.footer = Computed(title: footerTitle) } }
@@ -176,8 +138,6 @@ extension BindingChain {
     }
 
     /// Header titles by section; `nil` for none. A section that is left out keeps what another call of the chain binds.
-    ///
-    /// - Parameter updatedWith: receives the closure that replaces the titles, if they ever change.
     @discardableResult
     public func bind(headerTitles: [Section: String?], updatedWith: UpdateHandler<[Section: String?]>? = nil) -> Self {
         if updatedWith != nil { return bind(headerTitles: replaceable(headerTitles, updatedWith)) }
@@ -186,8 +146,6 @@ extension BindingChain {
     }
 
     /// Footer titles by section; `nil` for none. A section that is left out keeps what another call of the chain binds.
-    ///
-    /// - Parameter updatedWith: receives the closure that replaces the titles, if they ever change.
     @discardableResult
     public func bind(footerTitles: [Section: String?], updatedWith: UpdateHandler<[Section: String?]>? = nil) -> Self {
         if updatedWith != nil { return bind(footerTitles: replaceable(footerTitles, updatedWith)) }

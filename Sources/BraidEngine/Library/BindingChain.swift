@@ -1,5 +1,4 @@
-/// A chain of links that bind cells, models, titles, dimensions, policies and handlers to a scope of sections.
-/// <doc:BindingChainScopes> says which of several bindings wins.
+/// Links that bind cells, models, titles, dimensions, policies and handlers to a scope of sections.
 ///
 /// `Cell` and `Model` are what the closures receive: `any ReuseIdentifiable` before the chain binds cells, `Never`
 /// before it binds or assumes models.
@@ -21,12 +20,9 @@ public struct BindingChain<Section: TableSection, Cell, Model> {
     func carrying<NewCell, NewModel>(_: NewCell.Type, _: NewModel.Type) -> BindingChain<Section, NewCell, NewModel> {
         BindingChain<Section, NewCell, NewModel>(bindings: bindings, index: index)
     }
-}
 
-extension BindingChain {
-    /// Sets whether changed rows of the chain's sections appear in updates as `updateRows` instead of `reloadRows`.
-    ///
-    /// - Parameter manually: if true, the program itself updates the cells of changed rows.
+    /// Whether changed rows of the chain's sections appear in updates as `updateRows` instead of `reloadRows`: the
+    /// program itself then updates their cells.
     @discardableResult
     public func updates(manually: Bool) -> Self { edit { $0.updatesManually = manually } }
 }

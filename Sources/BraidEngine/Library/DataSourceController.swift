@@ -1,41 +1,33 @@
-/// A data source: sections of rows of any Swift type, which a program changes by index path. The class provides the API
-/// of the library DataSourceController on the server's engine.
+/// A data source: sections of rows of any Swift type, which a program changes by index path, with the API of the
+/// library DataSourceController.
 ///
-/// ```swift
-/// let source = DataSourceController(rows: ["tea", "coffee"], delegate: self)
-/// source.register(dataController: DrinkCellController.self, for: String.self)
-/// source.add(row: "water", at: RowPath(section: 0, row: 1))    // delegate: section 0 was mutated
-/// source.remove(rowAt: RowPath(section: 0, row: 0), notify: false)
-/// source.dataController(for: source.modelObject(at: RowPath(section: 0, row: 0)) ?? "")
-/// ```
-/// The row and section counts, ``modelObject(at:)`` and ``data(for:)`` read the stored rows, even if no call has
-/// notified the delegate of them yet. ``snapshot`` and ``lastUpdate`` show only what calls with `notify` true have
-/// published. `DataSourceController` is not `Sendable`: use a controller on the actor or in the task that created it.
-///
-/// Every change is carried out as a ``DataSourceCommand``, so bounds, notifications and updates follow the same rules
-/// as in the server's HTTP API.
+/// ```swift let source = DataSourceController(rows: ["tea", "coffee"], delegate: self) source.register(dataController:
+/// DrinkCellController.self, for: String.self) source.add(row: "water", at: RowPath(section: 0, row: 1))    //
+/// delegate: section 0 was mutated source.remove(rowAt: RowPath(section: 0, row: 0), notify: false)
+/// source.dataController(for: source.modelObject(at: RowPath(section: 0, row: 0)) ?? "") ``` The counts,
+/// ``modelObject(at:)`` and ``data(for:)`` read the stored rows; ``snapshot`` and ``lastUpdate`` have only what calls
+/// with `notify` true published. Every change is a ``DataSourceCommand``, with the rules of the HTTP API. Not
+/// `Sendable`.
 public final class DataSourceController {
-    /// A section of a data source. It consists of rows and of the section's data, that is, its header and footer.
+    /// A section's rows and its data.
     public struct Section {
-        /// The section's header and footer. `nil` if the section has neither.
+        /// The header and footer. `nil` for neither.
         public var sectionData: (any SectionDataModelType)?
-        /// The models of the section's rows, in order.
+        /// The models of the rows.
         public var rows: [Any]
 
-        /// Creates a section from its data (header and footer) and from the models of its rows.
+        /// Creates a section.
         public init(sectionData: (any SectionDataModelType)? = nil, rows: [Any]) {
             self.sectionData = sectionData
             self.rows = rows
         }
     }
 
-    /// The object that this `DataSourceController` notifies of changes. The reference to the delegate is weak.
+    /// Is notified of changes.
     public weak var delegate: (any DataSourceControllerDelegate)?
-    /// The table after the last notifying call, that is, a call with `notify` true that was not ignored. Before the
-    /// first notifying call, the table as it was created.
+    /// The table after the last call with `notify` true that was not ignored; before one, as it was created.
     public private(set) var snapshot: Snapshot
-    /// The update of the last call with `notify` true that was not ignored, from the snapshot just before it. A view
-    /// applies it as batch updates.
+    /// The update of that call, from the snapshot before it, for a view's batch updates.
     public private(set) var lastUpdate: BatchUpdate?
 
     private let binder = Binder.values
@@ -45,7 +37,7 @@ public final class DataSourceController {
     private var sectionData: [SectionID: any SectionDataModelType] = [:]
     private var dataControllers: [ObjectIdentifier: any CellDataController.Type] = [:]
 
-    /// Creates a `DataSourceController` with the given sections. The delegate is not notified of the creation.
+    /// Creates a data source, without notifying the delegate.
     public init(sections: [Section] = [], delegate: (any DataSourceControllerDelegate)? = nil) {
         snapshot = Snapshot()
         update(allSections: sections)
@@ -53,19 +45,17 @@ public final class DataSourceController {
         self.delegate = delegate
     }
 
-    /// Creates a `DataSourceController` with one section. The delegate is not notified of the creation.
+    /// Creates a data source with one section.
     public convenience init(section: Section, delegate: (any DataSourceControllerDelegate)? = nil) {
         self.init(sections: [section], delegate: delegate)
     }
 
-    /// Creates a `DataSourceController` with one section, given by its rows. The delegate is not notified of the
-    /// creation.
+    /// Creates a data source with one section of these rows.
     public convenience init(rows: [Any], delegate: (any DataSourceControllerDelegate)? = nil) {
         self.init(sections: [Section(rows: rows)], delegate: delegate)
     }
 
-    /// Creates a `DataSourceController` with one section that contains one row. The delegate is not notified of the
-    /// creation.
+    /// Creates a data source with one section of one row.
     public convenience init(row: Any, delegate: (any DataSourceControllerDelegate)? = nil) {
         self.init(rows: [row], delegate: delegate)
     }
@@ -80,20 +70,20 @@ extension DataSourceController {
     /// The number of stored sections.
     public var sectionCount: Int { stored.sections.count }
 
-    /// Returns the number of stored rows in a section. 0 if the section does not exist.
+    /// The number of stored rows in a section, 0 without one.
     public func rowCount(for section: Int) -> Int {
         stored.sections.indices.contains(section) ? stored.sections[section].rows.count : 0
     }
 
-    /// Returns the model of the stored row at an index path. `nil` if the row does not exist.
+    /// The model of a stored row. `nil` without one.
     public func modelObject(at indexPath: RowPath) -> Any? { number(at: indexPath).flatMap { values[$0] } }
 
-    /// Returns the data of a stored section: its header and footer. `nil` if the section does not exist or has no data.
+    /// The header and footer of a stored section. `nil` without a section, or without data.
     public func data(for section: Int) -> (any SectionDataModelType)? {
         stored.sections.indices.contains(section) ? sectionData[stored.sections[section].id] : nil
     }
 
-    /// What the delegate's `emptyState(for:)` returns, while no rows are stored. `nil` while rows are stored.
+    /// What the delegate's `emptyState(for:)` returns. `nil` while rows are stored.
     public var emptyState: Any? { totalRowCount == 0 ? delegate?.emptyState(for: self) : nil }
 
     /// The number that represents the row's model.
@@ -110,14 +100,13 @@ extension DataSourceController {
 
 // Cells.
 extension DataSourceController {
-    /// Registers which type of data controller prepares models of a Swift type. A later registration for the type
-    /// replaces an earlier one.
+    /// Registers the data controller for models of a type. A later registration replaces an earlier one.
     public func register(dataController: any CellDataController.Type, for modelType: Any.Type) {
         dataControllers[ObjectIdentifier(modelType)] = dataController
     }
 
-    /// The data controller for a model: the model itself if it is one, otherwise one of the type that is registered for
-    /// its type, populated with it.
+    /// The data controller for a model: the model itself if it is one, or one of the registered type, populated with
+    /// it.
     public func dataController(for model: Any) -> (any CellDataController)? {
         if let controller = model as? any CellDataController { return controller }
         return dataControllers[ObjectIdentifier(type(of: model))]?.populate(with: model)

@@ -1,55 +1,53 @@
-/// An object that a ``DataSourceController`` notifies after a call with `notify` true that was not ignored. Indexes and
-/// index paths refer to the rows after the call.
+/// Is notified after a call of a ``DataSourceController`` with `notify` true that was not ignored. Indexes refer to the
+/// rows after the call.
 public protocol DataSourceControllerDelegate: AnyObject {
-    /// Notifies the delegate that any section or row may have changed.
+    /// Any section or row may have changed.
     func dataSourceWasMutated(_ dataSource: DataSourceController)
-    /// Notifies the delegate that the section at an index changed.
+    /// A section changed.
     func dataSourceWasMutated(_ dataSource: DataSourceController, section: Int)
-    /// Notifies the delegate that the rows at these index paths changed. The index paths are in ascending order. The
-    /// list can be empty.
+    /// Rows changed, in ascending order; the list can be empty.
     func dataSourceWasMutated(_ dataSource: DataSourceController, rows: [RowPath])
-    /// Returns what to show while the data source has no rows. The library DataSourceController calls this method
-    /// `backgroundEmptyView(for:)`.
+    /// What to show while there are no rows (`backgroundEmptyView(for:)` of the library DataSourceController).
     func emptyState(for dataSource: DataSourceController) -> Any?
 }
 
 extension DataSourceControllerDelegate {
-    /// The default implementation, which ignores a notification that any section or row may have changed.
+    /// Does nothing.
     public func dataSourceWasMutated(_ dataSource: DataSourceController) {}
-    /// The default implementation, which ignores a notification that a section changed.
+    /// Does nothing.
     public func dataSourceWasMutated(_ dataSource: DataSourceController, section: Int) {}
-    /// The default implementation, which ignores a notification that rows changed.
+    /// Does nothing.
     public func dataSourceWasMutated(_ dataSource: DataSourceController, rows: [RowPath]) {}
-    /// The default implementation, which returns `nil`: nothing special is shown while the data source has no rows.
+    /// Nothing.
     public func emptyState(for dataSource: DataSourceController) -> Any? { nil }
 }
 
-/// The data of a section: the titles of its header and footer.
+/// The titles of a section's header and footer.
 public protocol SectionDataModelType {
-    /// The title of the section's header. `nil` if the section has no header.
+    /// The header's title. `nil` without a header.
     var header: String? { get }
-    /// The title of the section's footer. `nil` if the section has no footer.
+    /// The footer's title. `nil` without a footer.
     var footer: String? { get }
 }
 
-/// A struct with the titles of a section's header and footer.
+/// The titles of a section's header and footer, as a struct.
 public struct SectionDataModel: SectionDataModelType {
-    /// The title of the section's header. `nil` if the section has no header.
+    /// The header's title. `nil` without a header.
     public var header: String?
-    /// The title of the section's footer. `nil` if the section has no footer.
+    /// The footer's title. `nil` without a footer.
     public var footer: String?
 
-    /// Creates a section's data from the titles of its header and footer.
+    /// Creates a section's data.
     public init(header: String? = nil, footer: String? = nil) {
         self.header = header
         self.footer = footer
     }
 }
 
-/// An object that prepares a model for the cell that shows the model.
+/// Prepares a model for the cell that shows it.
 public protocol CellDataController {
-    /// The name of the cell that shows the model.
+    /// The name of the cell.
     var reuseIdentifier: String { get }
-    /// Returns a data controller that contains what the cell of a model shows.
+    /// A data controller with what the cell of the model shows.
     static func populate(with model: Any) -> any CellDataController
 }

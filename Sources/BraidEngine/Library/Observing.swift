@@ -55,8 +55,8 @@ extension ProgramBindings {
 
 // Asynchronous sequences in place of closures. Other bound closures can call what `latest(of:initially:)` returns.
 extension BindingChain where Model == Never {
-    /// For a chain of exactly one section: shows the models of the sequence's latest array; no rows before the first.
-    /// Read only while ``SectionedTableBinder/observe(isolation:)`` runs.
+    /// For a chain of exactly one section: shows the models of the sequence's latest array, read only while
+    /// ``SectionedTableBinder/observe(isolation:)`` runs; no rows before the first.
     @discardableResult
     public func bind<NewCell: ReuseIdentifiable, NewModel: Sendable, Models: AsyncSequence & Sendable>(
         cellType: NewCell.Type, models: Models
@@ -64,8 +64,8 @@ extension BindingChain where Model == Never {
         bind(cellType: cellType, models: bindings.latest(of: models, initially: []))
     }
 
-    /// Shows the models, by section, of the sequence's latest element; no rows before the first. Read only while
-    /// ``SectionedTableBinder/observe(isolation:)`` runs.
+    /// Shows the models, by section, of the sequence's latest element, read only while
+    /// ``SectionedTableBinder/observe(isolation:)`` runs; no rows before the first.
     @discardableResult
     public func bind<NewCell: ReuseIdentifiable, NewModel: Sendable, Models: AsyncSequence & Sendable>(
         cellType: NewCell.Type, models: Models
@@ -75,8 +75,7 @@ extension BindingChain where Model == Never {
 }
 
 extension BindingChain {
-    /// Binds the header title of the chain's sections to the sequence's latest element. The sections have no header
-    /// before the first element.
+    /// The sequence's latest element is the header title; no header before the first.
     @discardableResult
     public func bind<Titles: AsyncSequence & Sendable>(headerTitle titles: Titles) -> Self
     where Titles.Element == String? {
@@ -84,8 +83,7 @@ extension BindingChain {
         return bind(headerTitle: { _ in title() })
     }
 
-    /// Binds the footer title of the chain's sections to the sequence's latest element. The sections have no footer
-    /// before the first element.
+    /// The sequence's latest element is the footer title; no footer before the first.
     @discardableResult
     public func bind<Titles: AsyncSequence & Sendable>(footerTitle titles: Titles) -> Self
     where Titles.Element == String? {

@@ -1,4 +1,4 @@
-/// What the binding chains of one program's binder share: the bindings, and the program's sections, models and mistakes.
+/// What the binding chains of one program's binder share.
 final class ProgramBindings<Section: TableSection>: TableBindings {
     let sections: SectionNames<Section>
     /// The program's Swift models, by the numbers that represent them in the table.
@@ -6,9 +6,9 @@ final class ProgramBindings<Section: TableSection>: TableBindings {
     var providers: [any ModelProvider] = []
     /// Each closure reads one bound asynchronous sequence, and calls `arrived` after every element.
     var sources: [@Sendable (_ arrived: @Sendable () -> Void) async throws -> Void] = []
-    /// Makes the program's binder read its models and rules again. Does nothing while a command is running.
+    /// Reads the program's models and rules again. Does nothing while a command is running.
     var refresh: () -> Void = {}
-    /// `finish()` throws the mistakes made before it. A later mistake makes every later command throw.
+    /// `finish()` throws those made before it; a later one makes every later command throw.
     var mistakes: [String] = []
     var isFinished = false
 
@@ -31,7 +31,7 @@ final class ProgramBindings<Section: TableSection>: TableBindings {
         return BindingChain(bindings: self, index: bindings.count - 1)
     }
 
-    /// Records a mistake if the binder is already made: a later binding would have no effect.
+    /// After `finish()`, a binding would have no effect.
     func noteBinding() {
         if isFinished, mistakes.isEmpty {
             mistakes.append("Something was bound after `finish()`: bind all chains before it.")

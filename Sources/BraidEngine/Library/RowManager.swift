@@ -1,8 +1,8 @@
-/// An object that changes rows by index path. An index out of bounds never fails: each method says what happens. Index
-/// paths refer to the stored rows.
+/// Changes rows by index path, among the stored rows. An index out of bounds never fails: each method says what
+/// happens.
 ///
-/// If `notify` is false, the change is stored, but the delegate is not notified, and no update contains it until a
-/// later call with `notify` true.
+/// If `notify` is false, the delegate is not notified, and no update contains the change until a later call with
+/// `notify` true.
 public protocol RowManager: AnyObject {
     /// Inserts a row before the one at an index path: at the section's end if there is none, in a new section at the
     /// end if there is no section. Notifies with `dataSourceWasMutated(_:section:)` or, for a new section,
@@ -58,13 +58,11 @@ extension SectionManager {
     public func add(section: DataSourceController.Section, at index: Int?) {
         add(section: section, at: index, notify: true)
     }
-    /// Appends a section, and notifies the delegate if `notify` is true; see
-    /// ``SectionManager/add(section:at:notify:)``.
+    /// Appends a section; see ``SectionManager/add(section:at:notify:)``.
     public func add(section: DataSourceController.Section, notify: Bool) {
         add(section: section, at: nil, notify: notify)
     }
-    /// Replaces a section's header and footer and notifies the delegate; see
-    /// ``SectionManager/update(sectionData:at:notify:)``.
+    /// Replaces a section's header and footer and notifies; see ``SectionManager/update(sectionData:at:notify:)``.
     public func update(sectionData: any SectionDataModelType, at index: Int) {
         update(sectionData: sectionData, at: index, notify: true)
     }

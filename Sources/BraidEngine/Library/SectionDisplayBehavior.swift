@@ -1,22 +1,19 @@
-/// The rule that decides which sections a program's table displays, and in which order.
-///
-/// Source: Braid, "Hiding, showing, and ordering sections automatically".
+/// Which sections a program's table displays, in which order. Source: Braid, "Hiding, showing, and ordering sections
+/// automatically".
 public struct SectionDisplayBehavior<Section: TableSection> {
     let behavior: SectionDisplay.Behavior
     /// `nil` orders `Comparable` sections ascending, others as declared, or as chains name them, then by id.
     private let ordering: (([Section]) throws -> [Section])?
 
-    /// The rule that displays the sections of the binder's `displayedSections`, in that order. Until
-    /// `displayedSections` is set, all sections are displayed, or the sections that another rule displayed before.
+    /// Displays the binder's `displayedSections`, in that order; until they are set, all sections, or those that
+    /// another rule displayed before.
     public static var manuallyManaged: Self { Self(behavior: .manuallyManaged, ordering: nil) }
 
     /// Displays the sections with at least one row: `Comparable` ones ascending, others as declared, or as chains name
     /// them, then by id.
     public static var hidesSectionsWithNoCellData: Self { Self(behavior: .hidesSectionsWithNoCellData, ordering: nil) }
 
-    /// Returns the rule that displays the sections with at least one row, ordered by a closure.
-    ///
-    /// - Parameter ordering: returns the sections that the closure receives, each once, in order.
+    /// Displays the sections with at least one row. `ordering` returns the sections that it receives, each once.
     public static func hidesSectionsWithNoCellData(orderedWith ordering: @escaping ([Section]) throws -> [Section])
         -> Self
     {
@@ -27,9 +24,8 @@ public struct SectionDisplayBehavior<Section: TableSection> {
     /// chains name them, then by id.
     public static var hidesSectionsWithNoData: Self { Self(behavior: .hidesSectionsWithNoData, ordering: nil) }
 
-    /// Returns the rule that displays the sections with a row, a header or a footer, ordered by a closure.
-    ///
-    /// - Parameter ordering: returns the sections that the closure receives, each once, in order.
+    /// Displays the sections with a row, a header or a footer. `ordering` returns the sections that it receives, each
+    /// once.
     public static func hidesSectionsWithNoData(orderedWith ordering: @escaping ([Section]) throws -> [Section]) -> Self
     {
         Self(behavior: .hidesSectionsWithNoData, ordering: ordering)

@@ -1,5 +1,4 @@
-/// A table that a Swift program binds with closures, without a server. The program's binding chains define what the
-/// table shows and allows, and the program's closures supply the models.
+/// A table that a Swift program binds with closures, without a server.
 ///
 /// ```swift
 /// enum Section: String, TableSection, CaseIterable { case attending, invited }
@@ -14,12 +13,11 @@
 /// let update = try binder.refresh()
 /// ```
 ///
-/// The binder is not `Sendable`. A binder calls the program's closures on the actor or task that calls the binder. A
-/// command that throws does not change the table. If a handler changes the program's data before it fails, the program
-/// must undo the change. The next `refresh()` shows the data as they are at that call. A handler cannot give the binder
-/// a command.
+/// Not `Sendable`: it calls the program's closures on the actor or task that calls it. A command that throws does not
+/// change the table; what its handlers have changed in the program's data, the program must undo, or the next
+/// ``refresh()`` shows it. A handler cannot give the binder a command.
 ///
-/// Source: Braid's `SectionedTableViewBinder`. ``snapshot`` and the updates replace the table view of Braid's binder.
+/// Source: Braid's `SectionedTableViewBinder`, whose table view ``snapshot`` and the updates replace.
 public final class SectionedTableBinder<Section: TableSection> {
     let bindings: ProgramBindings<Section>
     private let rule = DisplayRule<Section>()
@@ -33,15 +31,13 @@ public final class SectionedTableBinder<Section: TableSection> {
         self.init(Array(Section.allCases))
     }
 
-    /// Creates a binder with dynamic sections: a section exists while the program names it, for example in a chain or
-    /// as a key of the models.
+    /// Creates a binder with dynamic sections: one exists while a chain names it, or the models have it as a key.
     public convenience init(sectionedBy: Section.Type) { self.init(nil) }
 
     init(_ sections: [Section]?) {
         bindings = ProgramBindings(sections: sections)
         bindings.providers.append(rule)
-        // The closure that replaces a value cannot throw. The next command reads the value again, and can throw the
-        // same error.
+        // The update closure of a value cannot throw; the next command reads the value again and throws the same error.
         bindings.refresh = { [weak self] in _ = try? self?.refresh() }
     }
 
@@ -54,24 +50,23 @@ public final class SectionedTableBinder<Section: TableSection> {
 
     /// Begins a binding chain about one section. The section's models can be given as an array.
     public func onSection(_ section: Section) -> Chain { bindings.onSections([section]) }
-    /// Begins a binding chain whose bindings apply to each of several sections.
+    /// Begins a binding chain about each of several sections.
     public func onSections(_ sections: Section...) -> Chain { bindings.onSections(sections) }
-    /// Begins a binding chain whose bindings apply to each of several sections.
+    /// Begins a binding chain about each of several sections.
     public func onSections(_ sections: [Section]) -> Chain { bindings.onSections(sections) }
     /// Begins a binding chain about every section whose cells no `onSection` or `onSections` chain binds.
     public func onAllOtherSections() -> Chain { bindings.on(.allOtherSections) }
-    /// Begins the same chain as ``onAllOtherSections()``. Meant for tables that bind no section by name.
+    /// The same as ``onAllOtherSections()``, for tables that bind no section by name.
     public func onAllSections() -> Chain { bindings.on(.allOtherSections) }
-    /// Begins a binding chain about all sections, in addition to the sections' own chains. The chain's dimensions apply
-    /// where no other chain sets them, and its tap handlers run after the section's own tap handlers.
+    /// Begins a binding chain about all sections, in addition to their own chains: its dimensions apply where no other
+    /// chain sets them, its tap handlers run after the section's own.
     public func onAnySection() -> Chain { bindings.on(.anySection) }
 
-    /// Ends the binding and reads the models for the first time. Call it once, before any command. What is bound later
-    /// makes every command throw.
+    /// Ends the binding and reads the models for the first time. What is bound later makes every command throw.
     ///
     /// - Throws: ``Refusal`` with `descriptionInvalid` if the chains have mistakes, such as cells that are bound twice
-    ///   or not at all, or another model type than assumed; `badRequest` if it has succeeded before. Also what the
-    ///   program's closures throw.
+    ///   or not at all, or another model type than assumed; `badRequest` at a second call. Also what the closures
+    ///   throw.
     public func finish() throws {
         guard bound == nil else { throw Refusal(.badRequest, "The binder is finished already.") }
         let display = Confined((rule: rule, sections: bindings.sections))
@@ -104,21 +99,19 @@ public final class SectionedTableBinder<Section: TableSection> {
 
     // MARK: What is displayed
 
-    /// The rule that decides which sections are displayed, and in which order.
-    ///
-    /// An assignment after ``finish()`` calls ``setSectionDisplayBehavior(_:)`` and ignores its error.
+    /// Which sections are displayed, in which order. An assignment ignores the error of
+    /// ``setSectionDisplayBehavior(_:)``.
     public var sectionDisplayBehavior: SectionDisplayBehavior<Section> {
         get { rule.behavior }
         set { _ = try? setSectionDisplayBehavior(newValue) }
     }
 
-    /// Sets which sections are displayed, and in which order, and refreshes the table.
+    /// Sets which sections are displayed, in which order, and refreshes the table if it is finished; in a handler,
+    /// takes effect with the command. A table that becomes manually managed keeps the sections that it displays, until
+    /// ``displayedSections`` is set.
     ///
-    /// Before ``finish()`` nothing is refreshed; in a handler, the rule takes effect with the command. A table that
-    /// becomes manually managed keeps the sections that it displays, until ``displayedSections`` is set.
-    ///
-    /// - Throws: what the refresh throws, such as `templateFailed` for an order that loses sections. The rule and the
-    ///   table then do not change.
+    /// - Throws: what the refresh throws, such as `templateFailed` for an order that loses sections. Nothing changes
+    ///   then.
     @discardableResult
     public func setSectionDisplayBehavior(_ behavior: SectionDisplayBehavior<Section>) throws -> BatchUpdate {
         rule.set(behavior, displayed: bound?.snapshot.sections.map(\.id))
@@ -140,9 +133,8 @@ public final class SectionedTableBinder<Section: TableSection> {
         set { if case .manuallyManaged = sectionDisplayBehavior.behavior { wantedSections = newValue } }
     }
 
-    /// The model of a displayed row.
+    /// The model of a row of ``snapshot``.
     ///
-    /// - Parameter path: in ``snapshot``.
     /// - Throws: ``Refusal`` with `sectionNotFound`, `rowNotFound`, or `modelTypeMismatch` if there is no model of this
     ///   type.
     public func model<Model>(at path: RowPath, as: Model.Type = Model.self) throws -> Model {
@@ -163,20 +155,14 @@ public final class SectionedTableBinder<Section: TableSection> {
         return cell
     }
 
-    /// Makes and fills the header view of a displayed section. `nil` if the header is a title, or there is none.
-    ///
-    /// - Parameter sections: as in ``cell(at:in:)``.
-    /// - Throws: ``Refusal`` with `sectionNotFound`.
+    /// Makes and fills a section's header view, as ``cell(at:in:)`` does. `nil` for a title, or without a header.
     public func headerView(ofSection index: Int, in sections: [BraidEngine.Section]? = nil) throws -> (
         any ReuseIdentifiable
     )? {
         view(try section(index, in: sections).header)
     }
 
-    /// Makes and fills the footer view of a displayed section. `nil` if the footer is a title, or there is none.
-    ///
-    /// - Parameter sections: as in ``cell(at:in:)``.
-    /// - Throws: ``Refusal`` with `sectionNotFound`.
+    /// Makes and fills a section's footer view, as ``cell(at:in:)`` does. `nil` for a title, or without a footer.
     public func footerView(ofSection index: Int, in sections: [BraidEngine.Section]? = nil) throws -> (
         any ReuseIdentifiable
     )? {
@@ -206,13 +192,10 @@ public final class SectionedTableBinder<Section: TableSection> {
         return (RowInput(section: section.id, row: path.row, count: section.rows.count, model: model), binding)
     }
 
-    // MARK: Commands. Index paths are over displayed sections. Each command returns the update to the new snapshot.
+    // MARK: Commands. Index paths are those of `snapshot`. Each command returns the update to the new one.
 
     /// Calls the program's closures again and updates the table. Does nothing in a handler, after which the models are
-    /// read anyway.
-    ///
-    /// - Returns: the update, from the snapshot before.
-    /// - Throws: ``Refusal``, and what the program's closures throw.
+    /// read anyway. Throws ``Refusal``, and what the closures throw.
     @discardableResult
     public func refresh() throws -> BatchUpdate {
         if isUnderWay {
@@ -228,11 +211,11 @@ public final class SectionedTableBinder<Section: TableSection> {
         }
     }
 
-    /// A person's edit of a row, as in `tableView(_:commit:forRowAt:)`: runs `onDelete` or `onInsert`.
+    /// A person's edit of a row, as in `tableView(_:commit:forRowAt:)`: runs `onDelete`, or `onInsert` for a new row at
+    /// the path.
     ///
-    /// - Parameter path: in ``snapshot``; an insert puts the new row there.
-    /// - Throws: what the program's closures throw, and ``Refusal`` with `sectionNotFound`, `rowNotFound`,
-    ///   `editingNotAllowed`, or `handlerContract` unless the handler removed or inserted exactly one model.
+    /// - Throws: what the closures throw, and ``Refusal`` with `sectionNotFound`, `rowNotFound`, `editingNotAllowed`,
+    ///   or `handlerContract` unless the handler removed or inserted exactly one model.
     @discardableResult
     public func commit(_ style: EditingStyle, at path: RowPath) throws -> BatchUpdate {
         switch style {
@@ -243,31 +226,22 @@ public final class SectionedTableBinder<Section: TableSection> {
     }
 
     /// Moves a row, as `tableView(_:moveRowAt:to:)` does: runs `onDelete` of its section and `onInsert` of the
-    /// target's. A move to its own place runs no handler.
+    /// target's. `target` counts without the row; a move to its own place runs no handler.
     ///
-    /// - Parameters:
-    ///   - path: in ``snapshot``.
-    ///   - target: its row counts without the moved one.
-    /// - Throws: what the program's closures throw, and ``Refusal`` with `sectionNotFound`, `rowNotFound`,
-    ///   `moveNotAllowed`, `modelTypeMismatch` if the target section does not take the model type, or `handlerContract`
-    ///   if the models did not change as the move requires.
+    /// - Throws: what the closures throw, and ``Refusal`` with `sectionNotFound`, `rowNotFound`, `moveNotAllowed`,
+    ///   `modelTypeMismatch` if the target section does not take the model type, or `handlerContract` if the models did
+    ///   not change as the move requires.
     @discardableResult
     public func move(from path: RowPath, to target: RowPath) throws -> BatchUpdate {
         try apply(.move(RowReference(path), to: RowReference(target)))
     }
 
-    /// Reports a tap on a row: runs the `onTapped` handler of the row's section, then the handlers of `onAnySection()`
-    /// chains.
-    ///
-    /// - Parameter path: the row's index path in ``snapshot``.
-    /// - Returns: the update.
+    /// Reports a tap: runs the `onTapped` handler of the row's section, then those of `onAnySection()` chains.
     @discardableResult
     public func tap(at path: RowPath) throws -> BatchUpdate { try apply(.tap(RowReference(path))) }
 
     /// Reports an event of a row's cell: runs the `onEvent(from:)` handler of the most specific chain that has one.
-    ///
-    /// - Parameter path: in ``snapshot``.
-    /// - Throws: ``Refusal`` with `eventUndeclared` if the cell does not emit events of this type.
+    /// Throws ``Refusal`` with `eventUndeclared` if the cell does not emit events of this type.
     @discardableResult
     public func emit<Event: Sendable>(_ event: Event, at path: RowPath) throws -> BatchUpdate {
         func isEvent<Emitter: ViewEventEmitting>(of _: Emitter.Type) -> Bool { Emitter.ViewEvent.self == Event.self }
@@ -283,9 +257,6 @@ public final class SectionedTableBinder<Section: TableSection> {
     }
 
     /// Reports which rows are on the screen. Rows near a section's end make `prefetch` handlers run.
-    ///
-    /// - Parameter paths: the rows' index paths in ``snapshot``.
-    /// - Returns: the update.
     @discardableResult
     public func willDisplay(_ paths: [RowPath]) throws -> BatchUpdate {
         try apply(.displayedRows(paths.map { RowReference($0) }))
@@ -296,19 +267,16 @@ public final class SectionedTableBinder<Section: TableSection> {
     /// A stream of every update from now on that makes a new revision, in order. Each access creates a new stream.
     public var updates: AsyncStream<BatchUpdate> { subscribers.stream() }
 
-    /// A closure that returns a sequence's latest element, to bind in place of a closure without parameters, or to call
-    /// in others. The sequence is read only while ``observe(isolation:)`` runs.
-    ///
-    /// - Parameter first: the value until the sequence has produced an element.
+    /// A closure that returns a sequence's latest element, at first `first`: to bind in place of a closure, or to call
+    /// in one. The sequence is read only while ``observe(isolation:)`` runs.
     public func latest<Elements: AsyncSequence & Sendable>(
         of elements: Elements, initially first: Elements.Element
     ) -> () -> Elements.Element where Elements.Element: Sendable { bindings.latest(of: elements, initially: first) }
 
     /// Reads the bound sequences, and refreshes the table whenever one produces an element, until all have ended. Of
     /// several elements while the binder is busy, only the last counts. If it throws, the other sequences are
-    /// cancelled, which ends an `AsyncStream`.
-    ///
-    /// - Throws: the first error of a sequence or a refresh, and `CancellationError`.
+    /// cancelled, which ends an `AsyncStream`. Throws the first error of a sequence or a refresh, and
+    /// `CancellationError`.
     public func observe(isolation: isolated (any Actor)? = #isolation) async throws {
         let sources = bindings.sources
         let (arrivals, arrived) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))

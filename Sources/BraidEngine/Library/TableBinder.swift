@@ -1,10 +1,8 @@
-/// The only section of a table without sections. The section's id is `table`.
+/// The only section, `table`, of a table without sections.
 public enum OnlySection: String, TableSection, CaseIterable { case table }
 
-/// A table without sections that a program binds: a ``SectionedTableBinder`` with one section, which is always
-/// displayed. Rows are named by their index, from 0; the methods throw the same errors.
-///
-/// Source: Braid's `TableViewBinder`.
+/// A table without sections: a ``SectionedTableBinder`` with one section, which is always displayed. Rows are named by
+/// their index; the methods throw the same errors. Source: Braid's `TableViewBinder`.
 public final class TableBinder {
     private let binder = SectionedTableBinder(sectionedBy: OnlySection.self)
 
@@ -17,20 +15,20 @@ public final class TableBinder {
     /// Ends the binding and reads the models for the first time; see ``SectionedTableBinder/finish()``.
     public func finish() throws { try binder.finish() }
 
-    /// The displayed table, with one section. The snapshot is empty before ``finish()``.
+    /// Has one section; is empty before ``finish()``.
     public var snapshot: Snapshot { binder.snapshot }
-    /// Returns the program's model of the row at an index; see ``SectionedTableBinder/model(at:as:)``.
+    /// The program's model of a row.
     public func model<Model>(at row: Int, as: Model.Type = Model.self) throws -> Model {
         try binder.model(at: Self.path(row))
     }
-    /// Makes and fills the cell of the row at an index, and returns it; see ``SectionedTableBinder/cell(at:in:)``.
+    /// Makes and fills the cell of a row; see ``SectionedTableBinder/cell(at:in:)``.
     public func cell(at row: Int, in sections: [Section]? = nil) throws -> any ReuseIdentifiable {
         try binder.cell(at: Self.path(row), in: sections)
     }
 
-    /// Makes and fills the table's header view, and returns it. `nil` if the header is a title or there is no header.
+    /// Makes and fills the header view. `nil` for a title, or without a header.
     public func headerView() throws -> (any ReuseIdentifiable)? { try binder.headerView(ofSection: 0) }
-    /// Makes and fills the table's footer view, and returns it. `nil` if the footer is a title or there is no footer.
+    /// Makes and fills the footer view. `nil` for a title, or without a footer.
     public func footerView() throws -> (any ReuseIdentifiable)? { try binder.footerView(ofSection: 0) }
 
     /// Calls the program's closures again and updates the table; see ``SectionedTableBinder/refresh()``.
@@ -62,8 +60,7 @@ public final class TableBinder {
         of elements: Elements, initially first: Elements.Element
     ) -> () -> Elements.Element where Elements.Element: Sendable { binder.latest(of: elements, initially: first) }
 
-    /// Reads the bound sequences, and refreshes the table whenever one of them produces an element; see
-    /// ``SectionedTableBinder/observe(isolation:)``.
+    /// Reads the bound sequences and refreshes the table; see ``SectionedTableBinder/observe(isolation:)``.
     public func observe(isolation: isolated (any Actor)? = #isolation) async throws {
         try await binder.observe(isolation: isolation)
     }

@@ -1,8 +1,8 @@
-/// An event that a handler of a table description emitted with the action `emit`. The event does not change the table.
+/// An event that a handler emitted with the action `emit`. It does not change the table.
 public struct EmittedEvent: Sendable {
-    /// The event's name, which a template of the table description gave.
+    /// The event's name.
     public var name: String
-    /// The event's payload. `nil` if the action has no payload, or if its template gave no value.
+    /// `nil` if the action has none, or its template gave no value.
     public var payload: JSONText?
 
     /// The event as JSON: `{"name", "payload"?}`.

@@ -2,10 +2,10 @@
 ///
 /// Ids are equal if their UTF-8 bytes are. That is JSON's rule, and faster than `String`'s canonical equivalence.
 public struct RowID: Hashable, Sendable, CustomStringConvertible {
-    /// The row id as text. If the model's id is an integer, the text is that integer in decimal, for example `42`.
+    /// As text: of an integer in decimal, for example `42`.
     public let text: String
 
-    /// Creates the row id with this text.
+    /// Creates a row id.
     public init(_ text: String) { self.text = text }
 
     @inline(__always)
@@ -57,12 +57,14 @@ enum IDRule {
     }
 }
 
-/// A section's identity. Two ids are equal if their UTF-8 bytes are equal.
-public struct SectionID: Hashable, Sendable, Comparable, CustomStringConvertible, ExpressibleByStringLiteral {
+/// A section's identity. Ids are equal if their UTF-8 bytes are.
+public struct SectionID: Hashable, Sendable, Comparable, CustomStringConvertible, ExpressibleByStringLiteral,
+    JSONWritable
+{
     /// The id as text.
     public let text: String
 
-    /// Creates the section id with this text.
+    /// Creates a section id.
     public init(_ text: String) { self.text = text }
     public init(stringLiteral text: String) { self.text = text }
 
@@ -71,7 +73,7 @@ public struct SectionID: Hashable, Sendable, Comparable, CustomStringConvertible
         left.text.isIdentical(to: right.text) || left.text.hasSameBytes(as: right.text)
     }
 
-    /// Orders section ids by their UTF-8 bytes, which is the order of their code points.
+    /// By the UTF-8 bytes, which is the order of the code points.
     public static func < (left: SectionID, right: SectionID) -> Bool {
         left.text.utf8.lexicographicallyPrecedes(right.text.utf8)
     }
@@ -82,37 +84,34 @@ public struct SectionID: Hashable, Sendable, Comparable, CustomStringConvertible
     }
 
     public var description: String { text }
-}
 
-extension SectionID: JSONWritable {
     public func write(to writer: inout JSONWriter) { writer.value(text) }
 }
 
-/// A row's index path: the indexes, from 0, among the displayed sections and among the section's displayed rows. On the
-/// wire `[section, row]`.
+/// A row's index path: the indexes among the displayed sections and among the section's displayed rows. On the wire
+/// `[section, row]`.
 ///
 /// The engine does not import Foundation. A program that does converts with `IndexPath(indexes: path.indexes)` and
 /// `RowPath(indexPath)`.
 public struct RowPath: Hashable, Sendable, Comparable, CustomStringConvertible {
-    /// The section's index among the displayed sections, from 0.
+    /// From 0.
     public var section: Int
-    /// The row's index among the section's displayed rows, from 0.
+    /// From 0.
     public var row: Int
 
-    /// Creates an index path from a section's index and a row's index, both from 0.
+    /// Creates an index path.
     public init(section: Int, row: Int) {
         self.section = section
         self.row = row
     }
 
-    /// Creates an index path from a collection of two indexes, the section's first. Returns `nil` if the collection
-    /// does not contain exactly two indexes.
+    /// From two indexes, the section's first. `nil` unless there are two.
     public init?(_ indexes: some Collection<Int>) {
         guard indexes.count == 2 else { return nil }
         self.init(section: indexes[indexes.startIndex], row: indexes[indexes.index(after: indexes.startIndex)])
     }
 
-    /// An array of the section's index and the row's index, as Foundation's `IndexPath(indexes:)` expects them.
+    /// The section's index and the row's, as Foundation's `IndexPath(indexes:)` takes them.
     public var indexes: [Int] { [section, row] }
 
     public static func < (left: RowPath, right: RowPath) -> Bool {

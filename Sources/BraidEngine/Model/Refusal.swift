@@ -1,6 +1,6 @@
 /// Why the engine refuses an input, such as a command, a model or a table description. The table does not change.
 public struct Refusal: Error, Sendable, Equatable {
-    /// The kind of a refusal. The raw value is the problem's name on the wire: `/problems/<rawValue>`.
+    /// The raw value is the problem's name on the wire: `/problems/<rawValue>`.
     public enum Code: String, Sendable, CaseIterable {
         /// Several displayed sections have a row with the id, so the command must name the section, too.
         case ambiguousRow = "ambiguous-row"
@@ -14,38 +14,34 @@ public struct Refusal: Error, Sendable, Equatable {
         case duplicateRowID = "duplicate-row-id"
         /// The policy does not allow this delete or insert, or the section's rows are derived.
         case editingNotAllowed = "editing-not-allowed"
-        /// A handler failed or broke a rule. For example, the number of the section's models did not change as the
-        /// command requires.
+        /// A handler failed or broke a rule, such as how the number of the section's models must change.
         case handlerContract = "handler-contract"
         /// The row's cell does not declare an event of this name.
         case eventUndeclared = "event-undeclared"
-        /// The parameters of an event do not match the schema that the row's cell declares for the event.
+        /// An event's parameters do not match the schema that the cell declares for it.
         case eventInvalid = "event-invalid"
         /// A new row or section would have an id that a request cannot name, such as an empty one.
         case idInvalid = "id-invalid"
         /// A model does not match its type, has no usable id or another than the request names, or no cell is
         /// registered for its type.
         case modelInvalid = "model-invalid"
-        /// The session has models or titles that do not fit another version of its table description, so it cannot be
-        /// bound to that version.
+        /// The session's models or titles do not fit the other version of its table description.
         case modelsDoNotFit = "models-do-not-fit"
         /// An insert came without a model, and the section's binding has no `insert.template` that makes one.
         case modelRequired = "model-required"
-        /// A model or a cell has another type than the one that its section or its binding chain expects.
+        /// A model or a cell has another type than its section or its binding chain expects.
         case modelTypeMismatch = "model-type-mismatch"
-        /// The policy does not allow the row to move, or not to that section, or the rows of one of the two are
-        /// derived.
+        /// The policy does not allow the row to move, or not there, or the rows of one of the sections are derived.
         case moveNotAllowed = "move-not-allowed"
-        /// A handler rejected the command. The detail is the handler's reason.
+        /// A handler rejected the command, for the reason in the detail.
         case rejected = "rejected"
-        /// A row or place of an earlier revision can no longer be found: it, or the rows around it, have been removed
-        /// or hidden.
+        /// A row or place of an earlier revision cannot be found: it, or the rows around it, were removed or hidden.
         case rowGone = "row-gone"
-        /// The row, place or index path that the command names does not exist or is not displayed.
+        /// The row, place or index path does not exist or is not displayed.
         case rowNotFound = "row-not-found"
-        /// The section that the command names does not exist in this table or is not displayed.
+        /// The section does not exist in this table or is not displayed.
         case sectionNotFound = "section-not-found"
-        /// The table's description declares all sections, so a command cannot add, remove or reorder sections.
+        /// The description declares all sections, so a command cannot add, remove or reorder them.
         case sectionsAreDeclared = "sections-are-declared"
         /// A template, an expression or a Swift closure failed, or gave what its place does not allow.
         case templateFailed = "template-failed"
@@ -55,26 +51,25 @@ public struct Refusal: Error, Sendable, Equatable {
         case tooManySections = "too-many-sections"
     }
 
-    /// One fault of a document, for example of a table description or of a model.
+    /// One fault of a document, such as a table description or a model.
     public struct Fault: Sendable, Equatable {
-        /// The machine-readable kind of a fault, for example `unknownMember`. A program acts on this code, not on the
-        /// fault's `detail`.
+        /// The kind of a fault, for example `unknownMember`, for programs.
         public typealias Code = FaultCode
 
-        /// The JSON pointer to the faulty value in the document that was sent.
+        /// To the faulty value in the document that was sent.
         public var pointer: JSONPointer
-        /// The kind of the fault.
+        /// The kind, for programs.
         public var code: Code
-        /// A sentence for a developer: what is wrong at the pointer.
+        /// For a developer: what is wrong at the pointer.
         public var detail: String
-        /// The section or row for which a template failed. The pointer then leads into the table description.
+        /// Where a template failed. The pointer then leads into the table description.
         public var place: Place?
 
         /// A section, or one of its rows.
         public struct Place: Sendable, Equatable, CustomStringConvertible {
-            /// The section's id.
+            /// The section.
             public var section: SectionID
-            /// The row's index among all rows of the section, hidden rows included, from 0.
+            /// The row's index among all rows of the section, hidden ones included.
             public var row: Int?
             /// The row's id, if it has one.
             public var id: RowID?
@@ -94,14 +89,14 @@ public struct Refusal: Error, Sendable, Equatable {
         }
     }
 
-    /// The machine-readable kind of the refusal. A program acts on this code, not on ``detail``.
+    /// The kind, for programs.
     public var code: Code
-    /// A text for a developer that says why the input was refused.
+    /// Why the input was refused, for a developer.
     public var detail: String
-    /// The faults of the refused document, which may have more. Empty if the refusal is about no document.
+    /// Of the refused document, which may have more. Empty if the refusal is about no document.
     public var faults: [Fault]
 
-    /// Creates a refusal. A program's handler can throw a refusal to refuse a command for any reason.
+    /// Creates a refusal. A program's handler can throw one to refuse a command for any reason.
     public init(_ code: Code, _ detail: String, faults: [Fault] = []) {
         self.code = code
         self.detail = detail
@@ -151,8 +146,8 @@ public struct Refusal: Error, Sendable, Equatable {
         )
     }
 
-    /// The same refusal with its faults' pointers inside a larger document. Below a long `place`, only the first faults
-    /// are kept (`FaultBudget`).
+    /// With the faults' pointers inside a larger document. Below a long `place`, only the first are kept
+    /// (`FaultBudget`).
     public func placed(at place: JSONPointer) -> Refusal {
         var refusal = self, budget = FaultBudget()
         let placed = faults.map { fault in
@@ -164,15 +159,13 @@ public struct Refusal: Error, Sendable, Equatable {
         return refusal
     }
 
-    /// The refusal of a call that names a section that does not exist. The detail lists up to eight sections of the
-    /// table.
+    /// The detail lists up to eight sections.
     package static func noSection(_ id: SectionID, among sections: some Collection<SectionID>) -> Refusal {
         Refusal(
             .sectionNotFound, "The section \"\(id)\" does not exist. This table has \(Self.listed(sections)).")
     }
 
-    /// The refusal of a call that names a section that is not displayed. The detail lists up to eight displayed
-    /// sections.
+    /// The detail lists up to eight displayed sections.
     package static func notDisplayed(_ id: SectionID, among sections: some Collection<SectionID>) -> Refusal {
         Refusal(
             .sectionNotFound, "The section \"\(id)\" is not displayed. The table displays \(Self.listed(sections)).")

@@ -1,16 +1,12 @@
 /// Which cells show the models of which types, in sections whose binding chooses cells by model type. A later
-/// registration of a type replaces an earlier one.
-///
-/// Source: DataSourceController's `register(dataController:for:)`.
+/// registration of a type replaces an earlier one. Source: DataSourceController's `register(dataController:for:)`.
 public struct RegisteredCells: Sendable, Equatable {
     private var cells: [UTF8Key: String] = [:]
 
-    /// Creates an empty registration.
+    /// No cells.
     public init() {}
 
-    /// Decodes registrations from an object of cells by model type.
-    ///
-    /// - Throws: ``Refusal`` with `badRequest` and the pointer to the fault.
+    /// From an object of cells by model type. Throws ``Refusal`` with `badRequest` and the pointer to the fault.
     public init(json: JSONText, at pointer: JSONPointer = .root) throws(Refusal) {
         for (type, cell) in try BodyReader.members(json, at: pointer, what: "model types with names of cells") {
             guard let name = cell.stringValue else {
@@ -23,14 +19,13 @@ public struct RegisteredCells: Sendable, Equatable {
     /// Whether no cell is registered.
     public var isEmpty: Bool { cells.isEmpty }
 
-    /// The cell that is registered for a model type. Setting `nil` removes it.
+    /// The cell of a model type. Setting `nil` removes it.
     public subscript(modelType: String) -> String? {
         get { cells[UTF8Key(modelType)] }
         set { cells[UTF8Key(modelType)] = newValue }
     }
 
-    /// A JSON object from model types to names of cells. The types are in ascending order, so equal registrations have
-    /// equal bytes.
+    /// An object of cells by model type. The types ascend, so equal registrations have equal bytes.
     public var json: JSONText {
         let ascending = cells.sorted { $0.key.string.utf8.lexicographicallyPrecedes($1.key.string.utf8) }
         return JSONText(.object(JSONObject(ascending.map { ($0.key.string, JSONValue.string($0.value)) })))

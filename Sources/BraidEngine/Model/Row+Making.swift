@@ -1,10 +1,10 @@
-/// The parts from which a displayed row is made. A part that is `nil` or false is absent in the row's JSON.
+/// What a displayed row is made of. `nil` or false is absent in its JSON.
 struct RowParts {
     var id: RowID?
     var cell: String
     var model: JSONText?
     var viewModel: JSONText?
-    /// The row's editing style: `delete` or `insert`.
+    /// `delete` or `insert`.
     var editing: String?
     var movable = false
     var height: JSONText?
@@ -13,7 +13,7 @@ struct RowParts {
 }
 
 extension RowParts {
-    /// The length of the row's JSON object in bytes, not counting the bytes that escapes add to its id and cell name.
+    /// In bytes, without those that escapes add to id and cell.
     fileprivate var encodedSize: Int {
         var size = #"{"cell":""}"#.utf8.count + cell.utf8.count
         if let id { size += #""id":"","#.utf8.count + id.text.utf8.count }
@@ -28,8 +28,8 @@ extension RowParts {
 }
 
 extension Row {
-    /// Creates a displayed row and encodes its JSON object, in one allocation if its id and cell name need no escapes.
-    /// The members have a fixed order, so rows with equal parts have equal bytes.
+    /// Encodes the row's object, in one allocation if id and cell need no escapes. The order of the members is fixed,
+    /// so rows with equal parts have equal bytes.
     init(parts: RowParts) {
         let size = parts.encodedSize
         var writer = JSONWriter(capacity: size + RowContent.room(behind: size))

@@ -12,25 +12,24 @@ public struct Row: Sendable {
         marks = RowMarks(id: id, content: content, updatesManually: updatesManually)
     }
 
-    /// The row's identity, unique in its section. `nil` if the row has no id. Each call parses the id from ``json``.
+    /// Unique in its section. `nil` without an id. Each call parses it from ``json``.
     public var id: RowID? { content.id }
 
     /// The row's object in the snapshot: `id`, `cell`, `model` and `viewModel`, then `editing`, `movable`, `height` and
     /// `estimatedHeight`, where they apply.
     public var json: JSONText { content.json }
 
-    /// The row's model, a part of ``json``. O(1). `nil` if the section binds view models or only a number of rows.
+    /// A part of ``json``. O(1). `nil` if the section binds view models or only a number of rows.
     public var model: JSONText? { content.model }
 
-    /// Whether the binding of the row's section sets `updates` to `manually`. If so, updates contain `updateRows`
-    /// instead of `reloadRows` for this row.
+    /// Whether the section's binding sets `updates` to `manually`: updates then have `updateRows` for this row.
     public var updatesManually: Bool { marks.updatesManually }
 
-    /// Returns whether both rows are the same in everything that a snapshot shows. O(1).
+    /// Whether both are the same in everything that a snapshot shows. O(1).
     @inline(__always)
     public func isSame(as other: Row) -> Bool { marks.shown == other.marks.shown }
 
-    /// Returns whether the cell shows the same content in both rows. Properties such as `movable` may differ.
+    /// Whether the cell shows the same in both rows; `movable` and the like may differ.
     @inline(__always)
     public func looksSame(as other: Row) -> Bool {
         marks.shown.content == other.marks.shown.content && content.looksSame(as: other.content)

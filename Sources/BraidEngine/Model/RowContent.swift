@@ -6,11 +6,8 @@ struct RowContent: Sendable {
     private let bytes: [UInt8]
 
     /// The writer must contain the row's object alone, an id as its first member, so that equal ids have equal bytes.
-    /// Its bytes are not copied if it has reserved `room(behind:)`.
-    ///
-    /// - Parameters:
-    ///   - contentLength: of what the cell shows: all before properties such as `movable`.
-    ///   - model: its range, empty without one.
+    /// Its bytes are not copied if it has reserved `room(behind:)`. `contentLength` is that of what the cell shows: all
+    /// before properties such as `movable`. The range is empty without a model.
     init(_ writer: inout JSONWriter, contentLength: Int, model: Range<Int>) {
         let width = Self.width(for: writer.bytes.count)
         func note(_ place: Int) {

@@ -7,7 +7,7 @@ import Synchronization
 /// needed it is refused. A value: a changed copy shares what did not change.
 struct RowLocator: Sendable {
     /// Half of the id's hash, and the section. 24 bytes.
-    private struct Entry {
+    struct Entry {
         var hash: UInt32
         var section: SectionID
 
@@ -20,23 +20,20 @@ struct RowLocator: Sendable {
     }
 
     /// Ascending by hash, then section, without duplicates.
-    private struct Entries {
+    struct Entries {
         var list: PersistentList<Entry>
         /// Limits the entries of rows that left their sections.
         let most: Int
     }
 
     /// Shared by copies of a table, and built from the rows of one of them; `entries` is `nil` until then.
-    private final class Index: Sendable {
+    final class Index: Sendable {
         let entries: Mutex<Entries?>
 
         init(_ entries: Entries? = nil) { self.entries = Mutex(entries) }
     }
 
-    private var index = Index()
-
-    /// `nil` until the index is built.
-    var entryCount: Int? { index.entries.withLock { $0?.list.count } }
+    private(set) var index = Index()
 
     /// - Parameter sections: those of the table.
     /// - Complexity: O(rows log rows) for the call that builds the index, O(log rows) for others.

@@ -1,6 +1,5 @@
 extension Snapshot {
-    /// Returns whether the snapshot's JSON is about as large as a number of bytes, or larger. Stops counting at the
-    /// first row or section with which the sum exceeds the number.
+    /// Whether the JSON is about as large as a number of bytes, or larger. Stops counting there.
     package func isLarger(than bytes: Int) -> Bool {
         var rest = bytes - state.count - (empty?.count ?? 0)
         for section in sections {
@@ -14,19 +13,18 @@ extension Snapshot {
         return rest < 0
     }
 
-    /// Returns the snapshot as UTF-8 JSON: the object that the HTTP API calls a snapshot.
+    /// The snapshot as UTF-8 JSON, an API snapshot. `nil` leaves a member out. O(bytes of the result): rows are copied,
+    /// not encoded.
     ///
     /// - Parameters:
-    ///   - session: the session's id, or `nil` to leave the member out.
-    ///   - table: the name of the session's table description, or `nil` to leave the member out.
-    ///   - epoch: the session's epoch, or `nil` to leave the member out.
-    /// - Complexity: O(bytes of the result). Rows are copied, not encoded.
+    ///   - session: the session's id.
+    ///   - table: the name of its description.
+    ///   - epoch: the session's epoch.
     public func encoded(session: String? = nil, table: String? = nil, epoch: String? = nil) -> [UInt8] {
         encoded(session: session, table: table, epoch: epoch) { _ in }
     }
 
-    /// Returns the snapshot as UTF-8 JSON. `place` writes additional members before the member `sections`, such as a
-    /// window's place.
+    /// `place` writes members before `sections`, such as a window's place.
     func encoded(session: String?, table: String?, epoch: String?, place: (inout JSONWriter) -> Void) -> [UInt8] {
         var writer = JSONWriter(capacity: encodedSize)
         writeStart(session: session, table: table, epoch: epoch, to: &writer, place: place)
@@ -35,19 +33,15 @@ extension Snapshot {
         return writer.bytes
     }
 
-    /// An estimate of the number of bytes that `encoded` returns. O(rows).
+    /// An estimate of the bytes that `encoded` returns. O(rows).
     package var encodedSize: Int {
         sections.reduce(256 + state.count + (empty?.count ?? 0)) { $0 + $1.encodedSize }
     }
 
-    /// Returns the bytes of ``encoded(session:table:epoch:)`` as a sequence of pieces, encoded one at a time.
+    /// The bytes of ``encoded(session:table:epoch:)`` in pieces, encoded one at a time.
     ///
-    /// - Parameters:
-    ///   - session: the session's id, or `nil` to leave the member out.
-    ///   - table: the name of the session's table description, or `nil` to leave the member out.
-    ///   - epoch: the session's epoch, or `nil` to leave the member out.
-    ///   - size: the size of a piece in bytes. Every piece but the last has at least this size. A piece can be larger,
-    ///     because up to 64 rows are encoded at once.
+    /// - Parameter size: in bytes, the least of every piece but the last. A piece can be larger, as up to 64 rows are
+    ///   encoded at once.
     public func encodedPieces(session: String? = nil, table: String? = nil, epoch: String? = nil, size: Int)
         -> SnapshotPieces
     {
@@ -56,7 +50,7 @@ extension Snapshot {
         return SnapshotPieces(snapshot: self, size: size, writer: writer)
     }
 
-    /// Writes the part of the snapshot's JSON before the first section.
+    /// Up to the first section.
     private func writeStart(
         session: String?, table: String?, epoch: String?, to writer: inout JSONWriter,
         place: (inout JSONWriter) -> Void = { _ in }
@@ -72,7 +66,7 @@ extension Snapshot {
         writer.beginArray()
     }
 
-    /// Writes the part of the snapshot's JSON after the last section.
+    /// After the last section.
     fileprivate func writeEnd(to writer: inout JSONWriter) {
         writer.endArray()
         writer.member("state", state)
@@ -109,10 +103,10 @@ extension Section: JSONWritable {
         writer.endObject()
     }
 
-    /// An estimate of the number of bytes that `write` writes for a section without rows. O(1).
+    /// An estimate of the bytes of a section without rows. O(1).
     var sizeWithoutRows: Int { 80 + id.text.utf8.count + header.count + footer.count + (movesTo?.count ?? 0) }
 
-    /// An estimate of the number of bytes that `write` writes. O(rows).
+    /// An estimate of the bytes. O(rows).
     var encodedSize: Int {
         var size = sizeWithoutRows
         rows.forEach(in: 0..<rows.count) { _, row in size += row.json.count + 1 }
@@ -136,7 +130,7 @@ public struct SnapshotPieces: Sequence, IteratorProtocol, Sendable {
         self.writer = writer
     }
 
-    /// Returns the next piece of the snapshot's JSON as UTF-8 bytes, or `nil` after the last piece.
+    /// The next piece. `nil` after the last.
     public mutating func next() -> [UInt8]? {
         guard !isDone else { return nil }
         while writer.bytes.count < size, !isDone { writeMore() }

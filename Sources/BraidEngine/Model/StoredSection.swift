@@ -1,25 +1,20 @@
 /// One section's stored models, whether or not the section is displayed.
 public struct StoredSection: Sendable {
-    /// What a store keeps of the section in addition to its rows: number, id, ordinal, titles and the count for
-    /// `onPrefetch`.
+    /// What a store keeps besides the rows.
     public internal(set) var summary: StoredSectionSummary
-    /// The section's stored rows, ascending by rank.
+    /// All rows, ascending by rank.
     public private(set) var rows = PersistentList<StoredRow>()
     /// From the hashes of ids to ranks; a rank leads to the index by a binary search. Rows without an id are not in it.
     private var ranks = RankIndex()
 
-    /// The section's id.
+    /// The id.
     public var id: SectionID { summary.id }
 
     init(summary: StoredSectionSummary) { self.summary = summary }
 
-    /// Creates a section as a store has read it.
+    /// As a store has read it; the rows ascend by rank. O(rows), expected.
     ///
-    /// - Parameters:
-    ///   - summary: what a store keeps besides the rows.
-    ///   - rows: ascending by rank.
     /// - Throws: ``Refusal`` with `duplicateRowID` if two rows have the same id.
-    /// - Complexity: O(rows), expected.
     public init(summary: StoredSectionSummary, rows: [StoredRow]) throws(Refusal) {
         self.summary = summary
         self.rows = PersistentList(rows)
@@ -58,10 +53,8 @@ public struct StoredSection: Sendable {
     /// Where such a row would be inserted, if there is none.
     func index(ofRank rank: Int) -> Int { rows.firstPosition { $0.rank >= rank } }
 
-    /// Inserts a row at an index in `0...count`, and sets its rank.
-    ///
-    /// - Parameter relabel: called with each row, at its old rank, that gets a new one to make room.
-    /// - Returns: the indices, after the insert, of those rows and the inserted one; `nil` if there are none.
+    /// Sets the row's rank. Calls `relabel` with each row, at its old rank, that gets a new one to make room, and
+    /// returns the indices, after the insert, of those rows and the inserted one.
     mutating func insert(_ row: StoredRow, at index: Int, relabel: (StoredRow) -> Void) -> Range<Int>? {
         var row = row
         let relabelled = makeRoom(at: index, relabel)
@@ -79,10 +72,8 @@ public struct StoredSection: Sendable {
         return removed
     }
 
-    /// The new rows must have fitting ranks and different ids.
-    ///
-    /// - Throws: `duplicateRowID` if one has the id of a row that stays. The section is then invalid and must be
-    ///   discarded.
+    /// The new rows must have fitting ranks and different ids. Throws `duplicateRowID` if one has the id of a row that
+    /// stays: the section is then invalid and must be discarded.
     mutating func replace(_ replacements: [PersistentList<StoredRow>.Replacement]) throws(Refusal) {
         var gone: [(hash: UInt64, rank: Int)] = [], come: [(content: RowContent, hash: UInt64, rank: Int)] = []
         var window = PersistentList.Window(rows)
@@ -160,10 +151,7 @@ extension StoredSection {
     }
 
     /// Spreads the ranks in and around a range, so that `count` rows fit between any two, and at the section's ends if
-    /// they are there.
-    ///
-    /// - Parameter relabel: called with each row, at its old rank, that gets a new one.
-    /// - Returns: the indices of those rows.
+    /// they are there. Calls `relabel` as `insert` does, and returns the indices of those rows.
     mutating func makeRoom(for count: Int, in range: Range<Int>, _ relabel: (StoredRow) -> Void) -> Range<Int> {
         var reach = 32
         while true {

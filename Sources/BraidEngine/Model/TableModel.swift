@@ -6,27 +6,19 @@ public struct TableModel: Sendable {
     public internal(set) var sections: PersistentList<StoredSection> = [] { didSet { locator.noteChange() } }
     private(set) var locator = RowLocator()
     private var positions: [SectionID: Int] = [:]
-    /// The ids of the sections that a program or a command chose to display, in display order. `nil` if there was no
-    /// choice.
+    /// The sections that were chosen to be displayed, in display order. `nil` without a choice.
     public internal(set) var displayedSections: [SectionID]?
-    /// The session's state, a JSON object.
+    /// A JSON object.
     public internal(set) var state: JSONText
-    /// The cells that are registered for model types in the session, as opposed to the description's cells.
+    /// The cells that the session registered, as opposed to the description's.
     public internal(set) var cells: RegisteredCells
     /// The key of the next row. Keys are never reused.
     public internal(set) var nextKey = 1
     /// The number of the next section. Numbers are never reused.
     public internal(set) var nextSection = 1
 
-    /// Creates a stored table as a store has read it; by default an empty one.
-    ///
-    /// - Parameters:
-    ///   - sections: in order.
-    ///   - displayedSections: `nil` if none were set.
-    ///   - state: a JSON object.
-    ///   - cells: those that the session registered.
-    ///   - nextKey: greater than every row's key.
-    ///   - nextSection: the number of the next section; raised to the next free one.
+    /// Creates a stored table; by default an empty one. `nextKey` must be greater than every row's key; `nextSection`
+    /// is raised to the next free number.
     public init(
         sections: [StoredSection] = [], displayedSections: [SectionID]? = nil, state: JSONText = .emptyObject,
         cells: RegisteredCells = RegisteredCells(), nextKey: Int = 1, nextSection: Int = 1
@@ -50,7 +42,7 @@ public struct TableModel: Sendable {
         for position in start..<sections.count { positions[sections[position].id] = position }
     }
 
-    /// The approximate size of all sections, rows and the state as JSON, in bytes. O(rows).
+    /// About the size of all sections, rows and the state as JSON, in bytes. O(rows).
     package var estimatedSize: Int {
         var size = state.count
         // Iterating would copy each section.
@@ -68,10 +60,10 @@ public struct TableModel: Sendable {
         sections.chunks.reduce(0) { count, chunk in chunk.indices.reduce(count) { $0 + chunk[$1].rows.count } }
     }
 
-    /// Returns the index of a section in ``sections``, or `nil` if the table has no such section. O(1).
+    /// The index in ``sections``. O(1).
     public func position(of id: SectionID) -> Int? { positions[id] }
 
-    /// The section with the id `id`, displayed or not. `nil` if the table has no such section.
+    /// A section, displayed or not.
     public subscript(id: SectionID) -> StoredSection? { positions[id].map { sections[$0] } }
 
     /// Ascending, hidden ones included. O(log rows) in a table of many sections, once its `RowLocator` is built.
@@ -145,11 +137,8 @@ public struct TableModel: Sendable {
 }
 
 extension TableModel {
-    /// The same table with models that share the bytes of a snapshot's rows, so that each is in memory once. Sections
-    /// that do not display all rows are unchanged.
-    ///
-    /// - Parameter snapshot: of this table.
-    /// - Complexity: O(rows).
+    /// The same table with models that share the bytes of the rows of its snapshot, so that each is in memory once.
+    /// Sections that do not display all rows are unchanged. O(rows).
     public func sharingModels(with snapshot: Snapshot) -> TableModel {
         var table = self
         for shown in snapshot.sections {

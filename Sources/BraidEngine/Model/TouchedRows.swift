@@ -1,7 +1,7 @@
 /// Notes of the rows that a command touched, in order. An index refers to the section's stored rows at that moment.
 ///
 /// They make a diff cheap, but cannot make it wrong: it compares all that the two snapshots do not share.
-public struct TouchedRows: Sendable {
+struct TouchedRows: Sendable {
     private enum Notes: Sendable {
         case edits([Edit])
         case folded(Edits)
@@ -16,29 +16,23 @@ public struct TouchedRows: Sendable {
 
     private var notes: [SectionID: Notes] = [:]
 
-    /// Creates a list without notes of touched rows.
-    public init() {}
+    var isEmpty: Bool { notes.isEmpty }
 
-    /// Whether nothing was noted.
-    public var isEmpty: Bool { notes.isEmpty }
+    /// Now at `index`.
+    mutating func insert(in section: SectionID, at index: Int) { note(.insert, section, index) }
 
-    /// Notes that a row was inserted into a section and is now at `index`.
-    public mutating func insert(in section: SectionID, at index: Int) { note(.insert, section, index) }
+    mutating func remove(in section: SectionID, at index: Int) { note(.remove, section, index) }
 
-    /// Notes that the row at `index` was removed from a section.
-    public mutating func remove(in section: SectionID, at index: Int) { note(.remove, section, index) }
+    mutating func replace(in section: SectionID, at index: Int) { note(.replace, section, index) }
 
-    /// Notes that the row at `index` in a section was changed or replaced.
-    public mutating func replace(in section: SectionID, at index: Int) { note(.replace, section, index) }
-
-    /// Notes that any of the section's rows may have changed.
-    public mutating func wholeSection(_ section: SectionID) { notes[section] = .whole }
+    /// Any of its rows may have changed.
+    mutating func wholeSection(_ section: SectionID) { notes[section] = .whole }
 
     /// As one step.
     mutating func edit(in section: SectionID, _ edits: Edits) { append(.folded(edits), section) }
 
-    /// Appends the notes of edits that happened after the edits in this list.
-    public mutating func append(_ later: TouchedRows) {
+    /// Of edits that happened later.
+    mutating func append(_ later: TouchedRows) {
         if notes.isEmpty { return notes = later.notes }
         for (section, notes) in later.notes { append(notes, section) }
     }
@@ -74,20 +68,14 @@ public struct TouchedRows: Sendable {
     /// With more edits, the whole section counts as changed: comparing all rows is then mostly faster than folding.
     private static var most: Int { 1 << 18 }
 
-    /// Which rows of one section were touched.
-    public enum Rows: Sendable {
-        /// No row of the section was touched.
+    enum Rows: Sendable {
         case untouched
-        /// Only the rows that the edits name were touched.
         case edits(Edits)
-        /// Any of the section's rows may have changed.
         case whole
     }
 
-    /// Returns the notes about one section's rows, folded into one step.
-    ///
-    /// - Complexity: O(k log k) for k notes.
-    public func rows(in section: SectionID) -> Rows {
+    /// The notes about one section, folded into one step. O(k log k) for k notes.
+    func rows(in section: SectionID) -> Rows {
         switch notes[section] {
         case nil: return .untouched
         case .whole: return .whole
@@ -106,15 +94,14 @@ public struct TouchedRows: Sendable {
         }
     }
 
-    /// A section's notes, folded into one step from the rows before all notes to the rows after all notes. All indexes
-    /// ascend.
-    public struct Edits: Sendable {
-        /// The indexes of removed rows, counted before the step.
-        public private(set) var removed: [Int] = []
-        /// The indexes of inserted rows, counted after the step.
-        public private(set) var inserted: [Int] = []
-        /// The indexes of rows that stayed but whose content changed, counted after the step.
-        public private(set) var replaced: [Int] = []
+    /// One step from the rows before all notes to the rows after them. All indexes ascend.
+    struct Edits: Sendable {
+        /// Before the step.
+        private(set) var removed: [Int] = []
+        /// After the step.
+        private(set) var inserted: [Int] = []
+        /// Rows that stayed but whose content changed, after the step.
+        private(set) var replaced: [Int] = []
         /// The runs that no edit touched: the index of the first row before and after the step. The last run has no
         /// known end.
         private(set) var untouched: [(old: Int, new: Int, count: Int)] = []

@@ -1,13 +1,12 @@
 /// The part of a displayed table that a client asks for: a run of rows in display order, of one section or across all.
 /// A ``WindowedSnapshot`` has the rows at one revision.
 public struct TableWindow: Sendable, Hashable {
-    /// The section whose rows the window shows. `nil` for a window across all displayed sections.
+    /// `nil` for all displayed sections.
     public var section: SectionID?
-    /// Which rows of the section or table the window shows: where the run of rows begins, and how many rows it
-    /// contains.
+    /// Which of their rows.
     public var run: Run
 
-    /// How a window names its run of rows: by an offset, or by an anchor row.
+    /// Rows from an offset on, or around an anchor row.
     public enum Run: Sendable, Hashable {
         /// At most `limit` rows from `offset` on, which counts from the end if negative: -3 is the third from the end.
         case rows(offset: Int, limit: Int)
@@ -16,21 +15,21 @@ public struct TableWindow: Sendable, Hashable {
         case around(Anchor?, before: Int, after: Int)
     }
 
-    /// A row that a window keeps showing while other rows of the table are inserted, deleted and moved.
+    /// A row that a window keeps showing while others come, go and move.
     public struct Anchor: Sendable, Hashable {
-        /// The section that displays the row.
+        /// Which displays it.
         public var section: SectionID
-        /// The row's id.
+        /// Its id.
         public var id: RowID
 
-        /// Creates the anchor that names a row of a section.
+        /// Creates an anchor.
         public init(section: SectionID, id: RowID) {
             self.section = section
             self.id = id
         }
     }
 
-    /// Creates a window with a run of rows of one section, or of all displayed sections if `section` is `nil`.
+    /// Creates a window of one section, or of all if `section` is `nil`.
     public init(section: SectionID? = nil, _ run: Run) {
         self.section = section
         self.run = run

@@ -1,17 +1,16 @@
-/// A whole table's snapshot, prepared for cutting windows. Several windows can share it.
+/// A whole table's snapshot, prepared for cutting windows, which can share it.
 public struct WindowSource: Sendable {
-    /// The whole displayed table.
+    /// The whole table.
     public let snapshot: Snapshot
     /// How many displayed rows come before each section; at the end, how many there are.
     let starts: [Int]
     /// What the snapshot shows, to find rows by id.
     private let stored: (table: TableModel, binder: Binder)?
 
-    /// Prepares a snapshot for cutting windows. Without the stored table, an anchor is found by examining each row.
-    /// O(sections).
+    /// Without the stored table, an anchor is found by examining each row. O(sections).
     public init(_ snapshot: Snapshot) { self.init(snapshot, stored: nil) }
 
-    /// Prepares the snapshot that `binder` has made of `table` for cutting windows. O(sections).
+    /// For the snapshot that `binder` has made of `table`. O(sections).
     public init(_ snapshot: Snapshot, of table: TableModel, by binder: Binder) {
         self.init(snapshot, stored: (table, binder))
     }
@@ -28,25 +27,16 @@ public struct WindowSource: Sendable {
         self.starts = starts
     }
 
-    /// Cuts a run of rows.
-    ///
-    /// - Parameters:
-    ///   - section: `nil` for all sections. One that is not displayed has no rows.
-    ///   - offset: in the section or in display order; from the end if negative.
-    ///   - limit: the most rows.
-    /// - Complexity: O(sections of the window + log rows), and O(sections) if `section` is given.
+    /// Cuts at most `limit` rows of a section, or of all if it is `nil`, from `offset` on, which counts from the end if
+    /// negative. A section that is not displayed has no rows. O(sections of the window + log rows), and O(sections) for
+    /// one section.
     public func cut(section: SectionID? = nil, offset: Int, limit: Int) -> WindowedSnapshot {
         cut(TableWindow(section: section, .rows(offset: offset, limit: limit)), anchorAt: nil)
     }
 
-    /// Cuts the rows around an anchor.
+    /// Cuts at most so many rows before and after an anchor. `nil` if no displayed row is the anchor, or it is in
+    /// another section.
     ///
-    /// - Parameters:
-    ///   - section: `nil` for all sections.
-    ///   - anchor: the row that the window surrounds.
-    ///   - before: the most rows before it.
-    ///   - after: the most rows after it.
-    /// - Returns: `nil` if no displayed row is the anchor, or it is in another section.
     /// - Complexity: O(log² rows + sections). O(rows of the anchor's section) without the stored table, and for rows of
     ///   `modelsFrom`.
     public func cut(
@@ -154,7 +144,7 @@ public struct WindowSource: Sendable {
 
     /// In display order and in bounds. O(log sections).
     func path(at index: Int) -> RowPath {
-        let section = starts.partitionIndex { $0 > index } - 1
+        let section = starts.firstPosition { $0 > index } - 1
         return RowPath(section: section, row: index - starts[section])
     }
 
@@ -210,8 +200,8 @@ public struct WindowSource: Sendable {
         }
         let count = snapshot.sections.count, total = starts[count]
         guard !run.isEmpty || total == 0 else { return 0..<0 }
-        let first = starts.partitionIndex { $0 >= run.lowerBound }
-        let end = run.upperBound == total ? count : starts.partitionIndex { $0 >= run.upperBound }
+        let first = starts.firstPosition { $0 >= run.lowerBound }
+        let end = run.upperBound == total ? count : starts.firstPosition { $0 >= run.upperBound }
         return (starts[first] > run.lowerBound ? first - 1 : first)..<end
     }
 }

@@ -1,25 +1,19 @@
-/// The change of a window between two revisions, or to another window.
-///
-/// The paths of ``update`` count within the window. A row that enters it is an insert, one that leaves it a delete.
+/// The change of a window between two revisions, or to another window. The paths of ``update`` count within the window:
+/// a row that enters it is an insert, one that leaves it a delete.
 public struct WindowUpdate: Sendable {
-    /// The update of the window's sections and rows. `totalRowCount`, `state` and `empty` are those of the whole table.
+    /// `totalRowCount`, `state` and `empty` are those of the whole table.
     public let update: BatchUpdate
-    /// The changed extents of sections that stay in the window: which of their displayed rows it has. `section` is the
-    /// index in the window after the update.
+    /// The changed extents of sections that stay in the window. `section` is the index in it after the update.
     public let extents: [(section: Int, extent: Section.Extent)]
     /// Of the whole table.
     private let changesTotal: Bool
     /// After the update. `nil` if neither offset nor anchor changed.
     private let place: WindowedSnapshot?
 
-    /// The update from one window to another.
+    /// The update from one window to another. O(rows of both).
     ///
-    /// - Parameters:
-    ///   - old: the window before.
-    ///   - new: the window after.
-    ///   - revision: the revision before, if the window showed `old` at it.
+    /// - Parameter revision: the revision before, if the window showed `old` at it.
     /// - Throws: ``Refusal`` for the faults of ``BatchUpdate/init(from:to:)``.
-    /// - Complexity: O(rows of both windows).
     public init(
         from old: WindowedSnapshot, to new: WindowedSnapshot, since revision: Int? = nil
     ) throws(Refusal) {
@@ -54,14 +48,13 @@ public struct WindowUpdate: Sendable {
         return changed
     }
 
-    /// Whether the update changes nothing for a client of the window: no section, row, row count, offset, anchor,
-    /// `state` or `empty`.
+    /// Nothing changes for a client: no section, row, row count, offset, anchor, `state` or `empty`.
     public var isEmpty: Bool { update.isEmpty && extents.isEmpty && place == nil && !changesTotal }
 
-    /// The members of an update, then `extents` and `window`, the window's place, where they changed.
+    /// The members of an update, then `extents` and `window` where they changed.
     public var json: JSONText { update.json { writeMembers(to: &$0) } }
 
-    /// The update as ``json``, but with `operations` in place of `stages`.
+    /// The same with `operations` in place of `stages`.
     public var sequentialJSON: JSONText { update.sequentialJSON { writeMembers(to: &$0) } }
 
     private func writeMembers(to writer: inout JSONWriter) {

@@ -1,12 +1,10 @@
-/// The content of a window at one revision: the sections and rows that the window shows.
+/// A window's sections and rows at one revision.
 public struct WindowedSnapshot: Sendable {
-    /// The window that was cut out of the table. If the window has an anchor, `window` contains the anchor at this
-    /// revision.
+    /// With the anchor, if any, at this revision.
     public let window: TableWindow
-    /// The window's sections with its rows and ``Section/extent``. The other members, such as `totalRowCount`, are
-    /// those of the whole table.
+    /// The window's sections, with ``Section/extent``. `totalRowCount` and the like are those of the whole table.
     public let snapshot: Snapshot
-    /// The number of displayed rows before the window's first row, in the window's section or in the whole table.
+    /// How many displayed rows come before, in the window's section or in the whole table.
     public let offset: Int
     /// In the whole table.
     let anchorPath: RowPath?
@@ -26,10 +24,7 @@ public struct WindowedSnapshot: Sendable {
     /// 1,000 rows, the row that is now at its index, or the last one. If that has no id, the first row does, if it has
     /// one.
     ///
-    /// - Parameters:
-    ///   - follower: of the update to the next revision.
-    ///   - source: the table at the next revision.
-    /// - Complexity: O(log rows + log operations of the update); for a lost anchor, up to 2,000 other rows.
+    /// O(log rows + log operations of the update); for a lost anchor, up to 2,000 other rows.
     public func following(_ follower: RowFollower, to source: WindowSource) -> WindowedSnapshot {
         source.cut(window, anchorAt: nextAnchor(follower, source), sharing: self)
     }
@@ -56,7 +51,7 @@ public struct WindowedSnapshot: Sendable {
             ? 0..<starts[starts.count - 1] : starts[anchorPath.section]..<starts[anchorPath.section + 1]
         for distance in 1...Self.searchedDistance {
             for candidate in [index + distance, index - distance] where bounds.contains(candidate) {
-                let section = starts.partitionIndex { $0 > candidate } - 1
+                let section = starts.firstPosition { $0 > candidate } - 1
                 if let place = place(of: RowPath(section: section, row: candidate - starts[section])) { return place }
             }
             if !bounds.contains(index + distance), !bounds.contains(index - distance) { break }
@@ -68,20 +63,12 @@ public struct WindowedSnapshot: Sendable {
     static let searchedDistance = 1_000
 }
 
-/// Where a window is at one revision: enough to cut the window again out of that revision's table. It keeps no rows in
-/// memory.
+/// Where a window is at one revision: enough to cut it again out of that revision's table, without its rows.
 public struct WindowPlace: Sendable, Hashable {
-    /// The window, with the anchor that it has at the revision.
+    /// With the anchor at the revision.
     public let window: TableWindow
     let anchorPath: RowPath?
     let anchorIndex: Int?
-}
-
-extension WindowedSnapshot {
-    /// Where the window is at the revision of its snapshot.
-    public var place: WindowPlace {
-        WindowPlace(window: window, anchorPath: anchorPath, anchorIndex: anchorIndex)
-    }
 }
 
 extension WindowSource {
@@ -98,18 +85,15 @@ extension WindowSource {
 }
 
 extension WindowedSnapshot {
+    /// Where the window is at the revision of its snapshot.
+    public var place: WindowPlace { WindowPlace(window: window, anchorPath: anchorPath, anchorIndex: anchorIndex) }
+
     /// The window as UTF-8 JSON, the API's snapshot of a window. `nil` leaves a member out. O(bytes of the result).
-    ///
-    /// - Parameters:
-    ///   - session: the session's id.
-    ///   - table: the name of its description.
-    ///   - epoch: the session's epoch.
     public func encoded(session: String? = nil, table: String? = nil, epoch: String? = nil) -> [UInt8] {
         snapshot.encoded(session: session, table: table, epoch: epoch, place: writePlace)
     }
 
-    /// `{"offset": …, "anchor"?: {"section": …, "id": …}}`: how many rows come before, and the row with which the
-    /// window moves.
+    /// `{"offset": …, "anchor"?: {"section": …, "id": …}}`.
     func writePlace(to writer: inout JSONWriter) {
         writer.object("window") {
             $0.member("offset", offset)

@@ -249,7 +249,7 @@ private func checkComposing(_ tables: [Snapshot], _ given: [BatchUpdate]? = nil)
 
     let cut = updates.count / 2
     if cut > 0 {
-        try check(.composing(Array(updates[..<cut])).composed(with: .composing(Array(updates[cut...]))), first, last)
+        try check(.composing([.composing(Array(updates[..<cut])), .composing(Array(updates[cut...]))]), first, last)
     }
     // Some tables of this test have titles that cannot be decoded from JSON. The checks below skip these tables.
     guard let decodedFirst = try? Snapshot(json: first.json),

@@ -18,7 +18,7 @@ import Testing
         #expect(update.following(.init(section: 1, row: 0)) == at(2, 1))
         #expect(update.following(.init(section: 1, row: 1)) == nil)
         #expect(update.following(.init(section: 2, row: 0)) == at(0, 0))
-        #expect((0..<3).map { update.followingSection($0) } == [1, 2, 0])
+        #expect((0..<3).map { RowFollower(update).followingSection($0) } == [1, 2, 0])
     }
 
     @Test("A row that an update deletes and inserts again is found by its id")
@@ -29,7 +29,7 @@ import Testing
         #expect(update.arrivals(of: RowID("a")) == [at(1, 0)])
         #expect(update.arrivals(of: RowID("b")) == [at(0, 1)])
         #expect(update.arrivals(of: RowID("x")) == [])
-        #expect(update.followingSection(0) == nil)
+        #expect(RowFollower(update).followingSection(0) == nil)
         let twice = try self.update(old, Snapshot.make("C: a b", "D: a"))
         #expect(twice.arrivals(of: RowID("a")) == [at(0, 0), at(1, 0)])
         #expect(twice.arrivals(of: RowID("b")) == [at(0, 1)])
@@ -59,7 +59,7 @@ import Testing
             for _ in 0..<random.below(10) { table.edit(&random) }
             let new = table.snapshot.at(2)
             checkFollowing(try update(old, middle), old, middle)
-            checkFollowing(try update(old, middle).composed(with: update(middle, new)), old, new, isComposed: true)
+            checkFollowing(try .composing([update(old, middle), update(middle, new)]), old, new, isComposed: true)
         }
     }
 
@@ -69,10 +69,10 @@ import Testing
         for index in [-1, .min, .max, .max / 4, 7] {
             _ = update.following(RowPath(section: index, row: 0))
             _ = update.following(RowPath(section: 0, row: index))
-            _ = update.followingSection(index)
+            _ = RowFollower(update).followingSection(index)
         }
         #expect(update.following(RowPath(section: -1, row: 0)) == nil)
-        #expect(update.followingSection(-1) == nil)
+        #expect(RowFollower(update).followingSection(-1) == nil)
     }
 
     /// The search for a row must stop after the last delete instead of finding the same insert again and again.
@@ -93,7 +93,7 @@ import Testing
         let hidden = update.hidden(in: old).map { HiddenRows($0) } ?? HiddenRows()
         for (number, section) in old.sections.enumerated() {
             let after = new.sections.firstIndex { $0.id == section.id }
-            if let followed = update.followingSection(number) {
+            if let followed = RowFollower(update).followingSection(number) {
                 #expect(followed == after, about())
             } else if !isComposed {
                 #expect(after == nil, about())

@@ -233,6 +233,11 @@ import Testing
     }
 }
 
+extension RowLocator {
+    /// `nil` until the index is built.
+    fileprivate var entryCount: Int? { index.entries.withLock { $0?.list.count } }
+}
+
 extension Snapshot {
     fileprivate func withRevision(_ revision: Int) -> Snapshot {
         var snapshot = self
