@@ -227,11 +227,11 @@ extension StoreNotice {
         let rest = word.dropFirst()
         switch word.first {
         case "c":
-            let numbers = rest.split(separator: ".").compactMap { Int($0) }
+            let numbers = rest.split(separator: ".").compactMap { Int(digits: $0) }
             guard numbers.count == 2 else { return nil }
             self = .committed(session: numbers[0], revision: numbers[1])
         case "e":
-            guard let number = Int(rest) else { return nil }
+            guard let number = Int(digits: rest) else { return nil }
             self = .ended(session: number)
         case "t": self = .revoked(token: String(rest))
         default: return nil

@@ -18,8 +18,6 @@ public final class PostgresStore: SessionStore {
     private let revisions: Revisions
     let peers: ClusterCoordinator
     public var answerClock: AnswerClock { dialer.answerClock }
-    /// What the log says of the opened database's schema, such as an upgrade. `nil` if it was new or of this version, or
-    /// if there was no connection yet.
     public var schemaNotice: String? { dialer.schemaNotice }
 
     /// Opens a database, and creates the tables if the first schema of the search path has none. Tables of another

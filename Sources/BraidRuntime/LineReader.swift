@@ -32,8 +32,8 @@ public final class LineReader {
 
     /// Bytes; 0 for a pipe.
     public var size: Int {
-        var facts = stat()
-        return fstat(descriptor, &facts) == 0 ? Int(facts.st_size) : 0
+        var status = stat()
+        return fstat(descriptor, &status) == 0 ? Int(status.st_size) : 0
     }
 
     /// The next line without its line feed; `nil` at the end.

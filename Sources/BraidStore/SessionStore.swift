@@ -105,6 +105,9 @@ public protocol SessionStore: Sendable {
 
     // MARK: Running
 
+    /// What the log says of the database's schema, such as an upgrade. `nil` if it was new or of this version, or if
+    /// there was no connection yet.
+    var schemaNotice: String? { get }
     /// Of the writes since the store was opened.
     var statistics: StoreStatistics { get }
     /// - Complexity: O(sessions): one database page for every few hundred.
@@ -129,6 +132,8 @@ extension SessionStore {
     public func sessions(after: String?, limit: Int) async throws -> [SessionSummary] {
         try await sessions(of: nil, after: after, limit: limit)
     }
+
+    public var schemaNotice: String? { nil }
 
     public var sharing: (any StoreSharing)? { nil }
 }

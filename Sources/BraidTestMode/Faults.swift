@@ -5,7 +5,7 @@ import BraidServer
 import Synchronization
 
 /// What a rule of `/v1/test/faults` does to a request.
-struct Fault: Sendable {
+struct InjectedFault: Sendable {
     let rule: String
     let delay: Duration?
     let action: FaultAction?
@@ -48,7 +48,7 @@ final class Faults: JSONWritable, Sendable {
 
     /// Returns the fault of the first rule that matches, and that `skip`, `times` and `probability` allow. Counts the
     /// request for each matching rule up to this one.
-    func fault(for request: TestedRequest) -> Fault? {
+    func fault(for request: TestedRequest) -> InjectedFault? {
         state.withLock { state in
             for index in state.rules.indices {
                 let (rule, matched, applied) = state.rules[index]
@@ -61,7 +61,7 @@ final class Faults: JSONWritable, Sendable {
                     let deviation = Double(delay.jitter) * (2 * draws.fraction(1) - 1)
                     return Duration.milliseconds(max(0, Double(delay.milliseconds) + deviation))
                 }
-                return Fault(rule: rule.id, delay: delay, action: rule.action)
+                return InjectedFault(rule: rule.id, delay: delay, action: rule.action)
             }
             return nil
         }

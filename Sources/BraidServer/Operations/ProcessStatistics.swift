@@ -14,7 +14,7 @@ struct ProcessStatistics {
             let end = text.lastIndex(of: ")")
         {
             // The second field, the process's name, can contain any character.
-            let fields = text[text.index(after: end)...].split(separator: " ").map { Int($0) ?? 0 }
+            let fields = text[text.index(after: end)...].split(separator: " ").map { Int(digits: $0) ?? 0 }
             if fields.count > 21 {
                 cpuSeconds = Double(fields[11] + fields[12]) / Double(sysconf(Int32(_SC_CLK_TCK)))
                 virtualBytes = fields[20]

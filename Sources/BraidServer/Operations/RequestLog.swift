@@ -30,17 +30,17 @@ package struct RequestLog: Sendable {
     }
 
     /// Logs an administrative act of a request, such as the end of a session.
-    func act(_ act: String, _ facts: [(name: String, value: String)], by request: Exchange) {
+    func act(_ act: String, _ values: [(name: String, value: String)], by request: Exchange) {
         lines?.write(.notice, act) { line in
-            for fact in facts { line.add(fact.name, fact.value) }
+            for (name, value) in values { line.add(name, value) }
             add(request, to: &line)
         }
     }
 
     /// Logs an administrative act of the server itself, because of a file of `--fixtures`.
-    package func fixtureAct(_ act: String, _ facts: [(name: String, value: String)], file: String) {
+    package func fixtureAct(_ act: String, _ values: [(name: String, value: String)], file: String) {
         lines?.write(.notice, act) { line in
-            for fact in facts { line.add(fact.name, fact.value) }
+            for (name, value) in values { line.add(name, value) }
             line.add("file", file)
         }
     }
@@ -76,15 +76,14 @@ package struct RequestLog: Sendable {
         }
     }
 
-    /// Adds the request's id, the sender, then `facts`, and at the end the trace id.
-    private func add(_ request: Exchange, to line: inout LogLine, _ facts: (inout LogLine) -> Void = { _ in }) {
+    private func add(_ request: Exchange, to line: inout LogLine, _ addValues: (inout LogLine) -> Void = { _ in }) {
         line.add("requestId", request.requestID)
         line.add("client", proxies.client(request.head, peer: request.head.peer))
         if request.route?.admission != .everyone, let requester = request.sender {
             line.add("role", requester.role.rawValue)
             if let token = requester.token { line.add("tokenId", token.id) }
         }
-        facts(&line)
+        addValues(&line)
         if let trace = request.head.traceID { line.add("traceId", trace) }
     }
 }

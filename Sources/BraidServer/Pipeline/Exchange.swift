@@ -83,7 +83,7 @@ package struct Exchange: HTTPExchange {
     /// `nil` without the parameter. Throws `badRequest` unless it is an integer in the range.
     func integer(_ name: String, in range: ClosedRange<Int>) throws -> Int? {
         guard let text = query(name) else { return nil }
-        guard let value = Int(text), text.utf8.allSatisfy(\.isDigit), range.contains(value) else {
+        guard let value = Int(digits: text), range.contains(value) else {
             throw ProblemError(
                 .badRequest,
                 "The query parameter `\(name)` must be an integer from \(range.lowerBound)\(range.upperBound == .max ? "" : " to \(range.upperBound)"), not \"\(text)\"."
@@ -93,7 +93,7 @@ package struct Exchange: HTTPExchange {
     }
 
     /// Logs an administrative act of this request.
-    package func logAct(_ act: String, _ facts: (name: String, value: String)...) { logAct(act, facts: facts) }
+    package func logAct(_ act: String, _ values: (name: String, value: String)...) { logAct(act, values: values) }
 
-    func logAct(_ act: String, facts: [(name: String, value: String)]) { app.log.act(act, facts, by: self) }
+    func logAct(_ act: String, values: [(name: String, value: String)]) { app.log.act(act, values, by: self) }
 }

@@ -1,5 +1,6 @@
 import BraidEngine
 import BraidHTTP
+import BraidRuntime
 import BraidSessions
 
 /// Returns the routes of DataSourceController's RowManager and SectionManager, and those that read the stored table.
@@ -60,17 +61,17 @@ extension Exchange {
     /// which is out of every range.
     func index(_ name: String) throws -> Int {
         let text = parameter(name)
-        guard text.utf8.allSatisfy(\.isDigit) else {
+        guard let index = Int(clampingDigits: text) else {
             throw ProblemError(.badRequest, "A \(name)'s index must be an integer from 0, not \"\(text)\".")
         }
-        return Int(text) ?? .max
+        return index
     }
 
     /// Returns the section that the path's `{section}` names: by its id or, if no section has a number as its id, by its
     /// index among the displayed sections.
     fileprivate func section(of session: Session) throws -> SectionReference {
         let text = parameter("section"), digits = text.hasPrefix("-") ? text.dropFirst() : text[...]
-        guard !digits.isEmpty, digits.utf8.allSatisfy(\.isDigit), session.countsSections else {
+        guard Int(clampingDigits: digits) != nil, session.countsSections else {
             return .id(SectionID(text))
         }
         return .displayed(try index("section"))

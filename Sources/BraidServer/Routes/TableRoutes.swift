@@ -82,9 +82,7 @@ func tableRoutes(_ sessions: SessionHost, limits: TableLimits) -> [Route] {
         },
         Route("GET", "/v1/tables/{table}/versions/{version}") { context in
             let name = context.parameter("table"), text = context.parameter("version")
-            // `Int.max` is a version that does not exist.
-            let version = text.utf8.allSatisfy(\.isDigit) ? Int(text) ?? .max : 0
-            guard version > 0 else {
+            guard let version = Int(clampingDigits: text), version > 0 else {
                 throw ProblemError(.badRequest, "A table's version must be an integer from 1, not \"\(text)\".")
             }
             guard let table = try await store.table(name, version: version) else {

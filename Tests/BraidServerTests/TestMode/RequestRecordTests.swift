@@ -11,7 +11,7 @@ import Testing
         let request = TestedRequest(
             HTTPRequest(head: head, body: [UInt8](repeating: UInt8(ascii: "x"), count: bytes)), nil, nil)
         return RecordedRequest(
-            TestedExchange(request: request, fault: nil), id: "\(number)", start: number,
+            request, id: "\(number)", start: number,
             answer: HTTPResponse(status: 204), time: 0)
     }
 
