@@ -18,7 +18,7 @@ public struct BraidSession: Sendable {
     /// Returns the server's summary of the session.
     ///
     /// - Throws: ``Problem`` 404 if the session does not exist, like all methods that ask for it.
-    public func facts() async throws -> BraidClient.SessionSummary { try await client.value(of: request("GET")) }
+    public func summary() async throws -> BraidClient.SessionSummary { try await client.value(of: request("GET")) }
 
     /// Returns a snapshot of the whole table or of a window.
     ///

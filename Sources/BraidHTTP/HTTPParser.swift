@@ -429,7 +429,7 @@ extension HTTPParser {
                 guard value.count <= 18 else {
                     throw HTTPFailure(status: 413, detail: "Content-Length has more than 18 digits.")
                 }
-                length = value.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
+                length = Int(digits: value)
             case 17 where bytes.equals("transfer-encoding", in: name):
                 guard !isChunked, bytes.equals("chunked", in: value.indices) else {
                     throw HTTPFailure(status: 400, detail: "Transfer-Encoding is not exactly 'chunked', once.")

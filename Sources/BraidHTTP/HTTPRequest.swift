@@ -60,16 +60,16 @@ public struct HTTPFailure: Error, Sendable, Equatable {
     }
 
     /// No memory, or no share of it, for the request's body.
-    public static func noRoomForBody(_ refusal: Quota.Refusal) -> HTTPFailure { noRoom(refusal, "request bodies") }
+    public static func noRoomForBody(_ refusal: Quota.Exceeded) -> HTTPFailure { noRoom(refusal, "request bodies") }
     /// No memory, or no share of it, for the answer.
-    public static func noRoomForAnswer(_ refusal: Quota.Refusal) -> HTTPFailure { noRoom(refusal, "answers") }
+    public static func noRoomForAnswer(_ refusal: Quota.Exceeded) -> HTTPFailure { noRoom(refusal, "answers") }
 
     /// On a reserved connection, anything but a probe without a body.
     static let noConnection = HTTPFailure(
         status: 503,
         detail: "All connections of the server are in use. Try again after the time in `Retry-After`.")
 
-    private static func noRoom(_ refusal: Quota.Refusal, _ what: String) -> HTTPFailure {
+    private static func noRoom(_ refusal: Quota.Exceeded, _ what: String) -> HTTPFailure {
         switch refusal {
         case .quota:
             HTTPFailure(

@@ -113,7 +113,6 @@ final class ClusterCoordinator: Sendable {
         guard failure == 0 else { throw StoreError.noThread(failure) }
     }
 
-    /// Returns the first column of the first row.
     private func run(_ statement: PostgresStatement) async throws -> Bool {
         try start()
         return try await withCheckedThrowingContinuation { continuation in
@@ -133,7 +132,6 @@ final class ClusterCoordinator: Sendable {
         if isRunning { wake.signal() } else { end.open() }
     }
 
-    /// Returns after the connection is closed.
     func stopped() async {
         stop()
         await end.opened()
@@ -227,11 +225,11 @@ extension StoreNotice {
         let rest = word.dropFirst()
         switch word.first {
         case "c":
-            let numbers = rest.split(separator: ".").compactMap { Int($0) }
+            let numbers = rest.split(separator: ".").compactMap { Int(digits: $0) }
             guard numbers.count == 2 else { return nil }
             self = .committed(session: numbers[0], revision: numbers[1])
         case "e":
-            guard let number = Int(rest) else { return nil }
+            guard let number = Int(digits: rest) else { return nil }
             self = .ended(session: number)
         case "t": self = .revoked(token: String(rest))
         default: return nil

@@ -1,5 +1,6 @@
 #if PostgreSQL
 import BraidEngine
+import BraidRuntime
 import BraidStore
 
 /// A store in a PostgreSQL database that several servers can use at the same time.
@@ -18,8 +19,6 @@ public final class PostgresStore: SessionStore {
     private let revisions: Revisions
     let peers: ClusterCoordinator
     public var answerClock: AnswerClock { dialer.answerClock }
-    /// What the log says of the opened database's schema, such as an upgrade. `nil` if it was new or of this version, or
-    /// if there was no connection yet.
     public var schemaNotice: String? { dialer.schemaNotice }
 
     /// Opens a database, and creates the tables if the first schema of the search path has none. Tables of another
@@ -207,7 +206,7 @@ extension PostgresStore {
             journalLimit: options.journalLimit, byteLimit: options.journalBytes,
             hasTurn: peers.hasTurn(of: commit.session), restoringVersion: restoringVersion)
         try await write(
-            [statement], cost: commit.cost, notice: StoreNotice.committed(commit.session, commit.to),
+            [statement], cost: commit.cost, notice: StoreNotice.committed(commit.session, commit.record.revision),
             value: SessionCommit.outcome)
     }
 

@@ -15,4 +15,10 @@ extension Int {
 
     /// Reads a text as ``init(digits:)`` reads its UTF-8.
     public init?(digits text: some StringProtocol) { self.init(digits: text.utf8) }
+
+    /// As ``init(digits:)``, but a number that is too large is `Int.max`.
+    public init?(clampingDigits text: some StringProtocol) {
+        guard !text.isEmpty, text.utf8.allSatisfy({ $0 &- UInt8(ascii: "0") < 10 }) else { return nil }
+        self = Int(digits: text) ?? .max
+    }
 }

@@ -14,18 +14,11 @@ public final class Quota: Sendable {
         }
     }
 
-    /// Why a quota refused a lease.
-    public enum Refusal: Error, Sendable {
-        /// The quota has too little left.
-        case quota
-        /// The session or the token would exceed its share.
-        case share
-    }
+    /// What a lease would have exceeded: the whole quota, or the share of its session or token.
+    public enum Exceeded: Error, Sendable { case quota, share }
 
     public let limit: Int
-    /// What several leases of one resource can hold together.
     public let resourceShare: Int
-    /// What several leases of one client can hold together.
     public let clientShare: Int
     private let used = Atomic<Int>(0)
     private let held = Mutex<[Account: Int]>([:])
@@ -37,16 +30,13 @@ public final class Quota: Sendable {
         clientShare = max(1, limit / clientPart)
     }
 
-    /// What all leases hold together.
     public var taken: Int { used.load(ordering: .relaxed) }
-    /// Whether more than half of the quota is taken.
     public var isShort: Bool { taken > limit / 2 }
 
     /// Returns whether a lease of the amount would fit now, whatever the shares.
     public func has(_ amount: Int) -> Bool { Self.fits(amount, own: 0, taken: taken, limit) }
 
-    /// Returns a lease, which ends with `end()` or when its last reference is released.
-    public func lease(_ amount: Int = 1, to account: Account = Account()) throws(Refusal) -> Lease {
+    public func lease(_ amount: Int = 1, to account: Account = Account()) throws(Exceeded) -> Lease {
         let lease = Lease(of: self, to: account)
         try lease.grow(to: amount)
         return lease
@@ -58,7 +48,7 @@ public final class Quota: Sendable {
         taken == own || amount <= limit - taken
     }
 
-    fileprivate func take(_ amount: Int, own: Int, for account: Account) throws(Refusal) {
+    fileprivate func take(_ amount: Int, own: Int, for account: Account) throws(Exceeded) {
         guard charge(amount, own: own, to: account) else { throw .share }
         // If the amount were added first and checked afterwards, a concurrent smaller request could be refused for no
         // reason.
@@ -78,7 +68,6 @@ public final class Quota: Sendable {
         discharge(amount, from: account)
     }
 
-    /// The shares that limit a lease: that of the resource alone, and that of the client alone.
     private func shares(of account: Account) -> [(Account, Int)] {
         var shares: [(Account, Int)] = []
         if let resource = account.resource, resourceShare < limit {
@@ -131,7 +120,7 @@ public final class Quota: Sendable {
         }
 
         /// Enlarges a smaller lease. If the quota refuses, the lease keeps its amount. Only one caller at a time.
-        public func grow(to wanted: Int) throws(Refusal) {
+        public func grow(to wanted: Int) throws(Exceeded) {
             let own = amount.load(ordering: .relaxed)
             guard wanted > own else { return }
             try quota.take(wanted - own, own: own, for: account)
@@ -139,7 +128,7 @@ public final class Quota: Sendable {
         }
 
         /// Changes the amount. If the quota refuses, the lease keeps its amount. Only one caller at a time.
-        public func resize(to wanted: Int) throws(Refusal) {
+        public func resize(to wanted: Int) throws(Exceeded) {
             let own = amount.load(ordering: .relaxed)
             guard wanted < own else { return try grow(to: wanted) }
             amount.store(wanted, ordering: .relaxed)

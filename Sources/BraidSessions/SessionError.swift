@@ -54,7 +54,7 @@ package struct SessionError: Error, Sendable, Equatable {
     /// Creates the error `unavailable`, to be retried after a second.
     package init(unavailable message: String) { self.init(.unavailable, message, retryAfter: 1) }
 
-    init(noRoomForAnswer refusal: Quota.Refusal) {
+    init(noRoomForAnswer refusal: Quota.Exceeded) {
         switch refusal {
         case .quota:
             self.init(

@@ -78,5 +78,5 @@ public enum EpochSuffix {
     }
 
     /// `-1`, `-2`, …, for predictable tests. Not unique: a backup that is restored twice gets the same suffix twice.
-    public static func counted(after last: String) -> String { "-\((Int(last.dropFirst()) ?? 0) + 1)" }
+    public static func counted(after last: String) -> String { "-\((Int(digits: last.dropFirst()) ?? 0) + 1)" }
 }

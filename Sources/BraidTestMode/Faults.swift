@@ -5,7 +5,7 @@ import BraidServer
 import Synchronization
 
 /// What a rule of `/v1/test/faults` does to a request.
-struct Fault: Sendable {
+struct InjectedFault: Sendable {
     let rule: String
     let delay: Duration?
     let action: FaultAction?
@@ -21,7 +21,6 @@ final class Faults: JSONWritable, Sendable {
 
     private let state = Mutex(State())
 
-    /// Removes all rules of faults.
     func reset() { state.withLock { $0 = State() } }
 
     /// Replaces all rules; the new ones count from 0.
@@ -48,7 +47,7 @@ final class Faults: JSONWritable, Sendable {
 
     /// Returns the fault of the first rule that matches, and that `skip`, `times` and `probability` allow. Counts the
     /// request for each matching rule up to this one.
-    func fault(for request: TestedRequest) -> Fault? {
+    func fault(for request: TestedRequest) -> InjectedFault? {
         state.withLock { state in
             for index in state.rules.indices {
                 let (rule, matched, applied) = state.rules[index]
@@ -61,13 +60,12 @@ final class Faults: JSONWritable, Sendable {
                     let deviation = Double(delay.jitter) * (2 * draws.fraction(1) - 1)
                     return Duration.milliseconds(max(0, Double(delay.milliseconds) + deviation))
                 }
-                return Fault(rule: rule.id, delay: delay, action: rule.action)
+                return InjectedFault(rule: rule.id, delay: delay, action: rule.action)
             }
             return nil
         }
     }
 
-    /// Writes the rules with the numbers of requests that they have matched and applied to.
     public func write(to writer: inout JSONWriter) {
         let state = state.withLock { $0 }
         writer.object {
@@ -101,39 +99,6 @@ private struct Draws {
         z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
         z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
         return z ^ (z >> 31)
-    }
-}
-
-// MARK: - Delays
-
-/// Requests that a fault delays. They are not executed yet.
-final class Delays: Sendable {
-    private struct State {
-        var waiting: [Int: Task<Void, any Error>] = [:]
-        var last = 0
-    }
-
-    private let state = Mutex(State())
-
-    /// Throws `CancellationError` if the caller's task is cancelled, or by `cancel()`.
-    func wait(for time: Duration) async throws {
-        let wait = Task { try await Task.sleep(for: time) }
-        let number = state.withLock { state in
-            state.last += 1
-            state.waiting[state.last] = wait
-            return state.last
-        }
-        defer { state.withLock { $0.waiting[number] = nil } }
-        try await withTaskCancellationHandler {
-            try await wait.value
-        } onCancel: {
-            wait.cancel()
-        }
-    }
-
-    /// Ends all waiting with an error, so that the requests are not executed.
-    func cancel() {
-        for wait in state.withLock({ $0.waiting }).values { wait.cancel() }
     }
 }
 

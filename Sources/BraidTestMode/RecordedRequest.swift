@@ -3,11 +3,48 @@ import BraidHTTP
 import BraidRuntime
 import BraidServer
 import BraidSessions
-import Synchronization
+
+/// A request in test mode, as fault rules and claims of tests see it.
+struct TestedRequest: Sendable {
+    /// As the client sent it.
+    let head: HTTPRequestHead
+    /// Decompressed. Empty if the handler reads the body while it arrives, or if the record does not keep it.
+    var body: [UInt8]
+    /// `nil` if the body is not JSON, or if the record does not keep it.
+    var json: JSONValue?
+    /// The ID of the session in the path. `nil` also if the HTTP server has refused the request.
+    let session: String?
+    /// `nil` without an acceptable token, or without a route.
+    let requester: Requester?
+    /// Whether the request is for a session's updates: as a list, by long polling, or as an event stream.
+    let wantsUpdates: Bool
+    /// The events that the server has sent, if the answer is an event stream.
+    let sentEvents = Counter()
+    /// What a fault rule does to the request.
+    var fault: InjectedFault?
+
+    init(_ head: HTTPRequestHead, _ body: [UInt8] = [], _ route: Route? = nil, _ requester: Requester? = nil) {
+        self.head = head
+        self.body = body
+        json = (try? JSONText(parsing: body, depthLimit: 1_000))?.value()
+        session = route?.pattern.dropFirst().first == "sessions" ? route?.parameter("id", of: head.path) : nil
+        self.requester = requester
+        // `GET /v1/fixtures` can also wait for changes, but the changes are not those of a session.
+        wantsUpdates = session != nil && route?.endsAtStop == true
+    }
+
+    init(_ exchange: Exchange) {
+        var body = exchange.body
+        let limits = exchange.app.limits
+        _ = try? exchange.head.decompress(&body, limit: limits.bodyBytes, memory: limits.bodies, for: exchange.account)
+        self.init(exchange.head, body, exchange.route, exchange.sender)
+    }
+
+    var opensStream: Bool { wantsUpdates && head.prefers("text/event-stream") }
+}
 
 /// A received request, with its answer if it has one.
 struct RecordedRequest: Sendable {
-    /// The request's ID (`X-Request-Id`).
     let id: String
     /// When handling began, in nanoseconds of the monotonic clock.
     let start: Int
@@ -19,52 +56,26 @@ struct RecordedRequest: Sendable {
     let time: Int
     let nanoseconds: Int
     /// `nil` if the connection was closed without executing the request.
-    let answer: Answer?
-    /// The ID of the fault rule that applied.
-    let fault: String?
-    /// Whether the request was executed, but its answer withheld (`loseAnswer`).
-    let isLost: Bool
-
-    struct Answer: Sendable {
-        let status: Int
-        let headers: [(String, String)]
-        /// `nil` unless it is JSON of at most ``RecordedRequest/mostBodyBytes``.
-        let body: JSONText?
-        /// Counts the events. `nil` unless the answer is an event stream.
-        let stream: TestedExchange?
-        /// Of a problem document: `row-not-found`.
-        let problem: String?
-
-        /// Whether the answer is an earlier one to the same idempotency key.
-        var isReplayed: Bool { headers.contains { $0.0 == "Idempotent-Replayed" } }
-
-        init(_ response: HTTPResponse, in exchange: TestedExchange) {
-            (status, headers) = (response.status, response.headers)
-            if case .stream = response.body, exchange.request.opensStream { stream = exchange } else { stream = nil }
-            let type = headers.first { $0.0 == "Content-Type" }?.1 ?? ""
-            let bytes = type.hasSuffix("json") && !exchange.request.head.isHead ? response.body.bytes : nil
-            body = bytes.flatMap {
-                $0.count <= RecordedRequest.mostBodyBytes ? try? JSONText(parsing: $0, depthLimit: 1_000) : nil
-            }
-            problem =
-                type == "application/problem+json"
-                ? body?["type"]?.stringValue?.split(separator: "/").last.map(String.init) : nil
-        }
-    }
+    let answer: RecordedAnswer?
 
     /// Of a longer request body, only the size is kept.
     static let mostBodyBytes = 64 * 1024
 
     /// - Parameter response: `nil` if the connection is closed without executing the request.
-    init(_ exchange: TestedExchange, id: String, start: Int, answer response: HTTPResponse?, time: Int) {
+    init(_ request: TestedRequest, id: String, start: Int, answer response: HTTPResponse?, time: Int) {
         (self.id, self.start, self.time) = (id, start, time)
-        request = exchange.request
+        self.request = request
         bodyBytes = request.body.count
-        if bodyBytes > Self.mostBodyBytes { (request.body, request.json) = ([], nil) }
+        if bodyBytes > Self.mostBodyBytes { (self.request.body, self.request.json) = ([], nil) }
         nanoseconds = monotonicNanoseconds() - start
-        answer = response.map { Answer($0, in: exchange) }
-        fault = exchange.fault?.rule
-        isLost = if response != nil, case .loseAnswer? = exchange.fault?.action { true } else { false }
+        answer = response.map { RecordedAnswer($0, to: request) }
+    }
+
+    var fault: String? { request.fault?.rule }
+
+    /// Whether the request was executed, but its answer withheld (`loseAnswer`).
+    private var isLost: Bool {
+        if answer != nil, case .loseAnswer? = request.fault?.action { true } else { false }
     }
 
     /// About the bytes in memory.
@@ -74,6 +85,33 @@ struct RecordedRequest: Sendable {
         let body = (request.json == nil ? 1 : 5) * request.body.count
         return 1_024 + request.head.headers.bytes.count + 2 * request.head.target.utf8.count + body + headers
             + (answer?.body?.count ?? 0)
+    }
+}
+
+struct RecordedAnswer: Sendable {
+    let status: Int
+    let headers: [(String, String)]
+    /// `nil` unless it is JSON of at most ``RecordedRequest/mostBodyBytes``.
+    let body: JSONText?
+    /// `nil` unless the answer is an event stream.
+    let events: Counter?
+    /// Of a problem document: `row-not-found`.
+    let problem: String?
+
+    /// Whether the answer is an earlier one to the same idempotency key.
+    var isReplayed: Bool { headers.contains { $0.0 == "Idempotent-Replayed" } }
+
+    init(_ response: HTTPResponse, to request: TestedRequest) {
+        (status, headers) = (response.status, response.headers)
+        if case .stream = response.body, request.opensStream { events = request.sentEvents } else { events = nil }
+        let type = headers.first { $0.0 == "Content-Type" }?.1 ?? ""
+        let bytes = type.hasSuffix("json") && !request.head.isHead ? response.body.bytes : nil
+        body = bytes.flatMap {
+            $0.count <= RecordedRequest.mostBodyBytes ? try? JSONText(parsing: $0, depthLimit: 1_000) : nil
+        }
+        problem =
+            type == "application/problem+json"
+            ? body?["type"]?.stringValue?.split(separator: "/").last.map(String.init) : nil
     }
 }
 
@@ -112,7 +150,7 @@ extension RecordedRequest: JSONWritable {
     }
 }
 
-extension RecordedRequest.Answer: JSONWritable {
+extension RecordedAnswer: JSONWritable {
     public func write(to writer: inout JSONWriter) {
         writer.object {
             $0.member("status", status)
@@ -120,7 +158,7 @@ extension RecordedRequest.Answer: JSONWritable {
             $0.member("body", body)
             $0.member("problem", problem)
             if isReplayed { $0.member("replayed", true) }
-            $0.member("events", stream?.eventCount.load(ordering: .relaxed))
+            $0.member("events", events?.value)
         }
     }
 }

@@ -1,30 +1,31 @@
 import BraidHTTP
 import BraidRuntime
+import BraidSessions
 
 /// Passes an answer's body on and counts its events. For a fault, it does so slowly, with a pause, or only at the
 /// start.
 struct RelayedBody: Sendable {
-    private let exchange: TestedExchange
+    private let sentEvents: Counter
     private let action: FaultAction?
     private var events = EventCount()
     /// What was passed on; with `cutStream`, only of the event in which the stream is cut.
     private var bytes = 0
     private var hasPaused = false
 
-    init(_ exchange: TestedExchange) {
-        self.exchange = exchange
-        action = exchange.fault?.action
+    init(_ request: TestedRequest) {
+        sentEvents = request.sentEvents
+        action = request.fault?.action
     }
 
     /// The body to send: relayed for an event stream or a fault that changes it, otherwise the response's own.
-    static func body(of response: HTTPResponse, in exchange: TestedExchange) -> HTTPBody {
-        let isChanged = exchange.fault?.action?.changesBody ?? false
+    static func body(of response: HTTPResponse, to request: TestedRequest) -> HTTPBody {
+        let isChanged = request.fault?.action?.changesBody ?? false
         switch response.body {
-        case .stream(let source) where isChanged || exchange.request.opensStream:
-            return RelayedBody(exchange).passing(source)
+        case .stream(let source) where isChanged || request.opensStream:
+            return RelayedBody(request).passing(source)
         case .bytes, .shared:
             guard isChanged, let bytes = response.body.bytes, !bytes.isEmpty else { return response.body }
-            return RelayedBody(exchange).passing(bytes)
+            return RelayedBody(request).passing(bytes)
         case .none, .stream: return response.body
         }
     }
@@ -81,7 +82,7 @@ struct RelayedBody: Sendable {
                 if result == .closed { return false }
                 await out.drained()
             }
-            exchange.eventCount.store(events.count, ordering: .relaxed)
+            sentEvents.add(events.count - sentEvents.value)
             rest = rest[part.endIndex...]
             if case .throttle(let rate)? = action {
                 try? await Task.sleep(for: .seconds(Double(part.count) / Double(rate)))

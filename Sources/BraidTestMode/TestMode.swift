@@ -13,7 +13,6 @@ import Synchronization
 /// ```
 package final class TestMode: Sendable {
     let faults = Faults()
-    private let delays = Delays()
     /// Closes all connections of the HTTP server and refuses new ones for a time.
     private let refusal = Mutex<@Sendable (Duration) async -> Void>({ _ in })
     let requests = RequestRecord()
@@ -32,33 +31,24 @@ package final class TestMode: Sendable {
         self.idleSessions = idleSessions
     }
 
-    /// The application with faults and the record of requests.
     package func decorating(_ app: App) -> any HTTPHandler { TestModeHandler(testMode: self, app: app) }
 
-    /// Lets a fault close the server's connections.
     package func follow(_ server: HTTPServer) {
         refusal.withLock { $0 = { [weak server] in await server?.refuseConnections(for: $0) } }
     }
 
     /// Closes the connections of delayed requests, which are not executed, because the server stops.
-    package func cancelDelays() { delays.cancel() }
+    package func cancelDelays() { gate.cancelDelays() }
 
-    /// The routes under `/v1/test`.
     package func routes(_ sessions: SessionHost) -> [Route] {
         faultRoutes(faults) + requestRoutes(requests)
             + clockRoutes(TestClock(sessions: sessions, idleSessions: idleSessions)) + [resetRoute(sessions)]
     }
 
-    /// Chooses the fault of a request that has arrived.
-    func meets(_ request: TestedRequest) -> TestedExchange {
-        TestedExchange(request: request, fault: faults.fault(for: request))
-    }
-
-    /// Waits as long as a fault delays a request. If that is cancelled, by a reset for example, returns an answer that
-    /// closes the connection.
-    func delay(_ exchange: TestedExchange, in pass: Gate.Pass) async -> HTTPResponse? {
-        guard let delay = exchange.fault?.delay else { return nil }
-        let isOver = await pass.waiting { [delays] in (try? await delays.wait(for: delay)) != nil }
+    /// Returns an answer that closes the connection if the delay is cancelled, by a reset for example.
+    func delay(_ request: TestedRequest, in pass: Gate.Pass) async -> HTTPResponse? {
+        guard let delay = request.fault?.delay else { return nil }
+        let isOver = await pass.waiting(isDelay: true) { (try? await Task.sleep(for: delay)) != nil }
         return isOver ? nil : HTTPResponse.withheld
     }
 
@@ -67,9 +57,9 @@ package final class TestMode: Sendable {
     /// - Parameter head: the request's, which a fault can change.
     /// - Throws: the problem of the action `respond`, or the error of `newEpoch`.
     func begins(
-        _ exchange: TestedExchange, _ head: inout HTTPRequestHead, in sessions: SessionHost
+        _ request: TestedRequest, _ head: inout HTTPRequestHead, in sessions: SessionHost
     ) async throws -> HTTPResponse? {
-        switch exchange.fault?.action {
+        switch request.fault?.action {
         case .respond(let problem)?: throw problem
         case .close?: return HTTPResponse.withheld
         case .refuseConnections(let milliseconds)?:
@@ -78,7 +68,7 @@ package final class TestMode: Sendable {
             return HTTPResponse.withheld
         case .snapshot?: head.loseHistory()
         case .newEpoch?:
-            if let session = exchange.request.session { try await sessions.renewEpoch(of: session, in: store) }
+            if let session = request.session { try await sessions.renewEpoch(of: session, in: store) }
         case .loseAnswer?, .truncate?, .throttle?, .cutStream?, .pauseStream?, nil: break
         }
         return nil
@@ -87,13 +77,13 @@ package final class TestMode: Sendable {
     /// Records an answer before it is compressed. Returns it as the fault changes it: withheld, slowed down or cut.
     ///
     /// - Parameter start: when handling began, in nanoseconds of the monotonic clock.
-    func answers(_ exchange: TestedExchange, id: String, start: Int, with response: HTTPResponse) -> HTTPResponse {
+    func answers(_ request: TestedRequest, id: String, start: Int, with response: HTTPResponse) -> HTTPResponse {
         requests.append(
             RecordedRequest(
-                exchange, id: id, start: start, answer: response.isWithheld ? nil : response, time: clock.now()))
+                request, id: id, start: start, answer: response.isWithheld ? nil : response, time: clock.now()))
         var response = response
-        if case .loseAnswer? = exchange.fault?.action { response.isWithheld = true }
-        response.body = RelayedBody.body(of: response, in: exchange)
+        if case .loseAnswer? = request.fault?.action { response.isWithheld = true }
+        response.body = RelayedBody.body(of: response, to: request)
         return response
     }
 }

@@ -81,7 +81,8 @@ struct TestModeExchange: HTTPExchange {
     ) async -> HTTPResponse {
         var exchange = await exchange.identified()
         defer { exchange.endLease() }
-        let tested = testMode.meets(TestedRequest(exchange))
+        var tested = TestedRequest(exchange)
+        tested.fault = testMode.faults.fault(for: tested)
         let pass = await testMode.gate.enter()
         defer { pass.leave() }
         var response: HTTPResponse
@@ -105,7 +106,7 @@ struct TestModeExchange: HTTPExchange {
         let response = marked(response)
         guard isTested else { return response }
         return testMode.answers(
-            TestedExchange(refused: head), id: exchange.requestID, start: monotonicNanoseconds(), with: response)
+            TestedRequest(head), id: exchange.requestID, start: monotonicNanoseconds(), with: response)
     }
 
     /// Adds the header field of every answer in test mode.

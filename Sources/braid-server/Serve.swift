@@ -165,8 +165,8 @@ struct Serve: ServerCommand {
         try await Fixtures(directories: options.fixtures).load(into: app)
     }
 
-    private func logReady(_ database: OpenDatabase, _ log: LogLines) {
-        if let notice = database.schemaNotice() { log.write(.notice, notice) }
+    private func logReady(_ database: Database, _ log: LogLines) {
+        if let notice = database.store.schemaNotice { log.write(.notice, notice) }
         log.write(.notice, "serving \(Secrets.redacted(database.name))")
     }
 
@@ -174,7 +174,7 @@ struct Serve: ServerCommand {
 
     /// - Parameter outage: why the database cannot be used yet; the first task then waits for it.
     private func startTasks(
-        _ app: App, _ database: OpenDatabase, _ outage: StoreError?, _ idleSessions: IdleSessions, _ signals: Signals,
+        _ app: App, _ database: Database, _ outage: StoreError?, _ idleSessions: IdleSessions, _ signals: Signals,
         _ manager: ServiceManager, _ log: LogLines
     ) -> [Task<Void, Never>] {
         let sharing = Task {

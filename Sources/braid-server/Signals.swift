@@ -4,7 +4,7 @@ import Glibc
 import Synchronization
 
 /// Signals, and the failure of a background task, as one sequence of events.
-struct Signals: Sendable {
+final class Signals: Sendable {
     enum Event: Sendable {
         /// SIGTERM, SIGINT, or the end of the standard input with `--exit-with-stdin`.
         case stop
@@ -15,7 +15,7 @@ struct Signals: Sendable {
 
     let events: AsyncStream<Event>
     private let continuation: AsyncStream<Event>.Continuation
-    private let stops = Stops()
+    private let stops = Atomic(0)
     /// They must stay alive. Nothing reads the property, so `nonisolated(unsafe)` is safe.
     nonisolated(unsafe) private let sources: [any DispatchSourceSignal]
 
@@ -36,12 +36,11 @@ struct Signals: Sendable {
     init(stopAtOnce: @escaping @Sendable (CInt) -> Void) async {
         let (events, continuation) = AsyncStream.makeStream(of: Event.self)
         (self.events, self.continuation) = (events, continuation)
-        let stops = stops
         sources = [SIGTERM, SIGINT, SIGHUP].map { DispatchSource.makeSignalSource(signal: $0) }
         for (number, source) in zip([SIGTERM, SIGINT, SIGHUP], sources) {
-            source.setEventHandler {
+            source.setEventHandler { [self] in
                 guard number != SIGHUP else { return _ = continuation.yield(.reload) }
-                if stops.add() == 1 { continuation.yield(.stop) } else { stopAtOnce(number) }
+                if isFirstStop() { continuation.yield(.stop) } else { stopAtOnce(number) }
             }
             await withCheckedContinuation { registered in
                 // Until then, SIGTERM and SIGINT end the process.
@@ -51,30 +50,16 @@ struct Signals: Sendable {
         }
     }
 
-    /// From now on, the end of the standard input stops the server like SIGTERM.
-    ///
-    /// - Parameter hasEnded: called once, on another thread, if that stops the server.
     func stopAtEndOfInput(_ hasEnded: @escaping @Sendable () -> Void) {
-        let (stops, continuation) = (stops, continuation)
-        _ = startThread(named: "stdin") {
+        _ = startThread(named: "stdin") { [self] in
             Files.readToEnd(of: STDIN_FILENO)
-            guard stops.add() == 1 else { return }
+            guard isFirstStop() else { return }
             hasEnded()
             continuation.yield(.stop)
         }
     }
 
-    /// Counts the requests to stop.
-    private final class Stops: Sendable {
-        private let count = Mutex(0)
-
-        func add() -> Int {
-            count.withLock { count in
-                count += 1
-                return count
-            }
-        }
-    }
+    private func isFirstStop() -> Bool { stops.add(1, ordering: .relaxed).oldValue == 0 }
 
     func end() { continuation.finish() }
 

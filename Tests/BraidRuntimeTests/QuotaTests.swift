@@ -10,7 +10,7 @@ import Testing
         let quota = Quota(10)
         var first: Quota.Lease? = try quota.lease(6)
         #expect(quota.taken == 6 && quota.isShort)
-        #expect(throws: Quota.Refusal.quota) { try quota.lease(5) }
+        #expect(throws: Quota.Exceeded.quota) { try quota.lease(5) }
         #expect(quota.taken == 6 && quota.has(4) && !quota.has(5))
         try first?.grow(to: 10)
         try first?.grow(to: 3)
@@ -18,7 +18,7 @@ import Testing
         first = nil
         #expect(quota.taken == 0)
         let second = try quota.lease(5), third = try quota.lease(5)
-        #expect(throws: Quota.Refusal.quota) { try second.grow(to: 6) }
+        #expect(throws: Quota.Exceeded.quota) { try second.grow(to: 6) }
         #expect(quota.taken == 10)
         second.end()
         third.end()
@@ -44,11 +44,11 @@ import Testing
     func resize() throws {
         let quota = Quota(10, resourcePart: 2), account = Quota.Account(resource: "s")
         let lease = try quota.lease(5, to: account)
-        #expect(throws: Quota.Refusal.share) { try quota.lease(2, to: account) }
+        #expect(throws: Quota.Exceeded.share) { try quota.lease(2, to: account) }
         try lease.resize(to: 3)
         #expect(quota.taken == 3)
         let second = try quota.lease(2, to: account)
-        #expect(throws: Quota.Refusal.share) { try lease.resize(to: 4) }
+        #expect(throws: Quota.Exceeded.share) { try lease.resize(to: 4) }
         #expect(quota.taken == 5, "a refused lease keeps its amount")
         lease.end()
         second.end()
@@ -61,17 +61,17 @@ import Testing
         let account = Quota.Account(resource: "s", client: "t")
         do {
             let first = try quota.lease(25, to: account)
-            #expect(throws: Quota.Refusal.share) { try quota.lease(1, to: account) }
-            #expect(throws: Quota.Refusal.share, "the token's share is for all sessions") {
+            #expect(throws: Quota.Exceeded.share) { try quota.lease(1, to: account) }
+            #expect(throws: Quota.Exceeded.share, "the token's share is for all sessions") {
                 try quota.lease(1, to: .init(resource: "other", client: "t"))
             }
             let second = try quota.lease(25, to: .init(resource: "s", client: "u"))
-            #expect(throws: Quota.Refusal.share, "the session's share is for all tokens") {
+            #expect(throws: Quota.Exceeded.share, "the session's share is for all tokens") {
                 try quota.lease(1, to: .init(resource: "s"))
             }
             #expect(quota.taken == 50, "what was refused takes nothing")
             let others = try quota.lease(50, to: .init(resource: "other", client: "v"))
-            #expect(throws: Quota.Refusal.quota) { try quota.lease(1) }
+            #expect(throws: Quota.Exceeded.quota) { try quota.lease(1) }
             second.end()
             try first.grow(to: 25)
             withExtendedLifetime((first, second, others)) {}
@@ -93,7 +93,7 @@ import Testing
         let quota = Quota(10, resourcePart: 2)
         do {
             let large = try quota.lease(50, to: .init(resource: "s"))
-            #expect(throws: Quota.Refusal.quota) { try quota.lease(1) }
+            #expect(throws: Quota.Exceeded.quota) { try quota.lease(1) }
             #expect(!quota.has(1))
             try large.grow(to: 60)
             #expect(quota.taken == 60, "it grows for as long as it is the only one")

@@ -33,8 +33,8 @@ import Testing
             await #expect(throws: ConnectionFailure.self) { try await client.validate([:]) }
             await #expect(throws: ConnectionFailure.self) { try await client.checkHealth() }
             await #expect(throws: ConnectionFailure.self) { try await party.journalFile() }
-            let facts = try await direct.session("party").facts()
-            #expect(facts.revision == 0)
+            let summary = try await direct.session("party").summary()
+            #expect(summary.revision == 0)
         }
     }
 
@@ -43,7 +43,7 @@ import Testing
         try await answering(
             Self.answer("401 Unauthorized", ["WWW-Authenticate: Basic realm=\"staff\""], "Who are you?")
         ) { client, _ in
-            let refused = await #expect(throws: Problem.self) { try await client.session("party").facts() }
+            let refused = await #expect(throws: Problem.self) { try await client.session("party").summary() }
             #expect(refused?.status == 401 && refused?.type == "about:blank")
             let ended = await #expect(throws: Problem.self) {
                 for try await _ in client.session("party").subscribe() {}

@@ -47,7 +47,7 @@ import Testing
             #expect(try await party.snapshot() == shown, "\(command)")
         }
         #expect(ids(shown, "attending") == ["Jonathan", "Omar", "Sara"])
-        #expect(try await party.facts().revision == shown.revision)
+        #expect(try await party.summary().revision == shown.revision)
         let journal = try await party.journal()
         #expect(journal.records.count == shown.revision && journal.records.first?.command["edits"] != nil)
         #expect(

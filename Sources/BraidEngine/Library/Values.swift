@@ -30,10 +30,7 @@ final class Values {
 
     /// `nil` for what can be no number of a value.
     private static func integer(_ number: JSONText) -> Int? {
-        number.withBytes { digits in
-            guard digits.count < 19, digits.allSatisfy(\.isDigit) else { return nil }
-            return digits.reduce(0) { 10 * $0 + Int($1 & 0xF) }
-        }
+        number.withBytes { Int(digits: $0) }
     }
 
     func commit() {

@@ -97,7 +97,7 @@ package struct Exchange: HTTPExchange {
     }
 
     /// Logs an administrative act of this request.
-    package func logAct(_ act: String, _ facts: (name: String, value: String)...) { logAct(act, facts: facts) }
+    package func logAct(_ act: String, _ values: (name: String, value: String)...) { logAct(act, values: values) }
 
-    func logAct(_ act: String, facts: [(name: String, value: String)]) { app.log.act(act, facts, by: self) }
+    func logAct(_ act: String, values: [(name: String, value: String)]) { app.log.act(act, values, by: self) }
 }

@@ -45,10 +45,10 @@ extension Exchange {
     fileprivate func logAct(_ execution: Execution) {
         guard case .applied = execution.outcome.kind, !execution.isDryRun else { return }
         let session = execution.session
-        let facts = [(name: "session", value: session.id), ("revision", "\(execution.revision)")]
+        let values = [(name: "session", value: session.id), ("revision", "\(execution.revision)")]
         switch execution.command {
-        case .reset: logAct("session reset", facts: facts)
-        case .rebind: logAct("session rebound", facts: facts + session.boundTableFacts)
+        case .reset: logAct("session reset", values: values)
+        case .rebind: logAct("session rebound", values: values + session.boundTableValues)
         default: return
         }
     }

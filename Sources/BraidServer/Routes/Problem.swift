@@ -65,8 +65,8 @@ package enum Problem: String, CaseIterable, Sendable {
     case verificationFailed = "verification-failed"
 
     /// An injected fault can have another one.
-    package var status: Int { facts.status }
-    var title: String { facts.title }
+    package var status: Int { definition.status }
+    var title: String { definition.title }
 
     /// Writes the members that every problem document begins with.
     func writeMembers(status: Int, detail: String, to writer: inout JSONWriter) {
@@ -76,7 +76,7 @@ package enum Problem: String, CaseIterable, Sendable {
         writer.member("detail", shortened(detail))
     }
 
-    private var facts: (status: Int, title: String) {
+    private var definition: (status: Int, title: String) {
         switch self {
         case .ambiguousRow: (409, "Ambiguous row")
         case .badRequest: (400, "Bad request")

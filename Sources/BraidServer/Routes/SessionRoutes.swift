@@ -88,7 +88,7 @@ func sessionRoutes(_ sessions: SessionHost) -> [Route] {
 extension Exchange {
     fileprivate func logOpened(_ session: Session, _ opening: SessionOpening) {
         let origin = opening.from.map { [(name: "from", value: $0.session)] } ?? []
-        logAct("session opened", facts: [("session", session.id)] + origin + session.boundTableFacts)
+        logAct("session opened", values: [("session", session.id)] + origin + session.boundTableValues)
     }
 }
 
@@ -108,7 +108,7 @@ private struct SnapshotRequest {
 
 extension Session {
     /// The name and the version of the session's table description, if it has them, for a log line.
-    var boundTableFacts: [(name: String, value: String)] {
+    var boundTableValues: [(name: String, value: String)] {
         guard let binding else { return [] }
         return [("table", binding.table)] + (binding.version.map { [("version", "\($0)")] } ?? [])
     }

@@ -4,7 +4,6 @@ import BraidRuntime
 import BraidSessions
 import BraidStore
 
-/// Returns the routes that register, validate, read and delete table descriptions.
 func tableRoutes(_ sessions: SessionHost, limits: TableLimits) -> [Route] {
     let store = sessions.store, clock = sessions.clock
     return [
@@ -82,9 +81,7 @@ func tableRoutes(_ sessions: SessionHost, limits: TableLimits) -> [Route] {
         },
         Route("GET", "/v1/tables/{table}/versions/{version}") { context in
             let name = context.parameter("table"), text = context.parameter("version")
-            // `Int.max` is a version that does not exist.
-            let version = text.utf8.allSatisfy(\.isDigit) ? Int(text) ?? .max : 0
-            guard version > 0 else {
+            guard let version = Int(clampingDigits: text), version > 0 else {
                 throw ProblemError(.badRequest, "A table's version must be an integer from 1, not \"\(text)\".")
             }
             guard let table = try await store.table(name, version: version) else {
@@ -114,7 +111,6 @@ func tableRoutes(_ sessions: SessionHost, limits: TableLimits) -> [Route] {
     ]
 }
 
-/// Returns the route that shows the description files that the server watches.
 func fixtureRoute(_ files: WatchedFiles, subscribers: Quota) -> Route {
     Route("GET", "/v1/fixtures", query: ["since", "wait"], endsAtStop: true) { context in
         let since = try context.integer("since", in: 0...Int.max)
@@ -133,8 +129,7 @@ func fixtureRoute(_ files: WatchedFiles, subscribers: Quota) -> Route {
 private enum Registration { case newTable, newVersion, unchanged }
 
 extension SessionStore {
-    /// Registers a table description if the latest version meets the request's conditions. Returns the latest version
-    /// after it.
+    /// If the latest version meets the request's conditions. Returns the latest version after it.
     fileprivate func register(
         _ name: String, _ description: JSONText, if head: HTTPRequestHead, at: Int
     ) async throws -> (StoredTable, Registration) {
@@ -155,7 +150,6 @@ extension SessionStore {
 }
 
 extension StoredTable {
-    /// Returns the answer to a GET of this version: the description, or a 304.
     fileprivate func response(to head: HTTPRequestHead) -> HTTPResponse {
         var response =
             head.notModified(entityTag)

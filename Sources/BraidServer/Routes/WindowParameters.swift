@@ -33,6 +33,7 @@ extension WindowQuery {
     private init?(_ query: (String) -> String?) throws {
         func integer(_ name: String, in range: ClosedRange<Int>) throws -> Int? {
             guard let text = query(name) else { return nil }
+            // Not `Int(digits:)`: an offset may be negative.
             guard let value = Int(text), range.contains(value) else {
                 let bounds = range == Self.rows ? " from \(range.lowerBound) to \(range.upperBound)" : ""
                 throw ProblemError(

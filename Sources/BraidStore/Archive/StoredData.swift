@@ -1,4 +1,5 @@
 import BraidEngine
+import BraidRuntime
 
 /// A connection over which the commands `export` and `verify` read a database, on one thread.
 package protocol StoredData {
@@ -33,7 +34,8 @@ extension StoredData {
     /// get the number of a stored one. Kept answers and the sections of published rows are not checked.
     package func danglingReferences() throws -> [String] {
         var faults = try danglingQueries.flatMap { try texts("\($0) LIMIT 100") }
-        let last = try texts("SELECT '' || coalesce(max(number), 0) FROM session").first.flatMap { Int($0) } ?? 0
+        let last =
+            try texts("SELECT '' || coalesce(max(number), 0) FROM session").first.flatMap { Int(digits: $0) } ?? 0
         let known = try summary().lastSession
         if known < last { faults.append("last_session is \(known), but a session has the number \(last)") }
         return faults

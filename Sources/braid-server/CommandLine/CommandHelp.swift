@@ -73,10 +73,10 @@ enum CommandHelp {
     }
 
     private static func row<Settings>(_ option: CommandOption<Settings>, defaults: Settings) -> Row {
-        var facts: [String] = []
-        if !option.choices.isEmpty { facts.append("values: \(option.choices.joined(separator: ", "))") }
-        if option.form != .flag, let value = option.current(defaults) { facts.append("default: \(value)") }
-        return (label(option), option.help + (facts.isEmpty ? "" : " (\(facts.joined(separator: "; ")))"))
+        var notes: [String] = []
+        if !option.choices.isEmpty { notes.append("values: \(option.choices.joined(separator: ", "))") }
+        if option.form != .flag, let value = option.current(defaults) { notes.append("default: \(value)") }
+        return (label(option), option.help + (notes.isEmpty ? "" : " (\(notes.joined(separator: "; ")))"))
     }
 
     private static func list(_ heading: String, _ rows: [Row]) -> String {

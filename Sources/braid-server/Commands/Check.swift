@@ -26,11 +26,12 @@ struct Check: ServerCommand {
         for path in files {
             do throws(Failure) {
                 let file = JSONFile(path)
-                let description = try file.read { try TableDescription($0) }
-                let warnings = try file.warnings { _ in description.warnings }
-                for warning in warnings { print(warning) }
-                if strict, !warnings.isEmpty { isFaulty = true }
-                try file.read { _ in try Self.checkOpening(description) }
+                try file.read {
+                    let description = try TableDescription($0)
+                    for warning in file.warnings(description.warnings) { print(warning) }
+                    if strict, !description.warnings.isEmpty { isFaulty = true }
+                    try Self.checkOpening(description)
+                }
             } catch {
                 isFaulty = true
                 for fault in error.faults { print(fault) }

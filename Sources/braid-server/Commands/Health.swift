@@ -73,8 +73,7 @@ struct Health: ServerCommand {
         let behind = authority[host.endIndex...]
         guard !host.isEmpty, host != "[]", behind.isEmpty || behind.hasPrefix(":") else { return nil }
         let digits = behind.dropFirst()
-        guard digits.utf8.allSatisfy(\.isDigit) else { return nil }
-        let port = digits.isEmpty ? 80 : Int(digits) ?? .max
+        guard let port = digits.isEmpty ? 80 : Int(clampingDigits: digits) else { return nil }
         let path = rest[authority.endIndex...]
         return (
             String(host), port,

@@ -1,4 +1,5 @@
 import BraidEngine
+import BraidRuntime
 import BraidSessions
 import BraidStore
 
@@ -21,7 +22,7 @@ struct Verify: ServerCommand {
         defer { progress.end() }
         let (sessions, faults) = try Database.read(database, isAtOneMoment: false) { data in
             // For the progress only: an error must not keep the other tables from being checked.
-            let all = (try? data.texts("SELECT '' || count(*) FROM session").first.flatMap { Int($0) }) ?? 0
+            let all = (try? data.texts("SELECT '' || count(*) FROM session").first.flatMap { Int(digits: $0) }) ?? 0
             let verification = Verification(of: data) { try? StandardOutput.print($0) }
             try verification.run { progress.show(part: $0, of: all) }
             return (verification.sessions, verification.faults)

@@ -2,21 +2,25 @@ import BraidPostgres
 import BraidServer
 import BraidStore
 
-/// An SQLite file, the URL of a PostgreSQL database, or for a server `:memory:`.
-enum Database {
+/// A server's database: an SQLite file, a PostgreSQL database, or `:memory:`. Commands name it by its path or URL.
+struct Database {
+    let store: any SessionStore
+    /// For the log, without a password.
+    let name: String
+
     static func isPostgres(_ name: String) -> Bool { name.hasPrefix("postgres://") || name.hasPrefix("postgresql://") }
 
     /// PostgreSQL is connected when the store is first used.
-    static func open(_ options: ServeOptions, logging log: LogLines) throws -> OpenDatabase {
+    static func open(_ options: ServeOptions, logging log: LogLines) throws -> Database {
         guard isPostgres(options.database) else {
             let store = try SQLiteStore(
                 path: options.database, options: options.store(logging: log), file: options.sqliteFile(logging: log))
-            return OpenDatabase(store: store, name: options.database) { store.schemaNotice }
+            return Database(store: store, name: options.database)
         }
         #if PostgreSQL
         let store = try PostgresStore(
             url: options.database, options: options.store(logging: log), connects: false)
-        return OpenDatabase(store: store, name: store.name) { store.schemaNotice }
+        return Database(store: store, name: store.name)
         #else
         throw withoutPostgres
         #endif
@@ -50,13 +54,9 @@ enum Database {
             + "`swift build -c release --traits PostgreSQL` (it needs libpq; Debian: libpq-dev).")
 }
 
-struct OpenDatabase {
-    var store: any SessionStore
-    /// For the log, without a password.
-    var name: String
-    /// What the log says about the schema, such as an upgrade.
-    var schemaNotice: @Sendable () -> String?
+// MARK: While a server starts
 
+extension Database {
     /// `nil` if the database can be used. Throws if waiting does not help, for example if it belongs to another
     /// application.
     func reasonToWait() async throws -> StoreError? {

@@ -10,7 +10,7 @@ import Testing
         let head = parsedHead("POST", "/v1/sessions/s/edits", [("Host", "localhost")])
         let request = TestedRequest(head, [UInt8](repeating: UInt8(ascii: "x"), count: bytes), nil, nil)
         return RecordedRequest(
-            TestedExchange(request: request, fault: nil), id: "\(number)", start: number,
+            request, id: "\(number)", start: number,
             answer: HTTPResponse(status: 204), time: 0)
     }
 
