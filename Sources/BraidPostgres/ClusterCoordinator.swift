@@ -113,7 +113,6 @@ final class ClusterCoordinator: Sendable {
         guard failure == 0 else { throw StoreError.noThread(failure) }
     }
 
-    /// Returns the first column of the first row.
     private func run(_ statement: PostgresStatement) async throws -> Bool {
         try start()
         return try await withCheckedThrowingContinuation { continuation in
@@ -133,7 +132,6 @@ final class ClusterCoordinator: Sendable {
         if isRunning { wake.signal() } else { end.open() }
     }
 
-    /// Returns after the connection is closed.
     func stopped() async {
         stop()
         await end.opened()

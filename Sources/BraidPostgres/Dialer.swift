@@ -1,4 +1,5 @@
 #if PostgreSQL
+import BraidRuntime
 import BraidStore
 internal import CPostgreSQL
 import Synchronization
@@ -31,7 +32,6 @@ final class Dialer: Sendable {
     private let notice = Mutex<String?>(nil)
     /// Shows the shared time after the first connection.
     let answerClock = AnswerClock(from: nil)
-    /// Whether the tables were checked or created.
     private let isPrepared = Atomic<Bool>(false)
     private static let firstDelay = Duration.milliseconds(100), longestDelay = Duration.seconds(1)
 
@@ -95,7 +95,6 @@ final class Dialer: Sendable {
         if isRenewed { renewal.withLock { $0 }?() }
     }
 
-    /// `renewal` is called when a new connection finds that new epochs have begun.
     func onRenewal(_ renewal: @escaping @Sendable () -> Void) { self.renewal.withLock { $0 = renewal } }
 
     private var settings: [(name: String, value: String)] {

@@ -1,5 +1,6 @@
 #if PostgreSQL
 import BraidEngine
+import BraidRuntime
 import BraidStore
 
 /// A store in a PostgreSQL database that several servers can use at the same time.
@@ -205,7 +206,7 @@ extension PostgresStore {
             journalLimit: options.journalLimit, byteLimit: options.journalBytes,
             hasTurn: peers.hasTurn(of: commit.session), restoringVersion: restoringVersion)
         try await write(
-            [statement], cost: commit.cost, notice: StoreNotice.committed(commit.session, commit.to),
+            [statement], cost: commit.cost, notice: StoreNotice.committed(commit.session, commit.record.revision),
             value: SessionCommit.outcome)
     }
 

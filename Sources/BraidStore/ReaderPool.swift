@@ -28,7 +28,6 @@ package final class ReaderPool<Connection>: @unchecked Sendable {
         self.serve = serve
     }
 
-    /// Returns what `body` reads, even if the task is cancelled.
     package func read<Value: Sendable>(_ body: @escaping @Sendable (Connection) throws -> Value) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in
             run(
@@ -95,7 +94,6 @@ package final class ReaderPool<Connection>: @unchecked Sendable {
         }
     }
 
-    /// The number of reads that wait for a thread.
     package var queued: Int { condition.withLock { reads.count - next } }
 
     /// Refuses new reads, and blocks until the waiting ones are finished and all connections are closed.

@@ -9,10 +9,8 @@ public struct SessionCommit: Sendable {
     /// The time that it must have. With another time, the database has lost the revision and reused its number. `nil`
     /// accepts any time.
     public var fromTime: Int?
-    /// `from + 1`.
-    public var to: Int
-    /// When the command was committed.
-    public var at: Int
+    /// Of revision `from + 1`.
+    public var record: JournalRecord
     public var change: TableChange
     /// The description that the session uses from now on. `nil`: as before.
     public var description: SessionDescription?
@@ -25,68 +23,53 @@ public struct SessionCommit: Sendable {
     public var nextSection: Int
     /// Of the rows that clients see.
     public var totalRowCount: Int
-    /// As JSON, for the journal, as are the next ones.
-    public var command: JSONText
-    /// From the revision `from` to this one.
-    public var update: JSONText
-    /// The command's taps, cell events and emitted events, as an array.
-    public var controllerEvents: JSONText?
-    /// The rows and sections that the update removes or replaces, with the ids that rebasing a command needs.
-    public var hidden: JSONText?
     /// A `StoredUndo`.
     public var undo: JSONText
     /// The answer to the command, for retries with its `Idempotency-Key`.
     public var answer: KeptAnswer?
 
     public init(
-        session: Int, from: Int, fromTime: Int? = nil, to: Int, at: Int, change: TableChange,
-        description: SessionDescription? = nil, publishes: Bool, nextKey: Int, nextSection: Int,
-        totalRowCount: Int, command: JSONText, update: JSONText, controllerEvents: JSONText? = nil,
-        hidden: JSONText? = nil,
-        undo: JSONText,
-        answer: KeptAnswer? = nil
+        session: Int, from: Int, fromTime: Int? = nil, record: JournalRecord, change: TableChange,
+        description: SessionDescription? = nil, publishes: Bool, nextKey: Int, nextSection: Int, totalRowCount: Int,
+        undo: JSONText, answer: KeptAnswer? = nil
     ) {
-        self.hidden = hidden
-        self.undo = undo
-        self.answer = answer
         self.session = session
         self.from = from
         self.fromTime = fromTime
-        self.to = to
-        self.at = at
+        self.record = record
         self.change = change
         self.description = description
         self.publishes = publishes
         self.nextKey = nextKey
         self.nextSection = nextSection
         self.totalRowCount = totalRowCount
-        self.command = command
-        self.update = update
-        self.controllerEvents = controllerEvents
+        self.undo = undo
+        self.answer = answer
     }
 
-    package var isExhausted: Bool { to > Key.largest || nextKey > Key.largest || nextSection > Key.largest }
+    package var isExhausted: Bool {
+        record.revision > Key.largest || nextKey > Key.largest || nextSection > Key.largest
+    }
 
     /// About how many rows the commit writes. Large texts count as rows.
     package var cost: Int { change.rowCount + journalBytes / 1_000 }
 
     /// Of the journal record and the undo record.
     package var journalBytes: Int { record.bytes + undo.count }
-
-    package var record: JournalRecord {
-        JournalRecord(
-            revision: to, at: at, command: command, update: update, controllerEvents: controllerEvents, hidden: hidden)
-    }
 }
 
-/// One revision in a session's journal. The texts are as in `SessionCommit`.
+/// One revision in a session's journal.
 public struct JournalRecord: Sendable, Equatable {
     public var revision: Int
-    /// Milliseconds since 1970.
+    /// When the command was committed, in milliseconds since 1970.
     public var at: Int
+    /// As JSON, as are the next ones.
     public var command: JSONText
+    /// From the revision before to this one.
     public var update: JSONText
+    /// The command's taps, cell events and emitted events, as an array.
     public var controllerEvents: JSONText?
+    /// The rows and sections that the update removes or replaces, with the ids that rebasing a command needs.
     public var hidden: JSONText?
 
     public init(

@@ -40,9 +40,7 @@ public protocol SessionStore: Sendable {
     ///
     /// - Complexity: O(rows · log rows + journal after the revision).
     func session(_ id: String, at revision: Int) async throws -> StoredSession?
-    /// Returns with what a session was opened.
     func opening(_ id: String) async throws -> StoredOpening?
-    /// Returns a session's summary.
     func sessionSummary(_ id: String) async throws -> SessionSummary?
     /// Returns sessions whose ids follow `after`, in the order of UTF-8 bytes.
     ///
@@ -95,7 +93,6 @@ public protocol SessionStore: Sendable {
     func token(_ id: String) async throws -> StoredToken?
     /// Returns unexpired tokens whose ids follow `after`, or `nil` if the session does not exist.
     func tokens(of sessionID: String, after: String?, limit: Int, now: Int) async throws -> [StoredToken]?
-    /// Returns whether the session had this token.
     func deleteToken(_ id: String, of sessionID: String) async throws -> Bool
 
     // MARK: Sharing
@@ -119,16 +116,13 @@ public protocol SessionStore: Sendable {
 }
 
 extension SessionStore {
-    /// Stores a new version, whatever the latest is.
     @discardableResult
     public func putTable(_ name: String, description: JSONText, at: Int) async throws -> Int {
         try await putTable(name, description: description, after: nil, at: at)
     }
 
-    /// The latest version.
     public func table(_ name: String) async throws -> StoredTable? { try await table(name, version: nil) }
 
-    /// Of all tables.
     public func sessions(after: String?, limit: Int) async throws -> [SessionSummary] {
         try await sessions(of: nil, after: after, limit: limit)
     }

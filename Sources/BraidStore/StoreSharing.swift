@@ -19,7 +19,6 @@ public protocol StoreSharing: Sendable {
     ///
     /// - Throws: `busy` if another server holds the lock for too long.
     func takeTurn(of session: Int) async throws
-    /// Ends what `takeTurn` began.
     func endTurn(of session: Int) async
 }
 

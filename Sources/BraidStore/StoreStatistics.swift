@@ -22,7 +22,6 @@ public struct StoreSize: Sendable, Equatable {
     public var sessions: Int
     /// Of the database. In PostgreSQL, only Braid Server's schema counts.
     public var bytes: Int
-    /// Of SQLite's write-ahead log.
     public var logBytes: Int
     /// The file system of the database, if the store knows it.
     public var disk: DiskSpace?
@@ -35,16 +34,10 @@ public struct StoreSize: Sendable, Equatable {
     }
 }
 
-/// Bytes of a file system.
 public struct DiskSpace: Sendable, Equatable {
     public var size: Int
     /// Those that this process may use.
     public var free: Int
-
-    public init(size: Int, free: Int) {
-        self.size = size
-        self.free = free
-    }
 }
 
 /// The number of measurements in each of several buckets, and the sum of all.
@@ -55,20 +48,17 @@ public struct Histogram: Sendable, Equatable {
     public internal(set) var counts: [Int]
     public internal(set) var sum = 0.0
 
-    /// An empty histogram.
     public init(bounds: [Double]) {
         self.bounds = bounds
         counts = Array(repeating: 0, count: bounds.count + 1)
     }
 
-    /// A histogram of what other code has counted.
     public init(bounds: [Double], counts: [Int], sum: Double) {
         self.bounds = bounds
         self.counts = counts
         self.sum = sum
     }
 
-    /// The number of all measurements.
     public var count: Int { counts.reduce(0, +) }
 
     mutating func add(_ value: Double) {

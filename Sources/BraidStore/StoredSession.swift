@@ -5,17 +5,11 @@ public typealias SectionRows = (summary: StoredSectionSummary, rows: [StoredRow]
 
 /// A session that is about to be stored. Times are in milliseconds since 1970.
 public struct NewSession: Sendable {
-    public var id: String
-    /// The name of the table description, or `nil` without one.
-    public var table: String?
-    /// The version of the registered description. `nil` if the request contained the description, or without one.
-    public var tableVersion: Int?
+    /// With the number and the revision 0.
+    public var summary: SessionSummary
     /// The text of the description, registered or not. Without one, the JSON that the session shows while it has no
     /// rows.
     public var description: JSONText?
-    /// Distinguishes this session from others with the same id.
-    public var epoch: String
-    public var created: Int
     /// The body from which `reset` starts, and `replay` unless the journal begins with a checkpoint: that of the request
     /// or, for a fork, one with the copied table.
     public var opening: JSONText
@@ -28,8 +22,6 @@ public struct NewSession: Sendable {
     public var nextKey: Int
     /// The number of the next new section.
     public var nextSection: Int
-    /// Of the rows that clients see.
-    public var totalRowCount: Int
     public var sections: [StoredSectionSummary]
     /// Each with the number of its section.
     public var rows: [(section: Int, row: StoredRow)]
@@ -53,37 +45,31 @@ public struct NewSession: Sendable {
     }
 
     /// The description that is stored with the session, because no registered version contains it.
-    package var inlineDescription: JSONText? { tableVersion == nil ? description : nil }
+    package var inlineDescription: JSONText? { summary.tableVersion == nil ? description : nil }
 
     /// When a session with an `unusedLimit` was last used.
-    package var used: Int? { unusedLimit == nil ? nil : created }
+    package var used: Int? { unusedLimit == nil ? nil : summary.created }
 
     package var isExhausted: Bool { nextKey > Key.largest || nextSection > Key.largest }
 
     public init(
-        id: String, table: String?, tableVersion: Int?, description: JSONText?, epoch: String, created: Int,
-        opening: JSONText, state: JSONText, displayedSections: JSONText?, cells: JSONText?, nextKey: Int,
-        nextSection: Int,
-        totalRowCount: Int, sections: [StoredSectionSummary], rows: [(section: Int, row: StoredRow)],
-        shared: SharedTable? = nil, answer: KeptAnswer? = nil
+        summary: SessionSummary, description: JSONText?, opening: JSONText, state: JSONText,
+        displayedSections: JSONText?, cells: JSONText?, nextKey: Int, nextSection: Int,
+        sections: [StoredSectionSummary], rows: [(section: Int, row: StoredRow)], shared: SharedTable? = nil,
+        answer: KeptAnswer? = nil
     ) {
-        self.shared = shared
-        self.answer = answer
-        self.id = id
-        self.table = table
-        self.tableVersion = tableVersion
+        self.summary = summary
         self.description = description
-        self.epoch = epoch
-        self.created = created
         self.opening = opening
         self.state = state
         self.displayedSections = displayedSections
         self.cells = cells
         self.nextKey = nextKey
         self.nextSection = nextSection
-        self.totalRowCount = totalRowCount
         self.sections = sections
         self.rows = rows
+        self.shared = shared
+        self.answer = answer
     }
 }
 
@@ -112,7 +98,8 @@ public struct SessionSummary: Sendable, Equatable {
     public var table: String?
     /// The version of the registered description. `nil` if a request contained the description, or without one.
     public var tableVersion: Int?
-    /// Ends with the database's epoch suffix if the session is older than this suffix.
+    /// Distinguishes this session from others with the same id. Ends with the database's epoch suffix if the session is
+    /// older than this suffix.
     public var epoch: String
     public var revision: Int
     public var created: Int
@@ -153,12 +140,6 @@ public struct StoredOpening: Sendable {
     public var description: JSONText?
     /// As `NewSession.opening`.
     public var body: JSONText
-
-    public init(summary: SessionSummary, description: JSONText?, body: JSONText) {
-        self.summary = summary
-        self.description = description
-        self.body = body
-    }
 }
 
 /// The whole content of a session at one moment.
@@ -166,14 +147,11 @@ public struct StoredSession: Sendable {
     public var summary: SessionSummary
     /// The description that the session uses now. Without one, the JSON that it shows while it has no rows.
     public var description: JSONText?
+    // As in `NewSession`:
     public var state: JSONText
-    /// The ids that a command has chosen, as a JSON array.
     public var displayedSections: JSONText?
-    /// The session's own cells by model type, as JSON.
     public var cells: JSONText?
-    /// The key of the next new row.
     public var nextKey: Int
-    /// The number of the next new section.
     public var nextSection: Int
     /// By ascending ordinal, each with its rows by ascending rank.
     public var sections: [SectionRows]
@@ -201,9 +179,7 @@ public struct StoredSession: Sendable {
 public struct PublishedTable: Sendable {
     /// When it was published, in milliseconds since 1970.
     public var updated: Int
-    /// The ids that a command had chosen, as a JSON array.
     public var displayedSections: JSONText?
-    /// By ascending ordinal, each with its rows by ascending rank.
     public var sections: [SectionRows]
 
     public init(updated: Int, displayedSections: JSONText?, sections: [SectionRows]) {

@@ -7,7 +7,7 @@ public struct StoredTable: Sendable {
 
     public var name: String
     public var version: Int
-    /// When this version was registered, in milliseconds since 1970.
+    /// Milliseconds since 1970.
     public var updated: Int
     public var description: JSONText
 
@@ -25,21 +25,13 @@ public struct TableSummary: Sendable, Equatable {
     public var version: Int
     /// When this version was registered, in milliseconds since 1970.
     public var updated: Int
-
-    public init(name: String, version: Int, updated: Int) {
-        self.name = name
-        self.version = version
-        self.updated = updated
-    }
 }
 
 /// The table description that a session uses.
 public struct SessionDescription: Sendable, Equatable {
-    /// The description's name.
     public var table: String
     /// `nil` if the description is not registered, and is stored with the session.
     public var version: Int?
-    /// The description itself.
     public var text: JSONText
 
     public init(table: String, version: Int?, text: JSONText) {

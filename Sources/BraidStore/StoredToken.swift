@@ -26,10 +26,4 @@ public struct StoredToken: Sendable, Equatable {
     public var session: Int
     /// The session's id.
     public var sessionID: String
-
-    public init(token: NewToken, session: Int, sessionID: String) {
-        self.token = token
-        self.session = session
-        self.sessionID = sessionID
-    }
 }

@@ -10,9 +10,7 @@ public struct StoredUndo: Sendable {
     public var description: SessionDescription?
     /// Milliseconds since 1970.
     public var updated: Int
-    /// The key of the next new row.
     public var nextKey: Int
-    /// The number of the next new section.
     public var nextSection: Int
     /// Whether clients saw the stored table.
     public var isPublished: Bool

@@ -279,7 +279,7 @@ import Testing
         #expect(try await store.journal(of: number, after: .max, limit: 10) == [])
         #expect(try await store.journal(of: number, after: -1, limit: 1).map(\.revision) == [1])
         var commit = SessionCommit.make(number, to: 6)
-        commit.controllerEvents = #"[{"at":[0,0]}]"#
+        commit.record.controllerEvents = #"[{"at":[0,0]}]"#
         try await store.commit(commit)
         #expect(
             try await store.journal(of: number, after: 4, limit: 2).map(\.controllerEvents) == [

@@ -111,10 +111,12 @@ extension NewSession {
         rows: [(section: Int, row: StoredRow)] = []
     ) -> NewSession {
         NewSession(
-            id: id, table: table, tableVersion: version, description: description, epoch: "e-\(id)",
-            created: 1000, opening: opening, state: state, displayedSections: displayed, cells: cells,
+            summary: SessionSummary(
+                id: id, number: 0, table: table, tableVersion: version, epoch: "e-\(id)", revision: 0, created: 1000,
+                updated: 1000, totalRowCount: rows.count),
+            description: description, opening: opening, state: state, displayedSections: displayed, cells: cells,
             nextKey: (rows.map(\.row.key).max() ?? 0) + 1, nextSection: (sections.map(\.number).max() ?? 0) + 1,
-            totalRowCount: rows.count, sections: sections, rows: rows)
+            sections: sections, rows: rows)
     }
 }
 
@@ -139,9 +141,9 @@ extension SessionCommit {
         var made = TableChange()
         change(&made)
         return SessionCommit(
-            session: session, from: revision - 1, to: revision, at: at, change: made, publishes: publishes,
-            nextKey: nextKey, nextSection: nextSection, totalRowCount: rows, command: command, update: update,
-            undo: undo)
+            session: session, from: revision - 1,
+            record: JournalRecord(revision: revision, at: at, command: command, update: update), change: made,
+            publishes: publishes, nextKey: nextKey, nextSection: nextSection, totalRowCount: rows, undo: undo)
     }
 }
 

@@ -38,12 +38,13 @@ import Testing
                     try await store.commit(
                         SessionCommit(
                             session: session.summary.number, from: session.summary.revision - 1,
-                            to: session.summary.revision,
-                            at: step,
+                            record: JournalRecord(
+                                revision: session.summary.revision, at: step, command: "\(step)",
+                                update: "[\(step)]"),
                             change: change, publishes: publishes, nextKey: session.nextKey,
                             nextSection: session.nextSection,
                             totalRowCount: session.summary.totalRowCount,
-                            command: "\(step)", update: "[\(step)]", undo: undo(of: change, from: old)))
+                            undo: undo(of: change, from: old)))
                     oracle[id] = session
                     history[id, default: []].append(session)
                 }
@@ -55,7 +56,7 @@ import Testing
                 #expect(try await store.opening(id)?.body == (isShared ? "\"opening \(step)\"" : new.opening))
                 oracle[id] = StoredSession(
                     summary: SessionSummary(
-                        id: id, number: number, table: nil, tableVersion: nil, epoch: new.epoch, revision: 0,
+                        id: id, number: number, table: nil, tableVersion: nil, epoch: new.summary.epoch, revision: 0,
                         created: 1000, updated: 1000, totalRowCount: 3),
                     description: new.description, state: new.state,
                     displayedSections: nil, cells: nil, nextKey: new.nextKey, nextSection: new.nextSection,

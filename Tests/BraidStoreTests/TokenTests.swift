@@ -1,5 +1,5 @@
 import BraidEngine
-import BraidStore
+@testable import BraidStore
 import Testing
 
 /// Tests what every kind of store must do with the tokens of sessions.

@@ -1,4 +1,5 @@
 #if PostgreSQL
+import BraidRuntime
 internal import CPostgreSQL
 import Glibc
 
@@ -262,9 +263,5 @@ extension PostgresConnection {
             guard errno == EINTR else { throw LostConnection(detail: String(cString: strerror(errno))) }
         }
     }
-}
-
-extension Duration {
-    var milliseconds: Int { Int(components.seconds) * 1000 + Int(components.attoseconds / 1_000_000_000_000_000) }
 }
 #endif

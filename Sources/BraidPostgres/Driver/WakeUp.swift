@@ -1,4 +1,5 @@
 #if PostgreSQL
+import BraidRuntime
 import Glibc
 
 /// Wakes a thread that waits for a socket, by a pipe for which it waits as well.

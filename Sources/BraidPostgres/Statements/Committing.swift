@@ -21,9 +21,8 @@ extension SessionCommit {
     func statement(
         journalLimit: Int, byteLimit: Int, hasTurn: Bool, restoringVersion: Bool = false
     ) -> PostgresStatement {
-        let trimming = JournalTrimming(with: to, limit: journalLimit)
-        // `was` compares the revision before it locks the session's row, `fence` after that. `oldest` reads the journal
-        // only if records may have to go.
+        let to = record.revision
+        // `was` compares the revision before it locks the session's row, `fence` after that.
         var sql: PostgresStatement = """
             WITH was AS MATERIALIZED (
                 SELECT updated, greatest(0, least(journal_bytes, \(StoredNumber.bytes.range.upperBound))) + \(journalBytes) AS bytes FROM session WHERE number = \(session) AND revision = \(from)
@@ -38,18 +37,8 @@ extension SessionCommit {
         if let description { sql += " AND \(description.isThere(orNewer: restoringVersion))" }
         sql += """
                 FOR NO KEY UPDATE SKIP LOCKED
-            ), oldest AS MATERIALIZED (
-                SELECT revision, bytes FROM (
-                    SELECT j.revision, j.bytes, was.bytes - sum(j.bytes) OVER (ORDER BY j.revision) + j.bytes AS remaining
-                    FROM was, LATERAL (
-                        SELECT revision, octet_length(command)::bigint + octet_length(changes) + coalesce(octet_length(cell_events), 0)
-                               + coalesce(octet_length(hidden), 0) + octet_length(undo) AS bytes
-                        FROM journal WHERE session = \(session) AND revision < \(to) AND (\(trimming.isDue ? 1 : 0) = 1 OR was.bytes > \(byteLimit))
-                        ORDER BY revision LIMIT \(trimming.recordCount)
-                    ) j
-                ) j WHERE revision <= \(to - journalLimit) OR remaining > \(byteLimit)
-            ), fence AS (
-                UPDATE session SET revision = \(to), updated = \(at), next_key = \(nextKey), next_section = \(nextSection),
+            )\(oldestRecords(journalLimit, byteLimit)), fence AS (
+                UPDATE session SET revision = \(to), updated = \(record.at), next_key = \(nextKey), next_section = \(nextSection),
                     total_row_count = \(totalRowCount), journal_bytes = greatest(0, was.bytes - coalesce((SELECT sum(bytes) FROM oldest), 0))
             """
         if let description { sql += ", table_version = \(description.version)" }
@@ -59,7 +48,7 @@ extension SessionCommit {
                 DELETE FROM journal j USING fence, oldest WHERE j.session = fence.number AND j.revision = oldest.revision
             ), journalled AS (
                 INSERT INTO journal (session, revision, at, command, changes, cell_events, hidden, undo)
-                SELECT number, \(to), \(at), \(command), \(update), \(controllerEvents), \(hidden), \(undo) FROM fence
+                SELECT number, \(to), \(record.at), \(record.command), \(record.update), \(record.controllerEvents), \(record.hidden), \(undo) FROM fence
             )
             """
         if publishes {
@@ -70,7 +59,10 @@ extension SessionCommit {
         sql += change.writing(description)
         if let description {
             sql += description.keepingOpening
-            if restoringVersion { sql += description.restoring(at: at) }
+            if restoringVersion {
+                sql += restoring(
+                    description.version, of: description.table, description.text, at: record.at, if: "fence")
+            }
         }
         if let answer { sql += answer.keeping(if: "fence") }
         let isAnswered = answer.map(\.isAnswered) ?? "false"
@@ -78,6 +70,24 @@ extension SessionCommit {
         sql +=
             "SELECT EXISTS (SELECT FROM fence), EXISTS (SELECT FROM session WHERE number = \(session)), \(isAnswered), \(isThere)"
         return sql
+    }
+
+    /// The part that finds the journal records beyond the limits. It reads the journal only if some may have to go.
+    private func oldestRecords(_ limit: Int, _ byteLimit: Int) -> PostgresStatement {
+        let to = record.revision, trimming = JournalTrimming(with: to, limit: limit)
+        return """
+            , oldest AS MATERIALIZED (
+                SELECT revision, bytes FROM (
+                    SELECT j.revision, j.bytes, was.bytes - sum(j.bytes) OVER (ORDER BY j.revision) + j.bytes AS remaining
+                    FROM was, LATERAL (
+                        SELECT revision, octet_length(command)::bigint + octet_length(changes) + coalesce(octet_length(cell_events), 0)
+                               + coalesce(octet_length(hidden), 0) + octet_length(undo) AS bytes
+                        FROM journal WHERE session = \(session) AND revision < \(to) AND (\(trimming.isDue ? 1 : 0) = 1 OR was.bytes > \(byteLimit))
+                        ORDER BY revision LIMIT \(trimming.recordCount)
+                    ) j
+                ) j WHERE revision <= \(to - limit) OR remaining > \(byteLimit)
+            )
+            """
     }
 
     static func outcome(_ rows: [PostgresRows]) throws {
@@ -104,16 +114,6 @@ extension SessionDescription {
             UPDATE opening o SET description = t.description FROM fence, session s, table_description t
             WHERE o.session = fence.number AND o.description IS NULL AND s.number = fence.number
             AND t.name = s.table_name AND t.version = s.table_version
-        )
-        """
-    }
-
-    /// The part of a commit that stores a deleted version again.
-    fileprivate func restoring(at: Int) -> PostgresStatement {
-        """
-        , restored AS (
-            INSERT INTO table_description (name, version, updated, description)
-            SELECT \(name: table), \(version), \(at), \(text) FROM fence ON CONFLICT DO NOTHING
         )
         """
     }
@@ -157,8 +157,20 @@ extension TableChange {
     }
 }
 
+/// The part of a statement that stores a deleted version of a description again.
+private func restoring(
+    _ version: Int?, of table: String?, _ description: JSONText?, at: Int, if source: String
+) -> PostgresStatement {
+    """
+    , restored AS (
+        INSERT INTO table_description (name, version, updated, description)
+        SELECT \(name: table), \(version), \(at), \(description) FROM \(raw: source) ON CONFLICT DO NOTHING
+    )
+    """
+}
+
 /// The part of a statement that writes rows. `source` is a part whose column `number` contains the session's number.
-func rowsWritten(_ rows: [(section: Int, row: StoredRow)], of source: String) -> PostgresStatement {
+private func rowsWritten(_ rows: [(section: Int, row: StoredRow)], of source: String) -> PostgresStatement {
     """
     , written_rows AS (
         INSERT INTO model (session, key, section, rank, id, body)
@@ -169,7 +181,7 @@ func rowsWritten(_ rows: [(section: Int, row: StoredRow)], of source: String) ->
     """
 }
 
-func sectionsWritten(_ sections: [StoredSectionSummary], of source: String) -> PostgresStatement {
+private func sectionsWritten(_ sections: [StoredSectionSummary], of source: String) -> PostgresStatement {
     """
     , written_sections AS (
         INSERT INTO section (session, key, ordinal, id, header, footer, prefetched)
@@ -189,13 +201,14 @@ extension NewSession {
     /// - Parameter restoringVersion: whether to store the version of the description again, because it was deleted. That
     ///   waits for registrations of other descriptions, so pass `true` only if it is known to be deleted.
     func statement(restoringVersion: Bool = false) -> PostgresStatement {
+        let table = summary.table, version = summary.tableVersion
         var sql: PostgresStatement = """
             WITH description AS MATERIALIZED (
-                SELECT \(tableVersion) IS NULL OR EXISTS (
-                    SELECT FROM table_description WHERE name = \(name: table) AND version \(raw: restoringVersion ? ">=" : "=") \(tableVersion)) AS is_there
+                SELECT \(version) IS NULL OR EXISTS (
+                    SELECT FROM table_description WHERE name = \(name: table) AND version \(raw: restoringVersion ? ">=" : "=") \(version)) AS is_there
             ), made AS (
                 INSERT INTO session (id, table_name, table_version, epoch, revision, created, updated, next_key, next_section, total_row_count, unused_limit, used)
-                SELECT \(name: id), \(name: table), \(tableVersion), \(name: epoch), 0, \(created), \(created), \(nextKey), \(nextSection), \(totalRowCount), \(unusedLimit), \(used)
+                SELECT \(name: summary.id), \(name: table), \(version), \(name: summary.epoch), 0, \(summary.created), \(summary.created), \(nextKey), \(nextSection), \(summary.totalRowCount), \(unusedLimit), \(used)
                 FROM description WHERE is_there
             """
         if let answer { sql += " AND NOT \(answer.isAnswered)" }
@@ -207,19 +220,12 @@ extension NewSession {
                 INSERT INTO state (session, state, displayed_sections, cells) SELECT number, \(state), \(displayedSections), \(cells) FROM made
             )
             """
-        if restoringVersion {
-            sql += """
-                , restored AS (
-                    INSERT INTO table_description (name, version, updated, description)
-                    SELECT \(name: table), \(tableVersion), \(created), \(description) FROM made ON CONFLICT DO NOTHING
-                )
-                """
-        }
+        if restoringVersion { sql += restoring(version, of: table, description, at: summary.created, if: "made") }
         if !sections.isEmpty { sql += sectionsWritten(sections, of: "made") }
         if !rows.isEmpty { sql += rowsWritten(rows, of: "made") }
         if let answer { sql += answer.keeping(if: "made") }
         sql +=
-            "SELECT (SELECT number FROM made), EXISTS (SELECT FROM session WHERE id = \(name: id)), (SELECT is_there FROM description)"
+            "SELECT (SELECT number FROM made), EXISTS (SELECT FROM session WHERE id = \(name: summary.id)), (SELECT is_there FROM description)"
         if let answer { sql += ", \(answer.isAnswered)" }
         return sql
     }
@@ -260,6 +266,42 @@ extension PostgresQueries {
             SELECT number, pg_notify(\(raw: StoreNotice.channel), \(sender + " " + StoreNotice.endedLetter)::text || number) FROM gone
             """,
         ]
+    }
+}
+
+extension TableChange {
+    /// The parts of an unpublished commit that copy the published version of what it changes, which clients go on to see.
+    fileprivate var keepingPublished: PostgresStatement {
+        var sql: PostgresStatement = """
+            , unseen AS (
+                INSERT INTO published (session, updated, displayed_sections)
+                SELECT fence.number, was.updated, displayed_sections FROM fence, was, state WHERE session = fence.number
+                ON CONFLICT DO NOTHING
+            )
+            """
+        let rows = removedRows + writtenRows.map(\.row.key) + placedRows.map(\.key)
+        if !rows.isEmpty {
+            sql += """
+                , unseen_rows AS (
+                    INSERT INTO published_model (session, key, section, rank, id, body)
+                    SELECT fence.number, k.key, m.section, m.rank, m.id, m.body
+                    FROM fence CROSS JOIN unnest(\(rows)) AS k (key) LEFT JOIN model m ON m.session = fence.number AND m.key = k.key
+                    ON CONFLICT DO NOTHING
+                )
+                """
+        }
+        let sections = removedSections + writtenSections.map(\.number)
+        if !sections.isEmpty {
+            sql += """
+                , unseen_sections AS (
+                    INSERT INTO published_section (session, key, ordinal, id, header, footer, prefetched)
+                    SELECT fence.number, k.key, s.ordinal, s.id, s.header, s.footer, s.prefetched
+                    FROM fence CROSS JOIN unnest(\(sections)) AS k (key) LEFT JOIN section s ON s.session = fence.number AND s.key = k.key
+                    ON CONFLICT DO NOTHING
+                )
+                """
+        }
+        return sql
     }
 }
 #endif

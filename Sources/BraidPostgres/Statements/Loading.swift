@@ -34,7 +34,6 @@ extension PostgresQueries {
         return nil
     }
 
-    /// The session, with the results of other statements at the same moment.
     private func session(_ id: String, with others: [PostgresStatement]) throws -> (
         session: StoredSession, others: [PostgresRows]
     )? {
@@ -118,7 +117,6 @@ extension PostgresQueries {
 }
 
 extension StoredContent {
-    /// Sets the sections and rows in result rows, over those that are there.
     fileprivate mutating func add(sections: PostgresRows, rows: PostgresRows) throws {
         self.sections.reserveCapacity(sections.count)
         self.rows.reserveCapacity(rows.count)

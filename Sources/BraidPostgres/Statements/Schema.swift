@@ -50,7 +50,6 @@ extension PostgresQueries {
         return try row.number(2, .time, "answer_time")
     }
 
-    /// Reads the catalog of a PostgreSQL schema.
     func shape(of schema: String) throws -> SchemaShape {
         var shape = SchemaShape()
         let columns = try db.query(

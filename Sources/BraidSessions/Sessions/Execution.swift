@@ -32,13 +32,15 @@ package struct Execution: Sendable {
             updated: before.updated, nextKey: before.model.nextKey, nextSection: before.model.nextSection,
             isPublished: before.unpublished == nil)
         return SessionCommit(
-            session: session.number, from: before.snapshot.revision, fromTime: before.updated, to: revision, at: time,
+            session: session.number, from: before.snapshot.revision, fromTime: before.updated,
+            record: JournalRecord(
+                revision: revision, at: time, command: text, update: updateText,
+                controllerEvents: controllerEvents.isEmpty ? nil : JSONText(controllerEvents),
+                hidden: outcome.update.hidden(in: before.snapshot)),
             change: outcome.change, description: outcome.rebinding.flatMap { before.bound.rebound(by: $0).stored },
             publishes: outcome.unpublished == nil, nextKey: outcome.table.nextKey,
-            nextSection: outcome.table.nextSection, totalRowCount: outcome.snapshot.totalRowCount, command: text,
-            update: updateText,
-            controllerEvents: controllerEvents.isEmpty ? nil : JSONText(controllerEvents),
-            hidden: outcome.update.hidden(in: before.snapshot), undo: undo.json, answer: answer)
+            nextSection: outcome.table.nextSection, totalRowCount: outcome.snapshot.totalRowCount,
+            undo: undo.json, answer: answer)
     }
 }
 

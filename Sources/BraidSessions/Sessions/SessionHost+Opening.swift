@@ -72,11 +72,9 @@ extension SessionHost {
         try await count.addOne()
         do {
             var new = NewSession(
-                id: id, table: binding?.table, tableVersion: binding?.version,
-                description: binding?.text ?? table.bound.empty,
-                epoch: summary.epoch, created: now, opening: .emptyObject, state: model.state,
-                displayedSections: model.storedDisplayedSections, cells: model.storedCells, nextKey: model.nextKey,
-                nextSection: model.nextSection, totalRowCount: summary.totalRowCount,
+                summary: summary, description: binding?.text ?? table.bound.empty, opening: .emptyObject,
+                state: model.state, displayedSections: model.storedDisplayedSections, cells: model.storedCells,
+                nextKey: model.nextKey, nextSection: model.nextSection,
                 sections: model.sections.map(\.summary), rows: [],
                 // The store has not given the session a number yet. The answer does not contain it.
                 answer: keptAnswer?(makeSession(summary, table)))

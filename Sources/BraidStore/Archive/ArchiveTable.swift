@@ -128,7 +128,6 @@ extension ArchiveTable.Column {
 }
 
 extension ArchiveTable {
-    /// SQL that reads the columns.
     package func expressions(_ dialect: SQLDialect) -> [String] {
         let names = columns.map { column in
             guard case .answerTime = column.kind else { return column.name }
@@ -148,7 +147,6 @@ extension ArchiveTable {
             "SELECT \(expressions(dialect).joined(separator: ", ")) FROM \(name) ORDER BY \(keys.joined(separator: ", "))"
     }
 
-    /// Decodes a row of `select`.
     package func values(_ row: some StoredColumns) -> [ArchiveValue] {
         columns.enumerated().map { ArchiveValue(row, CInt($0), $1) }
     }
@@ -168,13 +166,11 @@ extension ArchiveTable {
 
 package enum SQLDialect: Sendable { case sqlite, postgres }
 
-/// One value of a database row.
 package enum ArchiveValue: Sendable {
     case null
     case integer(Int)
     case text(String)
     case json(JSONText)
-    /// With the reason.
     case damaged(String)
 
     fileprivate init(_ row: some StoredColumns, _ index: CInt, _ column: ArchiveTable.Column) {

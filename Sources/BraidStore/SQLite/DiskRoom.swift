@@ -12,7 +12,6 @@ struct DiskRoom {
 
     init(reserve: ReserveFile?) { self.reserve = reserve }
 
-    /// Makes the reserve file. If that fails, the disk counts as full.
     mutating func prepare() { isOut = reserve.map { !$0.make() } ?? false }
 
     /// Tries to make the reserve file again, at most once a second or after `retry`.
@@ -35,7 +34,6 @@ struct DiskRoom {
         nextTry = .now + .seconds(1)
     }
 
-    /// Lets the next `isShort` try at once, after deletes.
     mutating func retry() { nextTry = .now }
 
     /// Whether a write-ahead log of `pages` pages should be copied into the database now.

@@ -18,7 +18,6 @@ final class ProcessLock: Sendable {
     /// Whether a database existed next to the lock file. If it is empty now, it has lost its content.
     let knowsDatabase: Bool
 
-    /// Throws `locked` if another process holds the lock.
     init(database path: String) throws {
         self.path = path + "-lock"
         isNew = access(self.path, F_OK) != 0
@@ -110,12 +109,10 @@ final class ProcessLock: Sendable {
         throw StoreError.usedByOtherName(path: path)
     }
 
-    /// Removes the lock file if this process has made it.
     func removeIfNew() {
         if isNew { unlink(path) }
     }
 
-    /// Notes that a database exists next to the lock file.
     func rememberDatabase() { write(knowsDatabase: true) }
 
     private static let mark = "database"

@@ -84,7 +84,6 @@ struct SQLiteOpening {
             reserve: reserve)
     }
 
-    /// A pool whose reads each see the data of one moment, after the call.
     static func readers(of path: String, limit: Int = 4) -> ReaderPool<SQLiteQueries> {
         ReaderPool(limit: limit) { read, kept in
             do {

@@ -9,9 +9,11 @@ import Testing
     private static func commit(to session: Session, in store: SQLiteStore) async throws {
         try await store.commit(
             SessionCommit(
-                session: session.number, from: 0, to: 1, at: 5, change: TableChange(), publishes: true, nextKey: 9,
-                nextSection: 9, totalRowCount: 7, command: JSONText(parsing: "{}"),
-                update: JSONText(parsing: #"{"stages":[]}"#),
+                session: session.number, from: 0,
+                record: JournalRecord(
+                    revision: 1, at: 5, command: JSONText(parsing: "{}"),
+                    update: JSONText(parsing: #"{"stages":[]}"#)),
+                change: TableChange(), publishes: true, nextKey: 9, nextSection: 9, totalRowCount: 7,
                 undo: JSONText(parsing: #"{"updated":1,"nextKey":1,"nextSection":1}"#)))
     }
 

@@ -50,7 +50,6 @@ final class SQLiteConnection {
         statements = SQLiteStatementCache(capacity: cachedStatements)
     }
 
-    /// Must run once, before the first connection is opened.
     private static let reportsFullDisk: Void = csqlite_report_full_disk()
 
     /// Rolls back an open transaction. Every later statement throws ``SQLiteError/closed``. Without this call, the
@@ -60,7 +59,6 @@ final class SQLiteConnection {
         handle.close()
     }
 
-    /// Throws ``SQLiteError/closed`` after the connection is closed.
     @inline(__always)
     private var pointer: OpaquePointer {
         get throws(SQLiteError) {
@@ -83,7 +81,6 @@ protocol SQLiteBindable {
 }
 
 extension SQLiteConnection {
-    /// Returns the number of rows that an INSERT, UPDATE or DELETE changed.
     @discardableResult
     func run<each Value: SQLiteBindable>(_ sql: String, _ values: repeat each Value) throws(SQLiteError) -> Int {
         let statement = try bound(sql, repeat each values)
@@ -121,12 +118,15 @@ extension SQLiteConnection {
         return try statement.step() ? try value(SQLiteRow(of: statement)) : nil
     }
 
-    /// Returns the first column of each row.
-    func texts(_ sql: String) throws -> [String] {
-        var texts: [String] = []
-        try query(sql) { texts.append($0.text(0)) }
-        return texts
+    func rows<each Value: SQLiteBindable, Result>(
+        _ sql: String, _ values: repeat each Value, value: (SQLiteRow) throws -> Result
+    ) throws -> [Result] {
+        var results: [Result] = []
+        try query(sql, repeat each values) { results.append(try value($0)) }
+        return results
     }
+
+    func texts(_ sql: String) throws -> [String] { try rows(sql) { $0.text(0) } }
 
     /// Returns a PRAGMA that is an integer, or -1 if it has no value.
     func pragma(_ name: String) throws -> Int { try first("PRAGMA \(name)") { $0.int(0) } ?? -1 }
@@ -149,7 +149,7 @@ extension SQLiteConnection {
         }
     }
 
-    /// Runs every statement of a text, and ignores their rows. A failing statement leaves the earlier ones in effect.
+    /// Ignores rows. A failing statement leaves the earlier ones in effect.
     func execute(_ sql: String) throws(SQLiteError) {
         var rest = Array(sql.utf8)[...]
         while case (let statement?, let tail) = try prepareFirst(of: rest) {
@@ -232,7 +232,6 @@ extension SQLiteConnection {
 // MARK: Properties and settings
 
 extension SQLiteConnection {
-    /// The number of rows that the last INSERT, UPDATE or DELETE changed.
     var changedRowCount: Int { handle.pointer.map { Int(sqlite3_changes64($0)) } ?? 0 }
 
     var lastInsertedRowID: Int { handle.pointer.map { Int(sqlite3_last_insert_rowid($0)) } ?? 0 }
@@ -278,7 +277,6 @@ extension SQLiteConnection {
     /// If this throws, the transaction may still be under way: roll it back.
     func commit() throws(SQLiteError) { try runOnce("COMMIT") }
 
-    /// Does nothing if no transaction is under way.
     func rollback() throws(SQLiteError) {
         if isInTransaction { try runOnce("ROLLBACK") }
     }

@@ -4,9 +4,10 @@ extension SQLiteQueries {
     /// Returns the number of the new session.
     func create(_ session: NewSession) throws -> Int {
         guard !session.isExhausted else { throw StoreError.exhausted }
-        if try number(of: session.id) != nil { throw StoreError.sessionExists }
-        if let version = session.tableVersion {
-            try keepVersion(version, of: session.table ?? "", session.description, at: session.created)
+        let summary = session.summary
+        if try number(of: summary.id) != nil { throw StoreError.sessionExists }
+        if let version = summary.tableVersion {
+            try keepVersion(version, of: summary.table ?? "", session.description, at: summary.created)
         }
         let number = try nextNumber()
         try db.run(
@@ -16,8 +17,8 @@ extension SQLiteQueries {
              total_row_count, unused_limit, used)
             VALUES (?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?)
             """,
-            number, session.id, session.table, session.tableVersion, session.epoch, session.created, session.created,
-            session.nextKey, session.nextSection, session.totalRowCount, session.unusedLimit, session.used)
+            number, summary.id, summary.table, summary.tableVersion, summary.epoch, summary.created, summary.created,
+            session.nextKey, session.nextSection, summary.totalRowCount, session.unusedLimit, session.used)
         try db.run(
             "INSERT INTO opening (session, body, description) VALUES (?, ?, ?)", number, session.opening,
             session.inlineDescription)
@@ -49,6 +50,7 @@ extension SQLiteQueries {
 
     func apply(_ commit: SessionCommit, journalLimit: Int, journalBytes: Int) throws {
         guard !commit.isExhausted else { throw StoreError.exhausted }
+        let record = commit.record
         guard
             let found = try db.first(
                 """
@@ -66,7 +68,7 @@ extension SQLiteQueries {
         guard found.revision == commit.from, commit.fromTime == nil || commit.fromTime == found.updated else {
             throw StoreError.revisionConflict
         }
-        if let description = commit.description { try describe(commit.session, by: description, at: commit.at) }
+        if let description = commit.description { try describe(commit.session, by: description, at: commit.record.at) }
         if commit.publishes {
             if found.hasPublished { try publish(commit.session) }
         } else {
@@ -75,15 +77,16 @@ extension SQLiteQueries {
         try write(commit.change, of: commit.session)
         try db.run(
             "INSERT INTO journal (key, at, command, changes, cell_events, hidden, undo) VALUES (?, ?, ?, ?, ?, ?, ?)",
-            Key.of(commit.session, commit.to), commit.at, commit.command, commit.update, commit.controllerEvents,
-            commit.hidden, commit.undo)
+            Key.of(commit.session, record.revision), record.at, record.command, record.update, record.controllerEvents,
+            record.hidden, commit.undo)
         if let answer = commit.answer { try keep(answer) }
         let bytes = try trimJournal(
-            of: commit.session, before: commit.to, limit: journalLimit, bytes: found.journalBytes + commit.journalBytes,
+            of: commit.session, before: record.revision, limit: journalLimit,
+            bytes: found.journalBytes + commit.journalBytes,
             byteLimit: journalBytes)
         try db.run(
             "UPDATE session SET revision = ?, updated = ?, next_key = ?, next_section = ?, total_row_count = ?, journal_bytes = ? WHERE number = ?",
-            commit.to, commit.at, commit.nextKey, commit.nextSection, commit.totalRowCount, bytes, commit.session)
+            record.revision, record.at, commit.nextKey, commit.nextSection, commit.totalRowCount, bytes, commit.session)
     }
 
     /// Throws `tableMissing`, before anything is written, if all versions of the registered description were deleted.
@@ -147,15 +150,14 @@ extension SQLiteQueries {
     {
         let trimming = JournalTrimming(with: newest, limit: limit)
         guard trimming.isDue || bytes > byteLimit else { return bytes }
-        var oldest: [(key: Int, bytes: Int)] = []
-        try db.query(
+        let oldest = try db.rows(
             """
             SELECT key, length(CAST(command AS BLOB)) + length(CAST(changes AS BLOB)) + coalesce(length(CAST(cell_events AS BLOB)), 0)
                    + coalesce(length(CAST(hidden AS BLOB)), 0) + length(CAST(undo AS BLOB))
             FROM journal WHERE key BETWEEN ? AND ? ORDER BY key LIMIT ?
             """,
             Key.of(session, 0), Key.of(session, newest - 1), trimming.recordCount
-        ) { oldest.append(($0.int(0), $0.int(1))) }
+        ) { (key: $0.int(0), bytes: $0.int(1)) }
         var left = bytes
         for record in oldest where Key.number(in: record.key) <= newest - limit || left > byteLimit {
             try db.run("DELETE FROM journal WHERE key = ?", record.key)
@@ -174,14 +176,10 @@ extension SQLiteQueries {
         if let summary, try number != summary.number || sessionSummary(id)?.revision != summary.revision { return nil }
         try publish(number)
         try unshare(number)
-        let keys = Key.all(of: number)
-        for table in ["model", "section", "journal"] {
-            try db.run("DELETE FROM \(table) WHERE key BETWEEN ? AND ?", keys.lowerBound, keys.upperBound)
+        for table in ["model", "section", "journal"] { try deleteRows(of: number, in: table) }
+        for table in ["opening", "state", "answer", "token"] {
+            try db.run("DELETE FROM \(table) WHERE session = ?", number)
         }
-        try db.run("DELETE FROM opening WHERE session = ?", number)
-        try db.run("DELETE FROM state WHERE session = ?", number)
-        try db.run("DELETE FROM answer WHERE session = ?", number)
-        try db.run("DELETE FROM token WHERE session = ?", number)
         let table =
             try db.first("SELECT table_name FROM session WHERE number = ?", number) { $0.optionalText(0) } ?? nil
         try db.run("DELETE FROM session WHERE number = ?", number)

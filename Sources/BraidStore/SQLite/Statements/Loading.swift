@@ -22,18 +22,14 @@ extension SQLiteQueries {
     func sections(of session: Int) throws -> [SectionRows] {
         let keys = Key.all(of: session)
         var sections: [SectionRows] = []
-        try db.query(
-            "SELECT \(StoredSectionSummary.columns) FROM section WHERE key BETWEEN ? AND ? ORDER BY ordinal",
-            keys.lowerBound, keys.upperBound
-        ) {
+        try query(StoredSectionSummary.columns, of: session, in: "section") {
             sections.append((try StoredSectionSummary($0, number: Key.number(in: $0.int(0))), []))
         }
+        sections.sort { $0.summary.ordinal < $1.summary.ordinal }
         // Rows come in the order of their keys, which is that of the database's pages, and are sorted by rank in memory.
         // An index by rank would be a second tree to write, and a sort in SQL would copy the bodies.
         let positions = Dictionary(uniqueKeysWithValues: sections.enumerated().map { ($1.summary.number, $0) })
-        try db.query(
-            "SELECT \(StoredRow.columns) FROM model WHERE key BETWEEN ? AND ?", keys.lowerBound, keys.upperBound
-        ) {
+        try query(StoredRow.columns, of: session, in: "model") {
             guard let position = positions[$0.int(1)] else { throw StoreError.rowsWithoutSection(session) }
             sections[position].rows.append(try StoredRow($0, key: Key.number(in: $0.int(0))))
         }
@@ -47,27 +43,19 @@ extension SQLiteQueries {
     }
 
     func sessions(of table: String?, after: String?, limit: Int) throws -> [SessionSummary] {
-        var sessions: [SessionSummary] = []
         // Ids are not empty, so all follow the empty string. Two texts, because a common condition could not use an
         // index.
         let condition = table == nil ? "?1 IS NULL" : "s.table_name = ?1"
-        try db.query(
+        return try db.rows(
             "SELECT \(SessionSummary.columns) FROM session s WHERE \(condition) AND s.id > ?2 AND \(SessionSummary.isSound) ORDER BY s.id LIMIT ?3",
             table, after ?? "", max(0, limit)
-        ) {
-            sessions.append(try SessionSummary($0))
-        }
-        return sessions
+        ) { try SessionSummary($0) }
     }
 
     func unusedSessions() throws -> [UnusedSession] {
-        var sessions: [UnusedSession] = []
-        try db.query(
+        try db.rows(
             "SELECT \(UnusedSession.columns) FROM session s WHERE s.used IS NOT NULL AND \(UnusedSession.isSound)"
-        ) {
-            sessions.append(try UnusedSession($0))
-        }
-        return sessions
+        ) { try UnusedSession($0) }
     }
 
     func journalStart(of id: String) throws -> StoredSession? {

@@ -34,10 +34,7 @@ extension SQLiteQueries {
 
     func publish(_ session: Int) throws {
         guard try db.run("DELETE FROM published WHERE session = ?", session) > 0 else { return }
-        let keys = Key.all(of: session)
-        for table in ["published_model", "published_section"] {
-            try db.run("DELETE FROM \(table) WHERE key BETWEEN ? AND ?", keys.lowerBound, keys.upperBound)
-        }
+        for table in ["published_model", "published_section"] { try deleteRows(of: session, in: table) }
     }
 
     /// `nil` if all changes are published.
@@ -48,18 +45,11 @@ extension SQLiteQueries {
                 "SELECT updated, displayed_sections FROM published WHERE session = ?", number,
                 value: { try PublishedTable($0) })
         else { return nil }
-        let keys = Key.all(of: number)
         var content = StoredContent(session.sections)
-        try db.query(
-            "SELECT \(StoredSectionSummary.columns) FROM published_section WHERE key BETWEEN ? AND ?",
-            keys.lowerBound, keys.upperBound
-        ) {
+        try query(StoredSectionSummary.columns, of: number, in: "published_section") {
             try content.setSection(from: $0, number: Key.number(in: $0.int(0)))
         }
-        try db.query(
-            "SELECT \(StoredRow.columns) FROM published_model WHERE key BETWEEN ? AND ?",
-            keys.lowerBound, keys.upperBound
-        ) {
+        try query(StoredRow.columns, of: number, in: "published_model") {
             try content.setRow(from: $0, key: Key.number(in: $0.int(0)))
         }
         published.sections = try content.sorted(number)

@@ -46,11 +46,7 @@ extension SQLiteQueries {
         guard let shared = try shared(session), shared.hasRows else { return nil }
         var content = StoredContent(sections), change = TableChange()
         for (section, row) in shared.table.rows() { content.rows[row.key] = (section, row) }
-        let keys = Key.all(of: session)
-        try db.query(
-            "SELECT \(StoredRow.columns) FROM shared_row WHERE key BETWEEN ? AND ?", keys.lowerBound,
-            keys.upperBound
-        ) {
+        try query(StoredRow.columns, of: session, in: "shared_row") {
             let key = Key.number(in: $0.int(0))
             switch ($0.optionalInt(1), $0.isNull(4)) {
             case (nil, _): change.removedRows.append(key)
@@ -93,7 +89,7 @@ extension SQLiteQueries {
         for (summary, rows) in try sections(of: session) {
             for row in rows { try write(row, in: summary.number, of: session) }
         }
-        try deleteSharedRows(of: session)
+        try deleteRows(of: session, in: "shared_row")
         try db.run("UPDATE shared_table SET has_rows = 0 WHERE session = ?", session)
     }
 
@@ -101,19 +97,13 @@ extension SQLiteQueries {
     func unshare(_ session: Int) throws {
         guard sharedTables?[session] != nil else { return }
         try db.run("DELETE FROM shared_table WHERE session = ?", session)
-        try deleteSharedRows(of: session)
+        try deleteRows(of: session, in: "shared_row")
     }
 
     /// Frees the shared tables of sessions that no longer exist.
     func forgetUnusedSharedTables() throws {
         guard let tables = sharedTables else { return }
-        var used: Set<Int> = []
-        try db.query("SELECT session FROM shared_table") { used.insert($0.int(0)) }
+        let used = Set(try db.rows("SELECT session FROM shared_table") { $0.int(0) })
         sharedTables = tables.filter { used.contains($0.key) }
-    }
-
-    private func deleteSharedRows(of session: Int) throws {
-        let keys = Key.all(of: session)
-        try db.run("DELETE FROM shared_row WHERE key BETWEEN ? AND ?", keys.lowerBound, keys.upperBound)
     }
 }

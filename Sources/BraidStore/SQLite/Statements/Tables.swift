@@ -62,24 +62,16 @@ extension SQLiteQueries {
     }
 
     func versions(ofTable name: String) throws -> [TableSummary] {
-        var versions: [TableSummary] = []
-        try db.query(
-            "SELECT \(TableSummary.columns) FROM table_description WHERE name = ? ORDER BY version", name
-        ) {
-            versions.append(try TableSummary($0))
+        try db.rows("SELECT \(TableSummary.columns) FROM table_description WHERE name = ? ORDER BY version", name) {
+            try TableSummary($0)
         }
-        return versions
     }
 
     func tables() throws -> [TableSummary] {
-        var tables: [TableSummary] = []
         // With `max(version)`, SQLite takes the other columns from the row with that version (lang_select, "Bare
         // columns").
-        try db.query(
+        try db.rows(
             "SELECT name, max(version), updated FROM table_description WHERE \(TableSummary.isSound) GROUP BY name ORDER BY name"
-        ) {
-            tables.append(try TableSummary($0))
-        }
-        return tables
+        ) { try TableSummary($0) }
     }
 }

@@ -18,15 +18,13 @@ extension SQLiteQueries {
 
     func tokens(of sessionID: String, after: String?, limit: Int, now: Int) throws -> [StoredToken]? {
         guard let session = try number(of: sessionID) else { return nil }
-        var tokens: [StoredToken] = []
-        try db.query(
+        return try db.rows(
             """
             SELECT \(StoredToken.columns) FROM token t JOIN session s ON s.number = t.session
             WHERE t.session = ? AND t.id > ? AND t.expires > ? AND \(StoredToken.isSound) ORDER BY t.id LIMIT ?
             """,
             session, after ?? "", now, max(0, limit)
-        ) { tokens.append(try StoredToken($0)) }
-        return tokens
+        ) { try StoredToken($0) }
     }
 
     func deleteToken(_ id: String, of sessionID: String) throws -> Bool {
