@@ -23,7 +23,7 @@ struct FaultRule: Sendable {
         let jitter: Int
     }
 
-    /// One hour, in milliseconds.
+    /// Milliseconds: one hour.
     static let longestTime = 3_600_000
     /// In one list.
     static let mostRules = 1_000
@@ -65,7 +65,6 @@ struct FaultRule: Sendable {
         self.json = json
     }
 
-    /// Whether a request meets the conditions, and the action is possible for it.
     func matches(_ request: TestedRequest) -> Bool { (action?.fits(request) ?? true) && match.matches(request) }
 }
 
@@ -78,7 +77,6 @@ enum FaultAction: Sendable {
     case loseAnswer
     /// Sends the answer's head and at most this much of its body, then closes the connection.
     case truncate(bytes: Int)
-    /// The server sends the body of the answer slowly.
     case throttle(bytesPerSecond: Int)
     /// Closes the connection after a number of events and some bytes of the next one.
     case cutStream(events: Int, bytes: Int)
@@ -91,7 +89,6 @@ enum FaultAction: Sendable {
     /// Closes all connections and refuses new ones for some time, without executing the request.
     case refuseConnections(milliseconds: Int)
 
-    /// The names of the fault actions in JSON.
     private enum Name: String, CaseIterable {
         case respond, close, loseAnswer, truncate, throttle, cutStream, pauseStream, snapshot, newEpoch
         case refuseConnections
@@ -148,7 +145,6 @@ enum FaultAction: Sendable {
         }
     }
 
-    /// Whether the action changes how an answer's body is sent.
     var changesBody: Bool {
         switch self {
         case .truncate, .throttle, .cutStream, .pauseStream: true
@@ -158,7 +154,6 @@ enum FaultAction: Sendable {
 }
 
 extension ProblemError {
-    /// The answer of the action `respond`.
     fileprivate init(injected object: BodyReader, ofRule id: String) throws {
         var status = try object.integer("status", in: 400...599)
         var problem: Problem?

@@ -21,7 +21,6 @@ final class Faults: JSONWritable, Sendable {
 
     private let state = Mutex(State())
 
-    /// Removes all rules of faults.
     func reset() { state.withLock { $0 = State() } }
 
     /// Replaces all rules; the new ones count from 0.
@@ -67,7 +66,6 @@ final class Faults: JSONWritable, Sendable {
         }
     }
 
-    /// Writes the rules with the numbers of requests that they have matched and applied to.
     public func write(to writer: inout JSONWriter) {
         let state = state.withLock { $0 }
         writer.object {
@@ -101,39 +99,6 @@ private struct Draws {
         z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
         z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
         return z ^ (z >> 31)
-    }
-}
-
-// MARK: - Delays
-
-/// Requests that a fault delays. They are not executed yet.
-final class Delays: Sendable {
-    private struct State {
-        var waiting: [Int: Task<Void, any Error>] = [:]
-        var last = 0
-    }
-
-    private let state = Mutex(State())
-
-    /// Throws `CancellationError` if the caller's task is cancelled, or by `cancel()`.
-    func wait(for time: Duration) async throws {
-        let wait = Task { try await Task.sleep(for: time) }
-        let number = state.withLock { state in
-            state.last += 1
-            state.waiting[state.last] = wait
-            return state.last
-        }
-        defer { state.withLock { $0.waiting[number] = nil } }
-        try await withTaskCancellationHandler {
-            try await wait.value
-        } onCancel: {
-            wait.cancel()
-        }
-    }
-
-    /// Ends all waiting with an error, so that the requests are not executed.
-    func cancel() {
-        for wait in state.withLock({ $0.waiting }).values { wait.cancel() }
     }
 }
 

@@ -6,6 +6,8 @@ final class Gate: Sendable {
     private struct State {
         /// By number: the action that ends the request when the gate closes, or `nil` if it ends by itself.
         var passes: [Int: (@Sendable () -> Void)?] = [:]
+        /// Those of requests that a fault has delayed.
+        var delays: Set<Int> = []
         var lastPass = 0
         var isClosed = false
         /// The requests that wait outside until the gate opens.
@@ -33,9 +35,13 @@ final class Gate: Sendable {
         }
 
         /// Runs work that may wait for an event. The closing gate cancels it.
-        func waiting<Value: Sendable>(for work: @escaping @Sendable () async -> Value) async -> Value {
+        func waiting<Value: Sendable>(
+            isDelay: Bool = false, for work: @escaping @Sendable () async -> Value
+        ) async -> Value {
             let task = Task { await work() }
             onClose { task.cancel() }
+            if isDelay { gate.state.withLock { _ = $0.delays.insert(number) } }
+            defer { gate.state.withLock { _ = $0.delays.remove(number) } }
             return await withTaskCancellationHandler {
                 await task.value
             } onCancel: {
@@ -71,6 +77,10 @@ final class Gate: Sendable {
                 if isOpen { continuation.resume() }
             }
         }
+    }
+
+    func cancelDelays() {
+        for end in state.withLock({ state in state.delays.compactMap { state.passes[$0] ?? nil } }) { end() }
     }
 
     /// Closes the gate, ends who waits inside, and runs `work` when nobody is inside.

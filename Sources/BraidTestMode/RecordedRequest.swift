@@ -33,7 +33,6 @@ struct TestedRequest: Sendable {
         wantsUpdates = session != nil && route?.endsAtStop == true
     }
 
-    /// The request of an exchange whose sender is identified.
     init(_ exchange: Exchange) {
         var plain = exchange.request
         let limits = exchange.app.limits
@@ -46,7 +45,6 @@ struct TestedRequest: Sendable {
 
 /// A received request, with its answer if it has one.
 struct RecordedRequest: Sendable {
-    /// The request's ID (`X-Request-Id`).
     let id: String
     /// When handling began, in nanoseconds of the monotonic clock.
     let start: Int
@@ -73,7 +71,6 @@ struct RecordedRequest: Sendable {
         answer = response.map { RecordedAnswer($0, to: request) }
     }
 
-    /// The ID of the fault rule that applied.
     var fault: String? { request.fault?.rule }
 
     /// Whether the request was executed, but its answer withheld (`loseAnswer`).

@@ -27,7 +27,6 @@ struct RequestMatch: Sendable {
     /// What the body must contain. An object may have further members.
     private var body: JSONValue?
 
-    /// Creates the match that every request meets.
     init() {}
 
     /// The object may have members that belong to no match.
@@ -66,7 +65,6 @@ struct RequestMatch: Sendable {
 
     func matches(_ request: TestedRequest) -> Bool { mismatches(of: request).isEmpty }
 
-    /// Returns the conditions that a request does not meet.
     func mismatches(of request: TestedRequest) -> [Mismatch] {
         var found: [Mismatch] = []
         func check(_ pointer: String..., expecting expected: String?, got actual: String?, _ isMet: Bool) {
@@ -179,9 +177,6 @@ struct Glob: Sendable {
 
     init(_ pattern: String) { self.pattern = pattern }
 
-    /// Whether the whole text matches.
-    ///
-    /// - Complexity: O(bytes of the pattern · bytes of the text).
     func matches(_ text: String) -> Bool {
         let parts = Array(pattern.utf8), text = Array(text.utf8), star = UInt8(ascii: "*")
         var part = 0, at = 0

@@ -13,7 +13,6 @@ final class RequestRecord: Sendable {
         var bytes = 0
         var dropped = 0
 
-        /// Removes the oldest request from the record.
         mutating func drop() {
             bytes -= entries[first]?.size ?? 0
             entries[first] = nil

@@ -42,30 +42,20 @@ struct TestClock: Sendable {
 
         init(json: JSONText) throws {
             let members = try json.object(of: ["time", "advance"])
-            func fault(_ name: String, _ code: Refusal.Fault.Code, _ rule: String) -> Refusal {
-                Refusal(
-                    .badRequest, "The body's member `\(name)` \(rule).",
-                    faults: [.init(pointer: JSONPointer.root.appending(name), code: code, detail: rule)])
-            }
             switch (members["time"], members["advance"]) {
             case (let time?, nil):
                 let rule = "must be a time in RFC 3339, such as \"2026-12-24T18:00:00Z\""
-                guard let text = time.stringValue else { throw fault("time", .wrongType, rule) }
-                guard let instant = Instant(text) else { throw fault("time", .invalidValue, rule) }
+                guard let text = time.stringValue else { throw Refusal.member("time", .wrongType, rule) }
+                guard let instant = Instant(text) else { throw Refusal.member("time", .invalidValue, rule) }
                 self = .time(instant)
             case (nil, let advance?):
                 let rule = "must be a number of seconds from 0 to 31556952000"
-                guard let seconds = advance.doubleValue else { throw fault("advance", .wrongType, rule) }
-                guard (0...Self.most).contains(seconds) else { throw fault("advance", .outOfRange, rule) }
+                guard let seconds = advance.doubleValue else { throw Refusal.member("advance", .wrongType, rule) }
+                guard (0...Self.most).contains(seconds) else { throw Refusal.member("advance", .outOfRange, rule) }
                 self = .advance(milliseconds: Int((seconds * 1_000).rounded()))
             default:
-                throw Refusal(
-                    .badRequest, "The body must have exactly one of the members `time` and `advance`.",
-                    faults: [
-                        .init(
-                            pointer: .root, code: members.isEmpty ? .missingMember : .conflict,
-                            detail: "must have exactly one of the members `time` and `advance`")
-                    ])
+                let rule = "must have exactly one of the members `time` and `advance`"
+                throw Refusal("The body \(rule).", members.isEmpty ? .missingMember : .conflict, rule)
             }
         }
     }

@@ -13,7 +13,6 @@ import Synchronization
 /// ```
 package final class TestMode: Sendable {
     let faults = Faults()
-    private let delays = Delays()
     /// Closes all connections of the HTTP server and refuses new ones for a time.
     private let refusal = Mutex<@Sendable (Duration) async -> Void>({ _ in })
     let requests = RequestRecord()
@@ -32,28 +31,24 @@ package final class TestMode: Sendable {
         self.idleSessions = idleSessions
     }
 
-    /// The application with faults and the record of requests.
     package func decorating(_ app: App) -> any HTTPHandler { TestModeHandler(testMode: self, app: app) }
 
-    /// Lets a fault close the server's connections.
     package func follow(_ server: HTTPServer) {
         refusal.withLock { $0 = { [weak server] in await server?.refuseConnections(for: $0) } }
     }
 
     /// Closes the connections of delayed requests, which are not executed, because the server stops.
-    package func cancelDelays() { delays.cancel() }
+    package func cancelDelays() { gate.cancelDelays() }
 
-    /// The routes under `/v1/test`.
     package func routes(_ sessions: SessionHost) -> [Route] {
         faultRoutes(faults) + requestRoutes(requests)
             + clockRoutes(TestClock(sessions: sessions, idleSessions: idleSessions)) + [resetRoute(sessions)]
     }
 
-    /// Waits as long as a fault delays a request. If that is cancelled, by a reset for example, returns an answer that
-    /// closes the connection.
+    /// Returns an answer that closes the connection if the delay is cancelled, by a reset for example.
     func delay(_ request: TestedRequest, in pass: Gate.Pass) async -> HTTPResponse? {
         guard let delay = request.fault?.delay else { return nil }
-        let isOver = await pass.waiting { [delays] in (try? await delays.wait(for: delay)) != nil }
+        let isOver = await pass.waiting(isDelay: true) { (try? await Task.sleep(for: delay)) != nil }
         return isOver ? nil : HTTPResponse.withheld
     }
 

@@ -5,15 +5,11 @@ import BraidRuntime
 struct BodyLines {
     static let mediaType = "application/x-ndjson"
     private let body: HTTPBodyReader
-    /// Decompresses the body. `nil` for a plain body.
     private let gunzip: Gunzip?
-    /// The length of the longest line that is accepted in the request's body, in bytes.
     private let limit: Int
     private var bytes: [UInt8] = []
-    /// The index in `bytes` at which the next line starts, which `next()` has not returned yet.
     private var start = 0
-    /// The number of the body's line that `next()` read last. 0 before the first line, which has the number 1. Blank
-    /// lines count.
+    /// Of the last line, from 1, blank ones included.
     private(set) var number = 0
 
     init(_ body: HTTPBodyReader, limit: Int, isGzip: Bool = false) {
@@ -22,11 +18,8 @@ struct BodyLines {
         gunzip = isGzip ? Gunzip() : nil
     }
 
-    /// Returns the body's next line without its line feed, or `nil` at the end of the body. Bytes after the last line
-    /// feed are a line as well.
-    ///
-    /// The method buffers one line and the bytes that arrived with that line. Until the next call, the sender of the
-    /// body has to wait (backpressure).
+    /// `nil` at the end. Bytes after the last line feed are a line. Holds one line and the bytes that came with it;
+    /// until the next call, the sender waits (backpressure).
     mutating func next() async throws -> [UInt8]? {
         var searched = start
         while true {
@@ -50,7 +43,6 @@ struct BodyLines {
         }
     }
 
-    /// Returns the next plain bytes of the body. Returns `nil` at the end of the body.
     private func nextPiece() async throws -> [UInt8]? {
         guard let gunzip else { return try await body.next() }
         do {
@@ -68,7 +60,7 @@ struct BodyLines {
     }
 
     private mutating func taking(_ line: ArraySlice<UInt8>) throws -> [UInt8]? {
-        // At the end of the body, no line is left if the body is empty or ends with a line feed.
+        // The body is empty or ends with a line feed.
         if line.isEmpty, start == 0 { return nil }
         number += 1
         guard line.count <= limit else { throw tooLong(number) }

@@ -3,10 +3,10 @@ import BraidHTTP
 import BraidRuntime
 import BraidSessions
 
-/// Returns the routes of DataSourceController's RowManager and SectionManager, and those that read the stored table.
+/// DataSourceController's RowManager and SectionManager, and routes that read the stored table.
 ///
-/// Every call becomes the command `{"dataSource": {call: arguments}}`. The arguments are the members of the body (or
-/// the whole body as one), the query's `notify`, and the parameters of the path (`DataSourceCommand.Call.resource`).
+/// Every call becomes the command `{"dataSource": {call: arguments}}`, with the members of the body (or the whole body
+/// as one), the query's `notify`, and the parameters of the path.
 func dataSourceRoutes(_ sessions: SessionHost) -> [Route] {
     DataSourceCommand.Call.allCases.map { call in
         var query = CommandForm.query.union(["base", "strict"])
@@ -57,8 +57,7 @@ func dataSourceRoutes(_ sessions: SessionHost) -> [Route] {
 }
 
 extension Exchange {
-    /// Returns the index that is a segment of the request's path. One that is too large for `Int` becomes `Int.max`,
-    /// which is out of every range.
+    /// One that is too large for `Int` is `Int.max`, which no range contains.
     func index(_ name: String) throws -> Int {
         let text = parameter(name)
         guard let index = Int(clampingDigits: text) else {
@@ -67,8 +66,7 @@ extension Exchange {
         return index
     }
 
-    /// Returns the section that the path's `{section}` names: by its id or, if no section has a number as its id, by its
-    /// index among the displayed sections.
+    /// By its id or, if no section has a number as its id, by its index among the displayed sections.
     fileprivate func section(of session: Session) throws -> SectionReference {
         let text = parameter("section"), digits = text.hasPrefix("-") ? text.dropFirst() : text[...]
         guard Int(clampingDigits: digits) != nil, session.countsSections else {
@@ -77,7 +75,6 @@ extension Exchange {
         return .displayed(try index("section"))
     }
 
-    /// Parses the body as lines of JSON. Blank lines are skipped.
     private func lines() throws -> JSONText {
         var values: [JSONText] = []
         for (number, line) in request.body.split(separator: .lineFeed, omittingEmptySubsequences: false).enumerated()
@@ -93,8 +90,7 @@ extension Exchange {
         return JSONText(values)
     }
 
-    /// Returns the arguments of a call: those in the body, the path and the query, each given once. A call without
-    /// arguments needs no body.
+    /// Those in the body, the path and the query, each given once. A call without arguments needs no body.
     fileprivate func arguments(of call: DataSourceCommand.Call, _ sessions: SessionHost) async throws -> JSONText {
         var added: [(name: String, value: JSONText)] = []
         if hasParameter("row") {
@@ -111,20 +107,12 @@ extension Exchange {
         if head.bodyType == BodyLines.mediaType { return JSONText(object: added + [("models", try lines())]) }
         let body = request.body.isEmpty ? .emptyObject : try json()
         guard let members = body.members() else {
-            throw Refusal(
-                .badRequest, "The body must be an object.",
-                faults: [.init(pointer: .root, code: .wrongType, detail: "must be an object")]
-            )
+            throw Refusal("The body must be an object.", .wrongType, "must be an object")
         }
         for (name, _) in members where added.contains(where: { $0.name == name }) {
             throw Refusal(
-                .badRequest,
                 "The body's member `\(name)` is already given by the path or the query. Remove it from the body.",
-                faults: [
-                    .init(
-                        pointer: JSONPointer.root.appending(name), code: .conflict,
-                        detail: "is already given by the path or the query")
-                ])
+                at: JSONPointer.root.appending(name), .conflict, "is already given by the path or the query")
         }
         return JSONText(object: added + members)
     }

@@ -3,9 +3,7 @@ import BraidRuntime
 import BraidSessions
 import BraidStore
 
-/// Returns the route `GET /metrics`, in the format of Prometheus.
-///
-/// - Parameter requests: the quota of requests that the server may be answering at the same time.
+/// - Parameter requests: those that are being answered.
 func metricsRoute(
     _ metrics: Metrics, sessions: SessionHost, health: StoreHealth, requests: Quota, limits: ServerLimits,
     log: LogLines?
@@ -21,7 +19,7 @@ func metricsRoute(
             sessions.statistics, maximum: limits.subscribers, behind: sessions.metrics.streamsBehind.value)
         text.write(sharing: sessions.metrics)
         text.write(sessions.store.statistics, condition: await condition)
-        // If the store's size cannot be read, `GET /metrics` leaves out only the metrics of this size.
+        // Without it, only its metrics are left out.
         if let size = await size { text.write(size, maximum: limits.sessions) }
         if let connections = metrics.connections.withLock({ $0 })?() { text.write(connections) }
         text.single(

@@ -13,7 +13,7 @@ func observeRoutes(_ sessions: SessionHost, limits: ServerLimits) -> [Route] {
             let session = try await sessions.current(id)
             let start = session.position
             var revision = start.revision
-            // The request's `If-Match` applies to the first line only, as that line can change the session's position.
+            // For the first line only, which can change the position.
             var condition = context.head.positionCondition
             try condition?.check(start)
             var lines = BodyLines(body, limit: limits.bodyBytes, isGzip: try context.head.hasGzipBody)
@@ -51,7 +51,7 @@ func observeRoutes(_ sessions: SessionHost, limits: ServerLimits) -> [Route] {
 }
 
 extension ProblemError {
-    /// Returns this error with the number of the line that caused it, or of the first missing line.
+    /// With the number of the faulty line, or of the first missing one.
     func at(line number: Int) -> ProblemError {
         var error = self
         error.line = number

@@ -30,13 +30,7 @@ func statelessRoutes(clock: Clock) -> [Route] {
                 throw Refusal.missing("template", "must be a JSON-e template")
             }
             guard case .object(let given) = object["context"]?.value() ?? .object(JSONObject()) else {
-                throw Refusal(
-                    .badRequest, "The body's member `context` must be an object.",
-                    faults: [
-                        .init(
-                            pointer: JSONPointer.root.appending("context"), code: .wrongType,
-                            detail: "must be an object")
-                    ])
+                throw Refusal.member("context", .wrongType, "must be an object")
             }
             let names: JSONeContext
             do throws(JSONeError) {
@@ -44,8 +38,8 @@ func statelessRoutes(clock: Clock) -> [Route] {
             } catch {
                 let pointer = error.pointer.reduce(JSONPointer.root.appending("context")) { $0.appending($1) }
                 throw Refusal(
-                    .badRequest, "The body's member `context` is not valid: \(error.message).",
-                    faults: [.init(pointer: pointer, code: .invalidValue, detail: error.message)])
+                    "The body's member `context` is not valid: \(error.message).", at: pointer, .invalidValue,
+                    error.message)
             }
             do throws(JSONeError) {
                 let template = try JSONeTemplate(source.value())
@@ -63,36 +57,37 @@ func statelessRoutes(clock: Clock) -> [Route] {
 }
 
 extension Refusal {
-    /// The body lacks a member. `rule` says what it must be, as in "must be a snapshot".
+    /// A `badRequest` for one fault of the body.
+    package init(_ detail: String, at pointer: JSONPointer = .root, _ code: FaultCode, _ rule: String) {
+        self.init(.badRequest, detail, faults: [.init(pointer: pointer, code: code, detail: rule)])
+    }
+
+    /// A member of the body is wrong. `rule` says what it must be, as in "must be a snapshot".
+    package static func member(_ name: String, _ code: FaultCode, _ rule: String) -> Refusal {
+        Refusal("The body's member `\(name)` \(rule).", at: JSONPointer.root.appending(name), code, rule)
+    }
+
     static func missing(_ name: String, _ rule: String) -> Refusal {
         Refusal(
-            .badRequest, "The body's member `\(name)` is missing. It \(rule).",
-            faults: [
-                .init(pointer: .root, code: .missingMember, detail: "the member `\(name)` is missing; it \(rule)")
-            ])
+            "The body's member `\(name)` is missing. It \(rule).", .missingMember,
+            "the member `\(name)` is missing; it \(rule)")
     }
 }
 
 extension JSONText {
-    /// Returns the members of a request's body. Throws `badRequest` unless it is an object of the given members.
+    /// Throws `badRequest` unless the body is an object of the given members.
     package func object(of names: [String]) throws -> [String: JSONText] {
         let known = names.map { "`\($0)`" }.joined(separator: ", ")
         guard let members = members() else {
-            throw Refusal(
-                .badRequest, "The body must be an object of \(known).",
-                faults: [.init(pointer: .root, code: .wrongType, detail: "must be an object of \(known)")])
+            throw Refusal("The body must be an object of \(known).", .wrongType, "must be an object of \(known)")
         }
         var object: [String: JSONText] = [:]
         for (name, value) in members {
             guard names.contains(name) else {
                 let hint = Spelling.hint(for: name, among: names, else: "the known members are")
                 throw Refusal(
-                    .badRequest, "The body's member `\(name)` is unknown; \(hint.asSentence)",
-                    faults: [
-                        .init(
-                            pointer: JSONPointer.root.appending(name), code: .unknownMember,
-                            detail: "the member is unknown; \(hint)")
-                    ])
+                    "The body's member `\(name)` is unknown; \(hint.asSentence)",
+                    at: JSONPointer.root.appending(name), .unknownMember, "the member is unknown; \(hint)")
             }
             object[name] = value
         }

@@ -39,33 +39,7 @@ package struct ProblemError: Error, Sendable {
         "The database did not confirm the change, so it may be stored or not. Send the request again with the same Idempotency-Key."
 
     package init(_ refusal: Refusal) {
-        let problem: Problem =
-            switch refusal.code {
-            case .ambiguousRow: .ambiguousRow
-            case .badRequest: .badRequest
-            case .commandTimeout: .commandTimeout
-            case .descriptionInvalid: .descriptionInvalid
-            case .duplicateRowID: .duplicateRowID
-            case .editingNotAllowed: .editingNotAllowed
-            case .eventInvalid: .eventInvalid
-            case .eventUndeclared: .eventUndeclared
-            case .handlerContract: .handlerContract
-            case .idInvalid: .idInvalid
-            case .modelInvalid: .modelInvalid
-            case .modelRequired: .modelRequired
-            case .modelTypeMismatch: .modelTypeMismatch
-            case .modelsDoNotFit: .modelsDoNotFit
-            case .moveNotAllowed: .moveNotAllowed
-            case .rejected: .rejected
-            case .rowGone: .rowGone
-            case .rowNotFound: .rowNotFound
-            case .sectionNotFound: .sectionNotFound
-            case .sectionsAreDeclared: .sectionsAreDeclared
-            case .templateFailed: .templateFailed
-            case .tooManyRows: .tooManyRows
-            case .tooManySections: .tooManySections
-            }
-        self.init(problem, refusal.detail, faults: refusal.faults)
+        self.init(Problem(rawValue: refusal.code.rawValue) ?? .badRequest, refusal.detail, faults: refusal.faults)
         switch refusal.code {
         case .templateFailed where refusal.faults.contains { $0.place != nil }:
             detail = refusal.detailWithPlace

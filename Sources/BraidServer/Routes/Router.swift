@@ -2,45 +2,42 @@ import BraidEngine
 import BraidHTTP
 import BraidRuntime
 
-/// A route of the HTTP API: a method and a path pattern, and the handler of its requests.
+/// A method, a path pattern such as `/v1/sessions/{id}`, and the handler of its requests.
 package final class Route: Sendable {
     let method: String
     /// `GET /v1/tables`.
     let name: String
-    /// Whether monitoring calls the route at regular intervals. Its requests are logged at the level `debug` only.
+    /// Its requests are logged as `debug`.
     let isProbe: Bool
     let admission: Admission
-    /// The segments of the path. One such as `{id}` matches any non-empty segment.
     package let pattern: [Substring]
     private let parts: [Part]
     /// The accepted query parameters, besides `pretty`.
     let query: Set<String>
     let ignoresUnknownQuery: Bool
     let takesBody: Bool
-    /// The accepted types of a body. Others that end with `+json` are refused, as they are not plain JSON.
+    /// Others that end with `+json` are refused: they are not plain JSON.
     let bodyTypes: [String]
     /// JSON, and JSON merge patch (RFC 7396), which means the same here.
     static let patchTypes = ["application/json", "application/merge-patch+json"]
     let obeysIfMatch: Bool
     /// Whether the route evaluates `If-None-Match` although it is not a GET.
     let obeysIfNoneMatch: Bool
-    /// Whether a request may wait for an event that never happens. The server's stop cancels its task.
+    /// A request may wait for an event that never happens; the server's stop cancels it.
     package let endsAtStop: Bool
     /// Whether requests may have an `Idempotency-Key`.
     let takesKey: Bool
-    /// The media type of the usual answer, and a second one that the client can prefer.
     let produces: String
     let alternative: String?
     /// Whether the handler itself indents for `pretty`, or has nothing to indent.
     let obeysPretty: Bool
     let counters: RouteCounters
-    /// The worker pool on which the route's handler starts, unless the request's body is large.
+    /// Where the handler starts, unless the body is large.
     let pool: WorkerPool
-    /// Answers a request of this route in a task, which is cancelled when the client disconnects.
+    /// In a task, which is cancelled when the client disconnects.
     let handle: Handler
-    /// Answers on the event loop's thread, from memory and in bounded time. `nil` for a request that needs a task.
+    /// On the event loop, from memory and in bounded time; `nil` for a request that needs a task.
     let atOnce: ImmediateHandler?
-    /// Reads the body while it arrives, instead of `handle`.
     let streamedBody: StreamedBody?
 
     package typealias Handler = @Sendable (Exchange) async throws -> HTTPResponse
@@ -86,7 +83,6 @@ package final class Route: Sendable {
             ?? (method == "PATCH" ? Self.patchTypes : ["application/json"])
     }
 
-    /// Creates a route that answers on the event loop's thread, because its handler only reads memory.
     package static func inMemory(
         _ method: String, _ pattern: String, for admission: Admission, ignoresUnknownQuery: Bool = false,
         isProbe: Bool = false, produces: String = "application/json", obeysPretty: Bool = false,
@@ -97,7 +93,6 @@ package final class Route: Sendable {
             produces: produces, obeysPretty: obeysPretty, atOnce: handle, handle)
     }
 
-    /// Creates a route that reads the request's body while it arrives.
     convenience init(
         _ method: String, _ pattern: String, for admission: Admission = .role(.controller), query: Set<String> = [],
         streamedBody contentType: String, obeysIfMatch: Bool = false,
@@ -124,16 +119,14 @@ package final class Route: Sendable {
         return true
     }
 
-    /// Returns the segment at the place of `{name}` in the pattern, which the path must match. `nil` without `{name}`.
+    /// `nil` if the pattern has no `{name}`. The path must match.
     package func parameter(_ name: String, of path: [String]) -> String? {
         for case (let place, .parameter(name)) in parts.enumerated() { return path[place] }
         return nil
     }
 
-    /// The seconds that a request may wait for an update (`?wait=`).
     static let waits = 0...60
 
-    /// Whether a request waits for an update. One whose `wait` is 0 or invalid does not.
     func isLongPoll(_ head: HTTPRequestHead) -> Bool {
         guard endsAtStop, let wait = head.query.last(where: { $0.name == "wait" }).flatMap({ Int(digits: $0.value) })
         else {
@@ -142,7 +135,6 @@ package final class Route: Sendable {
         return wait > 0 && Self.waits.contains(wait)
     }
 
-    /// Returns a path without its typing mistakes, and their number. `nil` if the route matches no similar path.
     fileprivate func corrected(_ path: [String]) -> (path: [String], mistakes: Int)? {
         guard path.count == parts.count else { return nil }
         var corrected = path, mistakes = 0
@@ -168,7 +160,6 @@ package final class Route: Sendable {
     }
 }
 
-/// Finds the route of a request.
 struct Router: Sendable {
     let routes: [Route]
     /// By the number of segments in their patterns.
@@ -182,12 +173,10 @@ struct Router: Sendable {
 
     enum Match {
         case route(Route)
-        /// Only the method does not match. The methods are those for `Allow`.
         case otherMethods([String])
         case none
     }
 
-    /// Returns the error for a path that no route matches, with the most similar path of a route.
     func noSuchResource(_ head: HTTPRequestHead) -> ProblemError {
         let path = head.path.last == "" ? Array(head.path.dropLast()) : head.path
         let similar = routes.lazy.compactMap { $0.corrected(path) }.min { $0.mistakes < $1.mistakes }?.path

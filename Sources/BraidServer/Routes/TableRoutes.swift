@@ -4,7 +4,6 @@ import BraidRuntime
 import BraidSessions
 import BraidStore
 
-/// Returns the routes that register, validate, read and delete table descriptions.
 func tableRoutes(_ sessions: SessionHost, limits: TableLimits) -> [Route] {
     let store = sessions.store, clock = sessions.clock
     return [
@@ -112,7 +111,6 @@ func tableRoutes(_ sessions: SessionHost, limits: TableLimits) -> [Route] {
     ]
 }
 
-/// Returns the route that shows the description files that the server watches.
 func fixtureRoute(_ files: WatchedFiles, subscribers: Quota) -> Route {
     Route("GET", "/v1/fixtures", query: ["since", "wait"], endsAtStop: true) { context in
         let since = try context.integer("since", in: 0...Int.max)
@@ -131,8 +129,7 @@ func fixtureRoute(_ files: WatchedFiles, subscribers: Quota) -> Route {
 private enum Registration { case newTable, newVersion, unchanged }
 
 extension SessionStore {
-    /// Registers a table description if the latest version meets the request's conditions. Returns the latest version
-    /// after it.
+    /// If the latest version meets the request's conditions. Returns the latest version after it.
     fileprivate func register(
         _ name: String, _ description: JSONText, if head: HTTPRequestHead, at: Int
     ) async throws -> (StoredTable, Registration) {
@@ -153,7 +150,6 @@ extension SessionStore {
 }
 
 extension StoredTable {
-    /// Returns the answer to a GET of this version: the description, or a 304.
     fileprivate func response(to head: HTTPRequestHead) -> HTTPResponse {
         var response =
             head.notModified(entityTag)
@@ -164,9 +160,7 @@ extension StoredTable {
 }
 
 extension Exchange {
-    /// Parses the request's body as JSON. Throws `invalidJSON` for an empty body, or `JSONError`.
-    ///
-    /// - Parameter deeper: the number of nesting levels that the body may have beyond the server's limit.
+    /// - Parameter deeper: levels beyond the server's limit.
     package func json(deeper: Int = 0) throws -> JSONText {
         guard !request.body.isEmpty else { throw ProblemError(.invalidJSON, "The body is empty. It must be JSON.") }
         return try JSONText(parsing: request.body, depthLimit: limits.jsonDepth + deeper)
@@ -174,7 +168,6 @@ extension Exchange {
 }
 
 extension HTTPResponse {
-    /// Returns an answer whose body is the JSON object with the members that a closure writes.
     package static func object(
         status: Int = 200, headers: [(String, String)] = [], _ members: (inout JSONWriter) -> Void
     ) -> HTTPResponse {

@@ -3,7 +3,6 @@ import BraidHTTP
 import BraidSessions
 import BraidStore
 
-/// Returns the routes that create, list and revoke a session's tokens.
 func tokenRoutes(_ tokens: SessionTokens) -> [Route] {
     [
         Route("POST", "/v1/sessions/{id}/tokens", takesBody: true) { context in
@@ -48,18 +47,12 @@ func tokenRoutes(_ tokens: SessionTokens) -> [Route] {
 /// Ten years, in seconds.
 private let longestLife = 315_360_000
 
-/// Reads the body of a request for a new token: `{"role": "participant" | "viewer", "expiresIn": seconds}`.
+/// `{"role": "participant" | "viewer", "expiresIn": seconds}`
 private func tokenRequest(_ body: JSONText) throws -> (role: Role, seconds: Int) {
     let object = try body.object(of: ["role", "expiresIn"])
     func fault(_ name: String, accepting kind: JSONKind, _ detail: String) -> Refusal {
         guard let value = object[name] else { return .missing(name, detail) }
-        return Refusal(
-            .badRequest, "The body's member `\(name)` \(detail).",
-            faults: [
-                .init(
-                    pointer: JSONPointer.root.appending(name), code: .rejecting(value.kind, accepting: kind),
-                    detail: detail)
-            ])
+        return .member(name, .rejecting(value.kind, accepting: kind), detail)
     }
     guard let role = object["role"]?.stringValue.flatMap(Role.init), role != .controller else {
         throw fault("role", accepting: .string, "must be \"participant\" or \"viewer\"")

@@ -39,6 +39,7 @@ import Testing
             let status = ProblemError(error)?.problem.status ?? 500
             #expect(SessionError.isRefusal(error) == (status < 500), "\(error)")
         }
+        for code in Refusal.Code.allCases { #expect(Problem(rawValue: code.rawValue) != nil, "\(code)") }
     }
 
     @Test("Every problem page has a summary, a cause, a remedy and an example of the problem's type")
