@@ -7,7 +7,6 @@ import Synchronization
 /// stream holds no buffer. The server may set a coding (`encode(in:)`), and then attaches the stream to its event loop,
 /// which starts the producer (`onAttach`).
 public final class ByteStream: Sendable {
-    /// Whether the stream has accepted bytes.
     public enum WriteResult: Equatable, Sendable {
         case accepted
         /// The queue has no room.
@@ -16,7 +15,7 @@ public final class ByteStream: Sendable {
         case closed
     }
 
-    /// What the event loop takes from the queue at once.
+    /// What the event loop takes at once.
     public struct Taken: Sendable {
         public var pieces: [[UInt8]] = []
         public var bytes = 0
@@ -24,8 +23,7 @@ public final class ByteStream: Sendable {
         public var leases: [Quota.Lease] = []
         /// Whether the body ends with these pieces.
         public var isLast = false
-        /// Whether the body breaks off after these pieces. The event loop must then close the connection, so that the
-        /// client sees that the body is incomplete.
+        /// The body breaks off here: the loop closes the connection, so that the client sees it.
         public var isBroken = false
 
         fileprivate mutating func append(_ piece: [UInt8]) {
@@ -41,9 +39,7 @@ public final class ByteStream: Sendable {
 
     private struct State {
         var queue = Taken()
-        /// Who has closed the stream, which then refuses the producer's bytes.
         var closer: Closer?
-        /// Whether the event loop was notified since its last call of `take()`.
         var isTold = false
         var tellLoop: (@Sendable () -> Void)?
         var frame = BodyFrame(nil)
@@ -53,20 +49,18 @@ public final class ByteStream: Sendable {
     }
 
     private let state = Mutex(State())
-    /// The most bytes in the queue, unless a single piece is larger. The connection's output queue can hold as many
-    /// again.
+    /// Of the queue, unless a single piece is larger. The connection can hold as many again.
     public let limit: Int
-    /// Whether the body has no end, like a stream of events. If the server stops or the client closes its sending side,
-    /// the server ends an endless body; one with an end, such as a download, may finish.
+    /// Whether the body has no end, as an event stream. When the server stops or the client closes its sending side, it
+    /// is ended; any other may finish.
     public let isEndless: Bool
     /// The bytes of the whole body, if they are known before the first one is sent.
     public let length: Int?
 
     private let estimate: (@Sendable () -> Int)?
-    /// About the number of plain bytes of the whole body. `nil` if unknown.
+    /// About the plain bytes of the whole body.
     public var estimatedLength: Int? { length ?? estimate?() }
 
-    /// Creates a stream whose queue holds at most `limit` bytes, or one larger piece.
     public init(
         limit: Int = 256 * 1024, isEndless: Bool = true, length: Int? = nil, estimate: (@Sendable () -> Int)? = nil
     ) {
@@ -76,30 +70,27 @@ public final class ByteStream: Sendable {
         self.estimate = estimate
     }
 
-    /// Sets the content coding. Called before the stream is attached.
     public func encode(in coding: ContentCoding) {
         state.withLock { $0.frame = BodyFrame(coding) }
     }
 
     // MARK: Producer
 
-    /// The content coding, which is known once the stream is attached.
     public var coding: ContentCoding? { state.withLock { $0.frame.coding } }
 
-    /// Registers the action that starts the producer when the stream is attached. It runs on the event loop's thread,
-    /// so it must not block.
+    /// Starts the producer when the stream is attached. It runs on the event loop, so it must not block.
     public func onAttach(_ action: @escaping @Sendable () -> Void) {
         state.withLock { if $0.closer == nil { $0.onAttach = action } }
     }
 
-    /// Compresses bytes in the stream's coding, and queues them if there is room. Never waits.
+    /// Compresses and queues bytes if there is room. Never waits.
     @discardableResult
     public func write(_ bytes: [UInt8]) -> WriteResult { write(BodyPiece(bytes, in: coding)) }
 
-    /// Queues a piece, which must have the stream's coding, if there is room. Never waits. An empty queue accepts even
-    /// a piece above the limit.
+    /// Queues a piece in the stream's coding if there is room. Never waits. An empty queue accepts even one above the
+    /// limit.
     ///
-    /// - Parameter lease: the lease of the piece's memory, which is held until the piece is sent or dropped.
+    /// - Parameter lease: held until the piece is sent or dropped.
     @discardableResult
     public func write(_ piece: BodyPiece, _ lease: Quota.Lease? = nil) -> WriteResult {
         let (result, tell): (WriteResult, (@Sendable () -> Void)?) = state.withLock { state in
@@ -117,20 +108,18 @@ public final class ByteStream: Sendable {
         return result
     }
 
-    /// Ends the body, for the producer. The event loop still sends the queued bytes.
+    /// For the producer. Queued bytes are still sent.
     public func finish() {
         end { Self.endBody(&$0) }
     }
 
-    /// Breaks the body off, for the producer. The event loop still sends the queued bytes, and then closes the
-    /// connection.
+    /// For the producer: the connection closes after the queued bytes.
     public func fail() {
         end { $0.queue.isBroken = true }
     }
 
-    /// Registers the action that runs once when the client disconnects or the server ends the stream (not the
-    /// producer), or at once if this has happened already. It usually runs on an event loop's thread, so it must not
-    /// block.
+    /// Runs once when the client disconnects or the server (not the producer) ends the stream; at once if it has. Must
+    /// not block.
     public func onClose(_ action: @escaping @Sendable () -> Void) {
         let isLate = state.withLock { state in
             if state.closer == nil { state.onClose = action }
@@ -139,7 +128,7 @@ public final class ByteStream: Sendable {
         if isLate { action() }
     }
 
-    /// Waits until the event loop has taken the whole queue, or the stream is closed.
+    /// Waits until the queue is taken or the stream closed.
     public func drained() async {
         await withCheckedContinuation { continuation in
             let isDrained = state.withLock { state in
@@ -166,8 +155,7 @@ public final class ByteStream: Sendable {
 
     // MARK: Event loop
 
-    /// Attaches the stream to an event loop, which `tell` notifies of new bytes or the end: on any thread, and once until
-    /// the loop calls `take()`.
+    /// `tell` notifies the loop of new bytes or the end: on any thread, once until it calls `take()`.
     public func attach(_ tell: @escaping @Sendable () -> Void) {
         let start = state.withLock { state in
             state.tellLoop = tell
@@ -186,8 +174,7 @@ public final class ByteStream: Sendable {
         return (news, { tell.finish() })
     }
 
-    /// Returns the bytes of a whole body that has an end, in memory. `nil` if the body breaks off, or if the task is
-    /// cancelled.
+    /// A whole body that has an end. `nil` if it breaks off, or if the task is cancelled.
     public func gathered() async -> [UInt8]? {
         defer { close() }
         var bytes: [UInt8] = []
@@ -201,7 +188,7 @@ public final class ByteStream: Sendable {
         return nil
     }
 
-    /// Removes the content of the stream's queue and returns it. The event loop calls this method.
+    /// For the event loop.
     public func take() -> Taken {
         let (taken, waiting) = state.withLock { state in
             let taken = state.queue
@@ -215,8 +202,7 @@ public final class ByteStream: Sendable {
         return taken
     }
 
-    /// Ends the body for the server, on any thread, for example because it stops. The event loop still sends the queued
-    /// bytes.
+    /// On any thread, for example because the server stops. Queued bytes are still sent.
     public func endFromServer() {
         close { state in
             Self.endBody(&state)
@@ -224,7 +210,7 @@ public final class ByteStream: Sendable {
         }
     }
 
-    /// Closes the stream and drops its queue: all bytes are sent, the client has disconnected, or the body is not sent.
+    /// Drops the queue: all bytes are sent, the client has disconnected, or the body is not sent.
     public func close() {
         close { state in
             state.queue = Taken()

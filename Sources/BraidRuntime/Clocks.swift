@@ -20,7 +20,6 @@ extension Duration {
         Int(clamping: components.seconds) * 1_000 + Int(components.attoseconds / 1_000_000_000_000_000)
     }
 
-    /// The duration in nanoseconds.
     public var nanoseconds: Int {
         Int(clamping: components.seconds).multipliedReportingOverflow(by: 1_000_000_000).partialValue
             + Int(components.attoseconds / 1_000_000_000)

@@ -7,7 +7,6 @@ public enum ContentCoding: String, Sendable, CaseIterable {
     /// Of two codings that a client gives the same weight, the server prefers the first one here.
     case zstd, gzip
 
-    /// Returns the bytes as a complete body in this coding.
     public func compress(_ bytes: [UInt8]) -> [UInt8] {
         let piece = BodyPiece(bytes, in: self)
         var frame = BodyFrame(self)
@@ -30,7 +29,6 @@ public struct BodyPiece: Sendable {
     fileprivate var checksum: UInt = 0
     fileprivate var plainSize = 0
 
-    /// Creates a plain piece.
     public init(_ bytes: [UInt8]) { self.bytes = bytes }
 
     /// Compresses plain bytes: a millisecond for each 50 to 200 KB. Not for an event loop's thread.
@@ -104,7 +102,6 @@ struct BodyFrame {
 
     init(_ coding: ContentCoding?) { self.coding = coding }
 
-    /// Notes the next piece, and returns the bytes before it.
     mutating func opening(_ piece: BodyPiece) -> [UInt8] {
         guard coding == .gzip else { return [] }
         checksum = crc32_combine(checksum, piece.checksum, piece.plainSize)
@@ -133,7 +130,6 @@ public struct PerCoding<Value: Sendable>: ~Copyable, Sendable {
 
     public init() {}
 
-    /// Returns the value for a coding, which `make` makes on its first use.
     public func value(for coding: ContentCoding, _ make: () -> Value) -> Value {
         switch coding {
         case .gzip: gzip.value(make)
@@ -141,7 +137,6 @@ public struct PerCoding<Value: Sendable>: ~Copyable, Sendable {
         }
     }
 
-    /// Returns whether the value for a coding is made.
     public func has(_ coding: ContentCoding) -> Bool {
         switch coding {
         case .gzip: gzip.isMade
@@ -159,7 +154,6 @@ public struct OnFirstUse<Value: Sendable>: ~Copyable, Sendable {
 
     public init() {}
 
-    /// Returns the value, which `make` makes on its first use.
     public func value(_ make: () -> Value) -> Value {
         if let value = known.withLock({ $0 }) { return value }
         let new = make()
@@ -170,7 +164,6 @@ public struct OnFirstUse<Value: Sendable>: ~Copyable, Sendable {
         }
     }
 
-    /// Whether the value is made.
     public var isMade: Bool { known.withLock { $0 != nil } }
 }
 
@@ -181,12 +174,10 @@ public final class SharedBytes: Sendable {
 
     public init(_ plain: [UInt8]) { self.plain = plain }
 
-    /// Returns the bytes in a coding; without one, plain.
     public func body(in coding: ContentCoding?) -> [UInt8] {
         guard let coding else { return plain }
         return compressed.value(for: coding) { coding.compress(plain) }
     }
 
-    /// Whether `body` has the bytes ready in a coding.
     public func hasBody(in coding: ContentCoding) -> Bool { compressed.has(coding) }
 }

@@ -9,13 +9,11 @@ public final class DirectoryWatch {
     public let changes: AsyncStream<Void>
     private let descriptor: CInt
     private let source: any DispatchSourceRead
-    /// By inotify's numbers.
     private let directories: Directories
 
     private final class Directories: Sendable {
         let paths = Mutex<[CInt: String]>([:])
 
-        /// Whether the name is a symbolic link, or one of several hard links.
         func hasLink(_ name: String, in number: CInt) -> Bool {
             guard let directory = paths.withLock({ $0[number] }) else { return false }
             var status = stat()

@@ -6,14 +6,12 @@ import Synchronization
 ///
 /// A debug build stops the process if a task acquires locks against the order of their ranks.
 public final class FIFOLock: Sendable {
-    /// A lock's place in the order in which a task may acquire locks: only upwards, so that no two tasks wait for each
-    /// other.
+    /// Locks may be acquired only upwards, so that no two tasks wait for each other.
     public struct Rank: Sendable, Comparable {
         let number: Int
 
         public init(_ number: Int) { self.number = number }
 
-        /// The rank of a lock under which no other one is acquired.
         public static let leaf = Rank(.max)
 
         public static func < (one: Rank, other: Rank) -> Bool { one.number < other.number }
@@ -21,8 +19,7 @@ public final class FIFOLock: Sendable {
 
     private struct State {
         var isLocked = false
-        /// The numbers of the waiting tasks in order of arrival, from index `next` on. Those that were cancelled are no
-        /// longer in `waiters`.
+        /// In order of arrival, from `next` on. Those that were cancelled are not in `waiters`.
         var queue: [Int] = []
         var next = 0
         var waiters: [Int: CheckedContinuation<Bool, Never>] = [:]
@@ -34,7 +31,7 @@ public final class FIFOLock: Sendable {
 
     public init(rank: Rank = .leaf) { self.rank = rank }
 
-    /// Runs `body` while the task holds the lock. Throws `CancellationError` if the task is cancelled while it waits.
+    /// Throws `CancellationError` if the task is cancelled while it waits.
     public func withLock<Value>(_ body: () async throws -> Value) async throws -> Value {
         #if DEBUG
         let held = HeldLock(rank)
@@ -51,14 +48,13 @@ public final class FIFOLock: Sendable {
         #endif
     }
 
-    /// Runs `body` while holding the lock if it is free. Otherwise returns `nil` at once.
+    /// `nil` at once if the lock is not free.
     public func withLockIfFree<Value>(_ body: () -> Value) -> Value? {
         guard lockIfFree() else { return nil }
         defer { unlock() }
         return body()
     }
 
-    /// Whether at least one task waits for the lock.
     public var isAwaited: Bool { state.withLock { !$0.waiters.isEmpty } }
 
     private func lock() async throws(CancellationError) {
@@ -126,7 +122,6 @@ private final class HeldLock: Sendable {
     private let outer: HeldLock?
     private let isReleased = Atomic(false)
 
-    /// Checks that the rank is above those of the locks that the task holds.
     init(_ rank: FIFOLock.Rank) {
         self.rank = rank
         let task = HeldLock.currentTask
@@ -141,5 +136,35 @@ private final class HeldLock: Sendable {
     func release() { isReleased.store(true, ordering: .relaxed) }
 
     private static var currentTask: Int? { withUnsafeCurrentTask { $0?.hashValue } }
+}
+
+/// Lets each client (a token) have one piece of work under way, others in order, so that one client's many do not delay
+/// those of others.
+public final class Turns: Sendable {
+    private let locks = Mutex<[String: (lock: FIFOLock, users: Int)]>([:])
+
+    public init() {}
+
+    /// Without a client, runs at once. Throws `CancellationError` if the task is cancelled while it waits.
+    public func withTurn<Value>(of client: String?, _ body: () async throws -> Value) async throws -> Value {
+        guard let client else { return try await body() }
+        let lock = locks.withLock { locks in
+            let (lock, users) = locks[client] ?? (FIFOLock(), 0)
+            locks[client] = (lock, users + 1)
+            return lock
+        }
+        defer {
+            locks.withLock { locks in
+                guard let (lock, users) = locks[client] else { return }
+                locks[client] = users > 1 ? (lock, users - 1) : nil
+            }
+        }
+        return try await lock.withLock(body)
+    }
+
+    var clientCount: Int { locks.withLock { $0.count } }
+
+    /// Whether work of the client waits.
+    public func isAwaited(by client: String) -> Bool { locks.withLock { $0[client]?.lock.isAwaited } ?? false }
 }
 #endif

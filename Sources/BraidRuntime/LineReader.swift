@@ -5,10 +5,8 @@ public final class LineReader {
     private let descriptor: CInt
     private let ownsDescriptor: Bool
     private var buffer: [UInt8] = []
-    /// Where the next line begins in `buffer`.
     private var start = 0
     private var isAtEnd = false
-    /// The bytes that have been read so far.
     public private(set) var bytesRead = 0
 
     /// The file cannot be opened or read, or a line is too long.

@@ -17,11 +17,8 @@ public final class LogWriter: @unchecked Sendable {
     /// Bytes, of the batch that is being written, too.
     private var pending = 0
     private var total = 0
-    /// Dropped lines that no note has reported yet.
     private var unreported = 0
-    /// Whether lines of the last batch were dropped.
     private var failed = false
-    /// Whether the thread waits for a line.
     private var isWaiting = false
 
     private let descriptor: CInt
@@ -37,11 +34,6 @@ public final class LogWriter: @unchecked Sendable {
     /// PIPE_BUF: the kernel writes so many bytes to a pipe at once, so that lines of several processes do not mix.
     private static let atomicBytes = 4_096
 
-    /// Starts the thread, which runs until the process ends.
-    ///
-    /// - Parameters:
-    ///   - limit: the most bytes of lines that wait.
-    ///   - note: makes the line that reports dropped lines.
     public init(
         to descriptor: CInt, limit: Int = 4 << 20, note: @escaping @Sendable (_ dropped: Int) -> [UInt8]
     ) throws(ThreadFailure) {
@@ -52,7 +44,6 @@ public final class LogWriter: @unchecked Sendable {
         guard failure == 0 else { throw ThreadFailure(number: failure) }
     }
 
-    /// The lines that were ever dropped.
     public var dropped: Int { condition.withLock { total } }
 
     /// Queues a line, which ends with a line feed, or drops it. Never waits for the descriptor.
@@ -113,7 +104,6 @@ extension LogWriter {
         }
     }
 
-    /// Waits for lines, and takes all of them.
     private func next() -> [Line] {
         condition.withLock {
             while queue.isEmpty {

@@ -18,9 +18,7 @@ public final class Quota: Sendable {
     public enum Exceeded: Error, Sendable { case quota, share }
 
     public let limit: Int
-    /// What several leases of one resource can hold together.
     public let resourceShare: Int
-    /// What several leases of one client can hold together.
     public let clientShare: Int
     private let used = Atomic<Int>(0)
     private let held = Mutex<[Account: Int]>([:])
@@ -32,15 +30,12 @@ public final class Quota: Sendable {
         clientShare = max(1, limit / clientPart)
     }
 
-    /// What all leases hold together.
     public var taken: Int { used.load(ordering: .relaxed) }
-    /// Whether more than half of the quota is taken.
     public var isShort: Bool { taken > limit / 2 }
 
     /// Returns whether a lease of the amount would fit now, whatever the shares.
     public func has(_ amount: Int) -> Bool { Self.fits(amount, own: 0, taken: taken, limit) }
 
-    /// Returns a lease, which ends with `end()` or when its last reference is released.
     public func lease(_ amount: Int = 1, to account: Account = Account()) throws(Exceeded) -> Lease {
         let lease = Lease(of: self, to: account)
         try lease.grow(to: amount)
@@ -73,7 +68,6 @@ public final class Quota: Sendable {
         discharge(amount, from: account)
     }
 
-    /// The shares that limit a lease: that of the resource alone, and that of the client alone.
     private func shares(of account: Account) -> [(Account, Int)] {
         var shares: [(Account, Int)] = []
         if let resource = account.resource, resourceShare < limit {

@@ -1,6 +1,5 @@
 /// Stops a command with exit status 1.
 struct Failure: Error, CustomStringConvertible {
-    /// Sentences for the user; for the faults of files, one line for each.
     let faults: [String]
 
     init(_ description: String) { faults = [description] }

@@ -29,7 +29,6 @@ struct JSONFile {
         return places.isEmpty ? refusal.detail : places.joined(separator: "; ")
     }
 
-    /// One message for each fault.
     func faults(of error: any Error) -> [String] {
         switch error {
         case let error as JSONError: return ["\(path):\(error.line):\(error.column): \(error.message)"]

@@ -50,9 +50,6 @@ final class Signals: Sendable {
         }
     }
 
-    /// From now on, the end of the standard input stops the server like SIGTERM.
-    ///
-    /// - Parameter hasEnded: called once, on another thread, if that stops the server.
     func stopAtEndOfInput(_ hasEnded: @escaping @Sendable () -> Void) {
         _ = startThread(named: "stdin") { [self] in
             Files.readToEnd(of: STDIN_FILENO)

@@ -43,11 +43,8 @@ struct AccessControl: Sendable {
         }
     }
 
-    /// Returns the sender of a token that the store must be asked about. Throws `invalidToken` if it is unknown,
-    /// expired or revoked.
     func requester(_ token: PresentedToken) async throws -> Requester { Requester(try await tokens.find(token)) }
 
-    /// Returns the error for a token that is missing or known to be invalid, on a route that needs one.
     func refusal(of head: HTTPRequestHead) -> ProblemError? {
         guard case .refused(let error, _) = verdict(on: head, for: .role(.viewer)) else { return nil }
         return ProblemError(error)

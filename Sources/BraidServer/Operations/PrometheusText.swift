@@ -1,4 +1,7 @@
+import BraidRuntime
 import BraidStore
+import Glibc
+import Synchronization
 
 /// Metrics in Prometheus' text format, version 0.0.4.
 /// Source: prometheus.io/docs/instrumenting/exposition_formats.
@@ -25,7 +28,6 @@ struct PrometheusText {
         sample(name, labels, Double(value))
     }
 
-    /// Writes a family of one sample.
     mutating func single(_ name: String, _ kind: Kind, _ help: String, _ value: Double) {
         family(name, kind, help)
         sample(name, [], value)
@@ -48,5 +50,65 @@ struct PrometheusText {
 
     private static func number(_ value: Double) -> String {
         value == value.rounded() && abs(value) < 1e15 ? String(Int(value)) : String(value)
+    }
+}
+
+/// A text that is written for all who ask for it within a moment, so that a flood of requests costs no more than a few
+/// texts a second. Nobody gets a text that was begun before they asked.
+final class SharedText: Sendable {
+    private struct State {
+        var next: Task<SharedBytes, Never>?
+        var due = ContinuousClock.now
+    }
+
+    static let pause = Duration.milliseconds(50)
+    private let state = Mutex(State())
+    private let write: @Sendable () async -> [UInt8]
+
+    init(_ write: @escaping @Sendable () async -> [UInt8]) { self.write = write }
+
+    func bytes() async -> SharedBytes {
+        let text = state.withLock { state in
+            let due = state.due
+            let text =
+                state.next
+                ?? Task(executorPreference: Workers.shared.probes) {
+                    if due > .now { try? await Task.sleep(until: due) }
+                    self.state.withLock { $0 = State(due: .now + Self.pause) }
+                    return SharedBytes(await self.write())
+                }
+            state.next = text
+            return text
+        }
+        return await text.value
+    }
+}
+
+/// What the operating system knows of this process (proc(5), getrlimit(2)).
+struct ProcessStatistics {
+    var residentBytes: Int?
+    var virtualBytes: Int?
+    var cpuSeconds: Double?
+    var openDescriptors: Int?
+    var maxDescriptors: Int?
+
+    init() {
+        if let text = Files.bytes(of: "/proc/self/stat").map({ String(decoding: $0, as: UTF8.self) }),
+            let end = text.lastIndex(of: ")")
+        {
+            // The second field, the process's name, can contain any character.
+            let fields = text[text.index(after: end)...].split(separator: " ").map { Int(digits: $0) ?? 0 }
+            if fields.count > 21 {
+                cpuSeconds = Double(fields[11] + fields[12]) / Double(sysconf(Int32(_SC_CLK_TCK)))
+                virtualBytes = fields[20]
+                residentBytes = fields[21] * sysconf(Int32(_SC_PAGESIZE))
+            }
+        }
+        // Without the one that reads this directory.
+        openDescriptors = Files.names(in: "/proc/self/fd").map { $0.count - 1 }
+        var limit = rlimit()
+        if getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 {
+            maxDescriptors = Int(clamping: limit.rlim_cur)
+        }
     }
 }

@@ -29,7 +29,6 @@ package struct RequestLog: Sendable {
         }
     }
 
-    /// Logs an administrative act of a request, such as the end of a session.
     func act(_ act: String, _ values: [(name: String, value: String)], by request: Exchange) {
         lines?.write(.notice, act) { line in
             for (name, value) in values { line.add(name, value) }
@@ -37,7 +36,7 @@ package struct RequestLog: Sendable {
         }
     }
 
-    /// Logs an administrative act of the server itself, because of a file of `--fixtures`.
+    /// An act of the server itself, because of a file of `--fixtures`.
     package func fixtureAct(_ act: String, _ values: [(name: String, value: String)], file: String) {
         lines?.write(.notice, act) { line in
             for (name, value) in values { line.add(name, value) }
@@ -98,7 +97,6 @@ private final class LimitWarnings: Sendable {
     private static let interval = 60_000_000_000
     private let limits = Mutex<[Limit: (times: Int, next: Int)]>([:])
 
-    /// Returns how often a limit was reached since its last log line. `nil` if the next one is not due.
     func reached(_ name: String, isShare: Bool) -> Int? {
         let now = monotonicNanoseconds()
         return limits.withLock { limits in
@@ -111,5 +109,26 @@ private final class LimitWarnings: Sendable {
             limits[limit] = (0, now + Self.interval)
             return times
         }
+    }
+}
+
+extension HTTPRequestHead {
+    /// The trace id of `traceparent` (W3C Trace Context, 3.2). A malformed header is ignored.
+    var traceID: String? {
+        let fields = headers.values("traceparent")
+        guard fields.count == 1, let field = fields.first else { return nil }
+        let bytes = Array(field.utf8)
+        // `version-traceid-parentid-flags`. Versions after 00 may append further parts.
+        guard bytes.count == 55 || bytes.count > 55 && bytes[55] == UInt8(ascii: "-") && !field.hasPrefix("00-"),
+            !field.hasPrefix("ff-"), [2, 35, 52].allSatisfy({ bytes[$0] == UInt8(ascii: "-") })
+        else { return nil }
+        func isID(_ range: Range<Int>, mayBeZero: Bool = false) -> Bool {
+            bytes[range].allSatisfy { $0.hexValue != nil && $0 == $0.lowercased }
+                && (mayBeZero || bytes[range].contains { $0 != UInt8(ascii: "0") })
+        }
+        guard isID(0..<2, mayBeZero: true), isID(3..<35), isID(36..<52), isID(53..<55, mayBeZero: true) else {
+            return nil
+        }
+        return String(decoding: bytes[3..<35], as: UTF8.self)
     }
 }
