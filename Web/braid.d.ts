@@ -566,7 +566,7 @@ export declare class Session {
     delete(tokenId: string, options?: SendOptions): Promise<void>;
   };
   /** Returns the session's revision, times and number of rows, without its rows. */
-  facts(options?: SendOptions): Promise<SessionSummary>;
+  summary(options?: SendOptions): Promise<SessionSummary>;
   /** Returns the table description to which the session is bound. */
   table(options?: { signal?: AbortSignal }): Promise<object>;
   /**

@@ -755,7 +755,7 @@ export class Session {
     return this.#client.send(request("GET", withQuery(this.#path + resource, parameters), undefined, headers), { signal });
   }
 
-  facts(options) {
+  summary(options) {
     return this.#get("", {}, options);
   }
 

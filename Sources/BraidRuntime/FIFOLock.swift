@@ -137,6 +137,7 @@ private final class HeldLock: Sendable {
 
     private static var currentTask: Int? { withUnsafeCurrentTask { $0?.hashValue } }
 }
+#endif
 
 /// Lets each client (a token) have one piece of work under way, others in order, so that one client's many do not delay
 /// those of others.
@@ -167,4 +168,3 @@ public final class Turns: Sendable {
     /// Whether work of the client waits.
     public func isAwaited(by client: String) -> Bool { locks.withLock { $0[client]?.lock.isAwaited } ?? false }
 }
-#endif

@@ -33,7 +33,7 @@ test("Each command of a session has its effect, and its update leads to the serv
   assert.equal(shown.state.mood, "new");
   await check(await party.setTable({ version: 1 }));
   assert.deepEqual(await party.table(), description);
-  assert.equal((await party.facts()).tableVersion, 1);
+  assert.equal((await party.summary()).tableVersion, 1);
   const { sections } = description;
   const narrow = { ...description, sections: sections.filter((id) => id !== "invited"), bindings: [{ on: "allOtherSections", cell: "TitleDetailCell" }] };
   const lost = await party.setTable({ table: narrow }, { dryRun: true }).catch((error) => error);
@@ -41,7 +41,7 @@ test("Each command of a session has its effect, and its update leads to the serv
   await check(await party.reset());
   assert.deepEqual(ids(shown, "attending"), ["Jonathan", "Omar", "Sara"]);
   assert.deepEqual(await client.fixtures(), { revision: 0, watching: false, files: [] });
-  assert.equal((await party.facts()).revision, shown.revision);
+  assert.equal((await party.summary()).revision, shown.revision);
   const { records } = await party.journal();
   assert.deepEqual(records.map(({ command }) => Object.keys(command)[0]).slice(0, 3), ["edits", "moves", "patchModels"]);
   assert.equal((await party.journal({ after: 1, limit: 1 })).records[0].revision, 2);

@@ -24,7 +24,7 @@ test("A change of one fork does not change another fork of the same session", as
   await mine.edit({ delete: { id: "Sara" } });
   assert.equal((await mine.snapshot()).sections[1].rows.length, 2);
   assert.equal((await theirs.snapshot()).sections[1].rows.length, 3);
-  assert.equal((await server.session("party").facts()).revision, 0);
+  assert.equal((await server.session("party").summary()).revision, 0);
 });
 
 test("A fork of an earlier revision has the table of that revision", async (t) => {
@@ -44,7 +44,7 @@ test("The forks of a test end with the test, and a fork that the test has alread
     const ended = await server.fork("party", { test: inner });
     await ended.delete();
   });
-  await assert.rejects(session.facts(), (error) => error instanceof Problem && error.kind === "session-not-found");
+  await assert.rejects(session.summary(), (error) => error instanceof Problem && error.kind === "session-not-found");
 });
 
 for (const [name, rule, isReplayed] of [
@@ -73,7 +73,7 @@ test("If the answer to a command without an idempotency key is lost, the client 
   const party = await server.fork("party", { test: t });
   await server.faults.set([fault.loseAnswer({ path: EDITS, times: 1 })], { test: t });
   await assert.rejects(party.edit({ delete: { id: "Sara" } }, { key: null }), ConnectionError);
-  assert.equal((await party.facts()).revision, 1);
+  assert.equal((await party.summary()).revision, 1);
 });
 
 for (const bytes of [0, 1, 30, 100]) {
@@ -163,9 +163,9 @@ test("The clock can be set and advanced, and a reset restores the fixtures", asy
 
 test("A server is found by its URL, and the error of a server that does not start names the reason", async (t) => {
   const found = await BraidServer.find({ fixtures, environment: { BRAID_SERVER_URL: server.url, BRAID_SERVER_TOKEN: server.token } });
-  assert.equal((await found.session("party").facts()).id, "party");
+  assert.equal((await found.session("party").summary()).id, "party");
   await found.stop();
-  assert.equal((await server.session("party").facts()).id, "party");
+  assert.equal((await server.session("party").summary()).id, "party");
   await assert.rejects(BraidServer.start("/nowhere", { fixtures }), /ENOENT/);
   const folder = mkdtempSync(join(tmpdir(), "braid-"));
   t.after(() => rmSync(folder, { recursive: true }));
@@ -175,11 +175,11 @@ test("A server is found by its URL, and the error of a server that does not star
 
 test("A server can be stopped", async () => {
   const other = await BraidServer.start(binary, { fixtures, options: ["--log-level", "info"] });
-  assert.equal((await other.session("party").facts()).revision, 0);
+  assert.equal((await other.session("party").summary()).revision, 0);
   await other.stop();
   await other.stop();
   assert.match(other.log, /\/v1\/sessions\/party/);
-  await assert.rejects(new BraidClient({ url: other.url, token: other.token, retries: 0 }).session("party").facts(), ConnectionError);
+  await assert.rejects(new BraidClient({ url: other.url, token: other.token, retries: 0 }).session("party").summary(), ConnectionError);
 });
 
 test("A program that started a server can end without stopping the server, and then the server ends too", () => {

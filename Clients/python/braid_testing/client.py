@@ -118,7 +118,7 @@ class BraidClient:
         return self.open_session({"from": origin} | ({} if id is None else {"id": id}))
 
     def sessions(self) -> list[dict[str, Any]]:
-        """Returns the facts (id, revision, times, number of rows) of all sessions, in the order of their ids."""
+        """Returns the summaries (id, revision, times, number of rows) of all sessions, in the order of their ids."""
         found: list[dict[str, Any]] = []
         page: dict[str, Any] = {"next": None}
         while "next" in page:
@@ -257,7 +257,7 @@ class Session:
 
     # MARK: Reads
 
-    def facts(self) -> dict[str, Any]:
+    def summary(self) -> dict[str, Any]:
         result: dict[str, Any] = self.client.send("GET", self.path)
         return result
 

@@ -37,7 +37,7 @@ def test_a_refusal_is_thrown_with_its_type(party, braid_faults):
     with pytest.raises(Problem) as refusal:
         party.delete({"id": "Sara"})
     assert (refusal.value.status, refusal.value.kind, refusal.value.tries) == (422, "model-invalid", 1)
-    assert party.facts()["revision"] == 0
+    assert party.summary()["revision"] == 0
 
 
 def test_slow_answers_arrive(party, braid_faults):

@@ -175,9 +175,9 @@ def test_a_server_that_does_not_start_says_why(tmp_path):
 def test_a_server_is_found_by_the_environment(braid_server, tmp_path):
     variables = {"BRAID_SERVER_URL": braid_server.url, "BRAID_SERVER_TOKEN": braid_server.token, "BRAID_SERVER_IMAGE": "unused"}
     found = Server.find(tmp_path, environment=variables)
-    assert found.url == braid_server.url and found.session("party").facts()["id"] == "party"
+    assert found.url == braid_server.url and found.session("party").summary()["id"] == "party"
     with Server.find(FIXTURES, environment={"BRAID_SERVER_BINARY": BINARY}) as started:
-        assert started.url != braid_server.url and started.session("party").facts()["revision"] == 0
+        assert started.url != braid_server.url and started.session("party").summary()["revision"] == 0
 
 
 def test_no_server_is_found(tmp_path, monkeypatch):
@@ -194,7 +194,7 @@ def test_the_server_ends_with_the_process_that_started_it():
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         try:
-            client.session("party").facts()
+            client.session("party").summary()
         except ConnectionLost:
             break
     else:

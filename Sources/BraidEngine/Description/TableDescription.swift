@@ -121,10 +121,9 @@ public final class TableDescription: Sendable {
 
     /// The stored table of a new session. O(models).
     ///
-    /// - Parameters:
-    ///   - given: models in place of the description's.
-    ///   - givenState: a merge patch for the description's state (RFC 7396).
-    ///   - displayed: those that do not exist are left out. `nil` for the description's choice.
+    /// - `given`: models in place of the description's.
+    /// - `givenState`: a merge patch for the description's state (RFC 7396).
+    /// - `displayed`: those that do not exist are left out. `nil` for the description's choice.
     /// - Throws: ``Refusal`` if a section does not exist, or if a model is invalid or has the id of another.
     public func openingTable(
         models given: [(section: SectionID, models: [JSONText])] = [], state givenState: JSONText? = nil,

@@ -3,7 +3,7 @@ extension BatchUpdate {
     /// bytes. Unknown members are faults. Of an index, only that it is not negative is checked: ``applied(to:)`` checks
     /// the rest.
     ///
-    /// - Parameter pointer: leads to the update in a larger document; the faults' pointers begin with it.
+    /// - `pointer`: leads to the update in a larger document; the faults' pointers begin with it.
     /// - Throws: ``Refusal`` with `badRequest` and the pointers of the first hundred faults.
     /// - Complexity: O(bytes of the JSON).
     public init(json: JSONText, at pointer: JSONPointer = .root) throws(Refusal) {

@@ -2,7 +2,7 @@ extension Snapshot {
     /// Decodes a snapshot from its JSON form. Unknown members are faults; `session`, `table` and `epoch` are checked
     /// and dropped. The members of rows are put into the order of the wire format, so that rows can be compared.
     ///
-    /// - Parameter pointer: leads to the snapshot in a larger document; the faults' pointers begin with it.
+    /// - `pointer`: leads to the snapshot in a larger document; the faults' pointers begin with it.
     /// - Throws: ``Refusal`` with the pointers of the first hundred faults: `duplicateRowID` if all are ids that a
     ///   section contains twice, else `badRequest`.
     public init(json: JSONText, at pointer: JSONPointer = .root) throws(Refusal) {

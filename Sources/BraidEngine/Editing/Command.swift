@@ -65,9 +65,8 @@ public indirect enum Command: Sendable {
 extension Command {
     /// The command that a request to a resource asks for.
     ///
-    /// - Parameters:
-    ///   - kind: the name of the command's kind, such as `edits`.
-    ///   - pointer: leads to the body in a larger document; the faults' pointers begin with it.
+    /// - `kind`: the name of the command's kind, such as `edits`.
+    /// - `pointer`: leads to the body in a larger document; the faults' pointers begin with it.
     /// - Throws: ``Refusal`` with `badRequest` and the pointer to the fault.
     public init(kind: String, body: JSONText, at pointer: JSONPointer = .root) throws(Refusal) {
         guard let decode = CommandKind.decodable(kind)?.decode else {
@@ -84,7 +83,7 @@ extension Command {
     /// body of a request to its resource. The bodies of `edits` and `moves` may lack the name. A transaction is
     /// refused.
     ///
-    /// - Parameter pointer: leads to the command in a larger document; the faults' pointers begin with it.
+    /// - `pointer`: leads to the command in a larger document; the faults' pointers begin with it.
     /// - Throws: ``Refusal`` with `badRequest` and the pointer to the fault.
     public init(json: JSONText, at pointer: JSONPointer = .root) throws(Refusal) {
         guard let members = json.members() else {

@@ -143,7 +143,7 @@ public final class SectionedTableBinder<Section: TableSection> {
 
     /// Makes and fills the cell of a displayed row.
     ///
-    /// - Parameter sections: those in which `path` counts, if not of ``snapshot``: a view that has applied only some
+    /// - `sections`: those in which `path` counts, if not of ``snapshot``: a view that has applied only some
     ///   steps of the last update passes the sections before or after a step (``BatchUpdate/Step``).
     /// - Throws: ``Refusal`` with `sectionNotFound` or `rowNotFound`, and what the program's closures throw.
     public func cell(at path: RowPath, in sections: [BraidEngine.Section]? = nil) throws -> any ReuseIdentifiable {

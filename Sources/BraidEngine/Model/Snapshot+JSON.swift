@@ -40,8 +40,8 @@ extension Snapshot {
 
     /// The bytes of ``encoded(session:table:epoch:)`` in pieces, encoded one at a time.
     ///
-    /// - Parameter size: in bytes, the least of every piece but the last. A piece can be larger, as up to 64 rows are
-    ///   encoded at once.
+    /// - `size`: in bytes, the least of every piece but the last. A piece can be larger, as up to 64 rows are encoded at
+    ///   once.
     public func encodedPieces(session: String? = nil, table: String? = nil, epoch: String? = nil, size: Int)
         -> SnapshotPieces
     {

@@ -12,7 +12,7 @@ public struct WindowUpdate: Sendable {
 
     /// The update from one window to another. O(rows of both).
     ///
-    /// - Parameter revision: the revision before, if the window showed `old` at it.
+    /// - `revision`: the one before, if the window showed `old` at it.
     /// - Throws: ``Refusal`` for the faults of ``BatchUpdate/init(from:to:)``.
     public init(
         from old: WindowedSnapshot, to new: WindowedSnapshot, since revision: Int? = nil
