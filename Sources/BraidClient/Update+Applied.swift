@@ -92,7 +92,6 @@ extension Update {
     }
 }
 
-/// Checks a stage against the rules, and applies it.
 private struct StageApplication {
     private let stage: Update.Stage
     private let before: [Snapshot.Section]

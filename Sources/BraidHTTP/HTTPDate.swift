@@ -33,7 +33,6 @@ enum HTTPDate {
 }
 
 extension [UInt8] {
-    /// 7 becomes `07`.
     fileprivate mutating func append(two number: Int) {
         append(UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: number / 10 % 10))
         append(UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: number % 10))

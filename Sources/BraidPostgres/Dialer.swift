@@ -12,7 +12,6 @@ final class Dialer: Sendable {
     let url: String
     private let options: StoreOptions
     private let timeout: Duration
-    /// Reports whether the database can be reached.
     private let trouble: StoreTrouble
 
     private struct Failure {

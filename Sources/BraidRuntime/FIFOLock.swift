@@ -112,7 +112,6 @@ public final class FIFOLock: Sendable {
 }
 
 #if DEBUG
-/// A lock that a task holds or waits for.
 private final class HeldLock: Sendable {
     @TaskLocal static var innermost: HeldLock?
 

@@ -123,7 +123,6 @@ public final class WorkerPool: TaskExecutor, @unchecked Sendable {
         return job
     }
 
-    /// The thread that demotes others.
     private func watch() {
         guard let limit = configuration.demotionTime?.nanoseconds else { return }
         pthread_mutex_lock(lock)

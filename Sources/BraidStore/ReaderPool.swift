@@ -9,7 +9,6 @@ package final class ReaderPool<Connection>: @unchecked Sendable {
         package let fail: @Sendable (any Error) -> Void
     }
 
-    /// Guards the variables.
     private let condition = Condition()
     /// The reads from index `next` on wait for a thread.
     private var reads: [Read?] = []

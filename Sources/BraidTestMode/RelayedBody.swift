@@ -119,7 +119,6 @@ struct RelayedBody: Sendable {
         if isNext, isEnd || events.isInEvent { bytes += 1 }
     }
 
-    /// Whether the fault cuts or pauses here.
     private var isDue: Bool {
         switch action {
         case .truncate(let limit)?: bytes >= limit
@@ -132,7 +131,6 @@ struct RelayedBody: Sendable {
     private static let partsInASecond = 20
 }
 
-/// Counts the events of a stream.
 private struct EventCount {
     /// The number of complete events.
     private(set) var count = 0

@@ -73,7 +73,6 @@ struct RequestVerification: Sendable {
     }
 }
 
-/// Conditions on the answer to a request.
 private struct AnswerMatch {
     static let members = ["status", "problem", "replayed", "fault"]
 

@@ -109,7 +109,6 @@ struct TestModeExchange: HTTPExchange {
             TestedRequest(head), id: exchange.requestID, start: monotonicNanoseconds(), with: response)
     }
 
-    /// Adds the header field of every answer in test mode.
     private func marked(_ response: HTTPResponse) -> HTTPResponse {
         var response = response
         response.headers.append(("Braid-Test-Mode", "true"))

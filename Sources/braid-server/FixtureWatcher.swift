@@ -9,7 +9,6 @@ import Glibc
 struct FixtureWatcher {
     let directories: [String]
     let app: App
-    /// By path.
     private var files: [String: Known] = [:]
     /// By table, the file that counts. A second file with the table waits until the first is gone or describes another.
     private var owners: [String: String] = [:]

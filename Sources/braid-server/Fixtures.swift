@@ -67,7 +67,6 @@ struct Fixtures {
     /// left out: an editor's locks and copies, and the folders of a Kubernetes volume, to which links lead.
     struct Found {
         private(set) var paths: [String] = []
-        /// Devices and inodes of the directories.
         private var known: Set<[UInt]> = []
 
         /// - Parameter enter: called before each directory is read.
@@ -90,7 +89,6 @@ struct Fixtures {
         }
     }
 
-    /// In the order in which they are loaded.
     private struct Contents {
         var tables: [(path: String, description: TableDescription)] = []
         var sessions: [(path: String, id: String, body: JSONText)] = []

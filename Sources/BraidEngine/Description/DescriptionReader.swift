@@ -156,7 +156,6 @@ struct DescriptionReader {
         }
     }
 
-    /// What every template may read.
     private static let commonNames = ["state", "models", "section", "now"]
     static let rowNames = ["model", "row", "count"]
     static let handlerNames = rowNames + ["uuid"]

@@ -154,7 +154,6 @@ public struct RowHistory: Sendable {
 
 // Follows one row through all updates.
 extension RowHistory {
-    /// What became of a row.
     private enum Fate {
         case displayed(at: RowPath)
         case gone

@@ -1,7 +1,6 @@
 /// Checks that bytes are one JSON text (RFC 8259) by three rules of I-JSON (RFC 7493) as well: UTF-8, no lone
 /// surrogates, and no name twice in an object. Removes the white space around tokens. One pass, without recursion.
 struct JSONScanner {
-    /// An open array or object.
     private struct Frame {
         /// The position in `names` of the object's first name, or -1 for an array.
         var base: Int32

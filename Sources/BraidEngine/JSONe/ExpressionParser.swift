@@ -75,7 +75,6 @@ struct ExpressionParser {
 
     private func isAt(_ symbol: String) -> Bool { token == .symbol(symbol) }
 
-    /// Skips the token if it is this symbol.
     private mutating func take(_ symbol: String) throws(JSONeError) -> Bool {
         guard isAt(symbol) else { return false }
         try advance()

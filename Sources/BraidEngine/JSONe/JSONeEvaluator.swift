@@ -50,7 +50,6 @@ struct JSONeEvaluator {
 
     // MARK: Names, lists, objects
 
-    /// Charges for a long number.
     private mutating func charged(_ operand: Operand) throws(JSONeError) -> Operand {
         if case .json(.number(let number)) = operand { try budget.spend(parsing: number) }
         return operand

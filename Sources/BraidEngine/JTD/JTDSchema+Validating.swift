@@ -25,7 +25,6 @@ private struct JTDValidation {
         self.limit = limit
     }
 
-    /// An array or object whose children are being validated.
     private struct Frame {
         enum Children {
             case elements([JSONValue], Int)

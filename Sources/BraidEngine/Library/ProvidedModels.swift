@@ -107,9 +107,10 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider, @unchec
         departed = []
         for (section, models) in read {
             let old = before[section] ?? []
-            guard let change = change(from: old, to: models, in: section) else { continue }
             // If the models changed, `place` refuses the command.
-            if let stored = table[section], stored.rows.count == old.count {
+            let stored = table[section].flatMap { $0.rows.count == old.count ? $0 : nil }
+            guard let change = change(from: old, to: models, in: section, stored) else { continue }
+            if let stored {
                 for index in change.stretches.lazy.flatMap(\.old) {
                     departures.add(stored.rows[index])
                     departed.append(stored.rows[index].model)
@@ -129,16 +130,24 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider, @unchec
         }
     }
 
-    private func change(from old: [Model], to new: [Model], in section: SectionID) -> Change? {
+    private func change(from old: [Model], to new: [Model], in section: SectionID, _ stored: StoredSection?) -> Change?
+    {
         guard let areSame = traits.areSame else {
             return old.isEmpty && new.isEmpty
                 ? nil
                 : Change(section: section, models: new, oldCount: old.count, stretches: [(old.indices, new.indices)])
         }
         if old.hasSameStorage(as: new) { return nil }
+        let identities = stored.flatMap { stored in
+            traits.identity.map { identity in
+                Identities(
+                    areSame: { stored.rows[$0].content.has(RowID(identity(new[$1]))) },
+                    old: { stored.index(of: RowID(identity(new[$0]))) })
+            }
+        }
         let stretches = old.withUnsafeBufferPointer { old in
             new.withUnsafeBufferPointer { new in
-                Self.stretches(old.count, new.count) { oldIndex, newIndex in
+                Self.stretches(old.count, new.count, identities) { oldIndex, newIndex in
                     // Called with valid indexes only, so neither list is empty.
                     guard let old = old.baseAddress, let new = new.baseAddress else { return false }
                     return areSame(old + oldIndex, new + newIndex)
@@ -149,10 +158,16 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider, @unchec
             ? nil : Change(section: section, models: new, oldCount: old.count, stretches: stretches)
     }
 
-    /// Where two lists of models differ, ascending. In lists with little in common, the last stretch can contain equal
-    /// models, too.
+    /// By identity, whatever the content.
+    private struct Identities {
+        let areSame: (_ old: Int, _ new: Int) -> Bool
+        /// The old model of the new one's identity.
+        let old: (_ new: Int) -> Int?
+    }
+
+    /// Where two lists of models differ, ascending.
     private static func stretches(
-        _ oldCount: Int, _ newCount: Int, isSame: (_ old: Int, _ new: Int) -> Bool
+        _ oldCount: Int, _ newCount: Int, _ ids: Identities?, isSame: (_ old: Int, _ new: Int) -> Bool
     ) -> [TableEditor.Stretch] {
         let shorter = min(oldCount, newCount)
         var prefix = 0, suffix = 0
@@ -171,9 +186,25 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider, @unchec
             }
             return nil
         }
+        /// A later pair of one identity. Looks at ever more distant models, twice as far each time, so that whole
+        /// blocks are skipped quickly.
+        func further(_ at: (old: Int, new: Int), _ ids: Identities) -> (old: Int, new: Int)? {
+            var best: (old: Int, new: Int, passed: Int)?, distance = 0
+            while at.new + distance < end.new, distance < best?.passed ?? .max {
+                if let old = ids.old(at.new + distance), (at.old..<end.old).contains(old),
+                    old - at.old + distance < best?.passed ?? .max
+                {
+                    best = (old, at.new + distance, old - at.old + distance)
+                }
+                distance = max(1, 2 * distance)
+            }
+            guard var (old, new, _) = best else { return nil }
+            while old > at.old, new > at.new, isSame(old - 1, new - 1) { (old, new) = (old - 1, new - 1) }
+            return (old, new)
+        }
         var stretches: [TableEditor.Stretch] = []
         var at = (old: prefix, new: prefix), start = at
-        // Bounds the time for lists with little in common.
+        // Bounds the time for lists with little in common: a search by id costs 8, a failed one without ids 1.
         var looks = 64 + shorter / 16
         while at != end {
             if at.old < end.old, at.new < end.new, isSame(at.old, at.new) {
@@ -182,8 +213,13 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider, @unchec
                     at = (at.old + 1, at.new + 1)
                 } while at.old < end.old && at.new < end.new && isSame(at.old, at.new)
                 start = at
+            } else if at.old < end.old, at.new < end.new, let ids, ids.areSame(at.old, at.new) {
+                at = (at.old + 1, at.new + 1)
             } else if let next = nearest(at) {
                 at = next
+            } else if looks > 0, let ids {
+                looks -= 8
+                at = further(at, ids) ?? end
             } else if looks > 0, at.old < end.old, at.new < end.new {
                 looks -= 1
                 at = (at.old + 1, at.new + 1)

@@ -135,7 +135,6 @@ private struct NoRoom: Error {
     var ranges: [Range<Int>] = []
 }
 
-/// Matches new models to the old rows that they replace.
 private struct Arrivals {
     /// Of all stretches, in order.
     private var rows = ContiguousArray<StoredRow>()

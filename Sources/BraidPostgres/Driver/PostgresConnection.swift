@@ -21,7 +21,6 @@ final class PostgresConnection {
     private let connection: OpaquePointer
     /// The longest wait for the next bytes.
     var timeout: Duration
-    /// Names of prepared statements, by their SQL texts.
     private var prepared: [String: String] = [:]
     private var preparedCount = 0
     /// Statements beyond this number, of which there are normally fewer, are sent without being prepared.

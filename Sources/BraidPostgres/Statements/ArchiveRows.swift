@@ -37,7 +37,6 @@ final class ArchiveInsertion: ArchiveTarget {
     private let queries: PostgresQueries
     private var table: ArchiveTable?
     private var rows: [[ArchiveValue]] = []
-    /// About how many bytes `rows` has.
     private var size = 0
     private static let largestSize = 1 << 20
 

@@ -11,7 +11,6 @@ package final class ControllerTokens: Sendable {
         var pruning = 64
     }
 
-    /// A stream that a controller token opened.
     private struct OpenedStream {
         let digest: SHA256Digest
         weak var stream: ByteStream?

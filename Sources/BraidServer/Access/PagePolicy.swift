@@ -14,7 +14,6 @@ package struct PagePolicy: Sendable {
     /// As browsers write them: `https://app.example`, `http://localhost:3000`, or `*` for all.
     private let origins: Set<String>
     private let allowsAll: Bool
-    /// Whether every requester is a controller.
     private let isOpen: Bool
     /// Accepted in `Host`, besides IP addresses and localhost; `nil` for all.
     ///

@@ -115,7 +115,6 @@ extension Exchange {
         await withTaskExecutorPreference(Workers.shared.short) { await begun(reading: body).runStages() }
     }
 
-    /// Runs the other stages, in a task.
     private func runStages() async -> HTTPResponse {
         var exchange = self
         // The lease ends before the answer is sent, because the client may then send its next request.

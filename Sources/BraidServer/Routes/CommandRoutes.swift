@@ -41,7 +41,6 @@ extension Exchange {
         }
     }
 
-    /// Logs an applied command if it is an administrative act.
     fileprivate func logAct(_ execution: Execution) {
         guard case .applied = execution.outcome.kind, !execution.isDryRun else { return }
         let session = execution.session

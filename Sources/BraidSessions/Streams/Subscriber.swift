@@ -12,7 +12,6 @@ final class Subscriber: Sendable {
     let followsWindow: Bool
     private let session: Session
     private let form: StreamForm
-    /// Counts the stream against `--max-subscribers`.
     private let lease: Quota.Lease?
     /// Against which the memory of large events counts.
     private let account: Quota.Account

@@ -53,7 +53,6 @@ extension SQLiteQueries {
         sharedTables?.merge(keptSharedTables) { _, kept in kept }
     }
 
-    /// All tables except SQLite's own.
     private func restoredTables() throws -> [String] {
         try db.texts(
             "SELECT name FROM main.sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite~_%' ESCAPE '~'")

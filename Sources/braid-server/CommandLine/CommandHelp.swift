@@ -1,7 +1,6 @@
 /// The help texts, 80 columns wide.
 enum CommandHelp {
     private static let width = 80
-    /// Where the explanations of a list begin.
     private static let column = 26
 
     /// The first command is the default.
@@ -90,7 +89,6 @@ enum CommandHelp {
 
     // MARK: Lines
 
-    /// Keeps the line breaks of the text.
     private static func wrapped(_ text: String, indent: Int = 0) -> String {
         let start = String(repeating: " ", count: indent)
         return text.split(separator: "\n", omittingEmptySubsequences: false).map { paragraph in
