@@ -1,3 +1,4 @@
+// BraidEngine has its own, because it and this module know no other one.
 extension Int {
     /// Reads a whole text of one or more ASCII digits, without a sign. `nil` for any other text, and if the number is
     /// too large.

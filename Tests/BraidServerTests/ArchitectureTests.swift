@@ -43,6 +43,28 @@ import Testing
         try String(contentsOf: root.appendingPathComponent(path), encoding: .utf8)
     }
 
+    @Test("What only debug builds declare is private, so a release build cannot miss it") func debugOnly() throws {
+        let folder = Self.root.appendingPathComponent("Sources").path
+        let sources = try FileManager.default.subpathsOfDirectory(atPath: folder).filter { $0.hasSuffix(".swift") }
+        var declarations = 0
+        for source in sources {
+            var isDebug = false
+            for line in try Self.text(of: "Sources/\(source)").split(separator: "\n") {
+                let words = line.split(separator: " ")
+                switch words.first {
+                case "#if": isDebug = words.contains("DEBUG")
+                case "#else", "#endif": isDebug = false
+                default:
+                    // Members are indented, statements too.
+                    guard isDebug, line.first?.isLetter == true else { continue }
+                    declarations += 1
+                    #expect(["private", "fileprivate"].contains(words.first), "Sources/\(source): \(line)")
+                }
+            }
+        }
+        #expect(declarations > 0)
+    }
+
     @Test("The source files of a module import only the modules that it may know", arguments: allowed.keys.sorted())
     func imports(module: String) throws {
         let known = try #require(Self.allowed[module]).union(Self.system(for: module))

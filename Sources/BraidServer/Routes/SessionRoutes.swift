@@ -136,8 +136,7 @@ extension Session {
         var past: SessionTable?
         if let position = request.position { past = try await table(at: position) }
         if let window = request.window {
-            let revision = past?.snapshot.revision ?? self.position.revision
-            if let unchanged = request.context.head.notModified(position(at: revision).entityTag) { return unchanged }
+            if let unchanged = notModified(request, of: past?.snapshot) { return unchanged }
             return HTTPResponse(
                 try await encodedWindow(window, of: past, for: request.context.account), to: request.context.head)
         }
@@ -148,9 +147,11 @@ extension Session {
 
     /// - Parameter past: an earlier snapshot. `nil` for the current one.
     fileprivate func wholeSnapshot(_ request: SnapshotRequest, of past: Snapshot? = nil) -> HTTPResponse {
-        let revision = past?.revision ?? position.revision
-        if let unchanged = request.context.head.notModified(position(at: revision).entityTag) { return unchanged }
-        return snapshotResponse(of: past)
+        notModified(request, of: past) ?? snapshotResponse(of: past)
+    }
+
+    private func notModified(_ request: SnapshotRequest, of past: Snapshot?) -> HTTPResponse? {
+        request.context.head.notModified(position(at: past?.revision ?? position.revision).entityTag)
     }
 
     /// - Parameters:
