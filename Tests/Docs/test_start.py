@@ -1,8 +1,8 @@
 """Checks that each documented way to start the server works in an empty folder, and that the first list in README.md
 works afterwards.
 
-The tests differ from a reader's machine in three points. `git clone` clones the files of this checkout. `swift
-build` builds nothing (bin/start/swift). `docker` is podman with an image of the tested binary (engine.py).
+Differences from a reader's machine: `swift build` builds nothing (bin/start/swift), and `docker` is podman with an image
+of the tested binary (engine.py).
 """
 import os
 import re
@@ -22,12 +22,14 @@ from test_proxies import free_port
 
 README = Document(ROOT / "README.md")
 STARTS = [block for block in README.of("sh") if block.marks.get("run by") == "Tests/Docs/test_start.py"]
-REPOSITORY = "https://github.com/braid-server/braid-server.git"
+
+
+STARTED_WITH = ["./run", "docker compose up", "./braid-server serve"]
 
 
 def start(command):
-    """Returns the block of README.md that contains this command. Exactly one block contains it."""
-    [block] = [block for block in STARTS if re.search(rf"^{re.escape(command)}$", block.text, re.M)]
+    """Returns the one block of README.md that starts the server with this command."""
+    [block] = [block for block in STARTS if re.search(rf"^{re.escape(command)}\b", block.text, re.M)]
     return block.text
 
 
@@ -51,9 +53,9 @@ def terminal(tmp_path):
 
 
 @pytest.fixture
-def git(terminal, repository):
-    """Makes git clone the local repository when a document clones the project's public repository."""
-    terminal.run(f"export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=url.{shlex.quote(str(repository))}.insteadOf GIT_CONFIG_VALUE_0={REPOSITORY}\n")
+def checkout(terminal, repository):
+    """Makes the terminal's folder a checkout."""
+    terminal.run(f"git clone -q {shlex.quote(str(repository))} braid-server && cd braid-server\n")
 
 
 @pytest.fixture
@@ -70,13 +72,13 @@ def follow_the_first_list(terminal):
 
 
 def test_each_start_is_tested():
-    assert len(STARTS) == 3 and len({start(command) for command in ["docker compose up", "./braid-server serve", "./run"]}) == 3
+    assert len(STARTS) == 3 and len({start(command) for command in STARTED_WITH}) == 3
 
 
-def test_the_readme_works_from_source(terminal, git):
+def test_the_readme_works_from_source(terminal, checkout):
     terminal.run(start("./run"))
     follow_the_first_list(terminal)
-    assert terminal.run("curl -s http://127.0.0.1:8080/v1/sessions/party/snapshot\n")[1] == [200], "./run loads the examples"
+    has_the_examples(terminal)
 
 
 def test_the_readme_works_with_the_binary(terminal):
@@ -86,14 +88,16 @@ def test_the_readme_works_with_the_binary(terminal):
     assert (archive, folder) == (f"braid-server-{version}-linux-amd64.tar.gz", f"braid-server-{version}")
     with tarfile.open(terminal.home / archive, "w:gz") as file:
         file.add(SHIMS / "braid-server", f"{folder}/braid-server")
+        file.add(ROOT / "Examples", f"{folder}/Examples")
     terminal.run(text)
     follow_the_first_list(terminal)
+    has_the_examples(terminal)
 
 
-def test_the_readme_works_in_a_container(terminal, git, containers):
+def test_the_readme_works_in_a_container(terminal, checkout, containers):
     terminal.run(start("docker compose up"))
     follow_the_first_list(terminal)
-    assert terminal.run("curl -s http://127.0.0.1:8080/v1/sessions/party/snapshot\n")[1] == [200], "the demo has the examples"
+    has_the_examples(terminal)
     refuses_other_names(terminal)
     [container] = containers.containers()
     assert container["Config"]["User"] == "10001" and container["HostConfig"]["ReadonlyRootfs"]
@@ -113,7 +117,12 @@ def test_readme_with_demo(terminal):
     environment = image | service["environment"] | {"BRAID_FIXTURES": str(ROOT / fixtures.split(":")[0])}
     terminal.run(" ".join(f"{name}={shlex.quote(value)}" for name, value in environment.items()) + " braid-server serve\n")
     follow_the_first_list(terminal)
+    has_the_examples(terminal)
     refuses_other_names(terminal)
+
+
+def has_the_examples(terminal):
+    assert terminal.run("curl -s http://127.0.0.1:8080/v1/sessions/party/snapshot\n")[1] == [200]
 
 
 def refuses_other_names(terminal):
@@ -125,12 +134,11 @@ def refuses_other_names(terminal):
     assert terminal.run("curl -s http://127.0.0.1:8080/v1/tables -H 'Host: localhost:8080'\n")[1] == [200]
 
 
-def test_the_production_server_works_in_a_container(terminal, git, containers):
+def test_the_production_server_works_in_a_container(terminal, checkout, containers):
     operations = Document(ROOT / "docs/operations.md")
     [block] = [block for block in operations.of("sh") if block.marks.get("run by") == "Tests/Docs/test_start.py"]
     told = re.findall(r"^#   (.*)$", (ROOT / "compose.production.yaml").read_text(), re.M)
     assert block.text.splitlines() == told, "docs/operations.md and compose.production.yaml tell the same"
-    terminal.run(f"git clone -q {REPOSITORY} && cd braid-server\n")
     terminal.run(block.text)
     assert terminal.run("curl -s http://127.0.0.1:8080/v1/sessions\n")[1] == [401]
     sessions, statuses = terminal.run('curl -s http://127.0.0.1:8080/v1/sessions -H "Authorization: Bearer $(cat braid-token)"\n')
