@@ -8,8 +8,8 @@ from documents import ROOT, Document, documents, rows, section
 from matching import parsed
 from terminal import BINARY
 
-API, SESSIONS, FOLLOWING, DATA_SOURCE, ERRORS = (
-    Document(ROOT / "docs/http-api" / f"{name}.md") for name in ["README", "sessions-and-snapshots", "following", "data-source", "errors-and-limits"])
+API, SESSIONS, FOLLOWING, UPDATES, DATA_SOURCE, ERRORS = (
+    Document(ROOT / "docs/http-api" / f"{name}.md") for name in ["README", "sessions-and-snapshots", "following", "updates", "data-source", "errors-and-limits"])
 OPERATIONS, LIMITS, MONITORING = (Document(ROOT / "docs" / f"{name}.md") for name in ["operations", "limits", "monitoring"])
 
 
@@ -29,14 +29,12 @@ def test_endpoints(url):
 
 
 def test_sections_of_endpoints():
-    """Checks that the section of each endpoint contains the method and path, the request, the answer, the errors, and a
-    command.
-    """
+    """Checks that the section of each endpoint contains the method and path, the request, the answer, and a command."""
     for endpoint, link, _ in rows(section(API, "All endpoints"))[1:]:
         endpoint, (heading, page) = endpoint.strip("`"), re.fullmatch(r"\[(.*)\]\((.*)\.md#.*\)", link).groups()
         text = Document(ROOT / f"docs/http-api/{page}.md").text.split(f"\n## {heading}\n")[1].split("\n## ")[0]
         assert f"`{endpoint}`" in text, endpoint
-        for part in ["**Request.**", "**Answer", "rrors.", "```sh\n"]:
+        for part in ["**Request.**", "**Answer", "```sh\n"]:
             assert part in text, f"{endpoint}: {part}"
 
 
@@ -63,7 +61,7 @@ def test_shapes_of_answers(url):
     schemas = json.loads(get(url + "/openapi.json"))["components"]["schemas"]
     [snapshot], [update] = (
         parsed(re.search(r"```json\n(.*?)```", section(document, heading), re.S)[1])
-        for document, heading in [(SESSIONS, "The snapshot"), (FOLLOWING, "The update")])
+        for document, heading in [(SESSIONS, "The snapshot"), (UPDATES, "The update")])
     assert set(update) == set(schemas["Update"]["properties"])
     assert set(update["stages"][0]) == set(schemas["Stage"]["properties"])
     for operation, schema in [("updateSections", "SectionUpdate"), ("moveRows", "RowMove"), ("moveSections", "SectionMove"), ("insertRows", "PlacedRow"), ("insertSections", "PlacedSection")]:
