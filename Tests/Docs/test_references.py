@@ -8,8 +8,8 @@ from documents import ROOT, Document, documents, rows, section
 from matching import parsed
 from terminal import BINARY
 
-API, SESSIONS, FOLLOWING, DATA_SOURCE, ERRORS = (
-    Document(ROOT / "docs/http-api" / f"{name}.md") for name in ["README", "sessions-and-snapshots", "following", "data-source", "errors-and-limits"])
+API, SESSIONS, FOLLOWING, UPDATES, DATA_SOURCE, ERRORS = (
+    Document(ROOT / "docs/http-api" / f"{name}.md") for name in ["README", "sessions-and-snapshots", "following", "updates", "data-source", "errors-and-limits"])
 OPERATIONS, LIMITS, MONITORING = (Document(ROOT / "docs" / f"{name}.md") for name in ["operations", "limits", "monitoring"])
 
 
@@ -63,7 +63,7 @@ def test_shapes_of_answers(url):
     schemas = json.loads(get(url + "/openapi.json"))["components"]["schemas"]
     [snapshot], [update] = (
         parsed(re.search(r"```json\n(.*?)```", section(document, heading), re.S)[1])
-        for document, heading in [(SESSIONS, "The snapshot"), (FOLLOWING, "The update")])
+        for document, heading in [(SESSIONS, "The snapshot"), (UPDATES, "The update")])
     assert set(update) == set(schemas["Update"]["properties"])
     assert set(update["stages"][0]) == set(schemas["Stage"]["properties"])
     for operation, schema in [("updateSections", "SectionUpdate"), ("moveRows", "RowMove"), ("moveSections", "SectionMove"), ("insertRows", "PlacedRow"), ("insertSections", "PlacedSection")]:
