@@ -1,4 +1,4 @@
-"""The client: requests with retries, sessions and their commands. docs/clients.md describes what all clients of Braid
+"""The client: requests with retries, sessions and their commands. docs/clients/README.md describes what all clients of Braid
 Server do.
 """
 from __future__ import annotations
