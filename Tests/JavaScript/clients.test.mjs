@@ -1,4 +1,4 @@
-// Runs the JavaScript blocks in docs/clients.md, unchanged, with the real server.
+// Runs the JavaScript blocks in docs/clients/web.md, unchanged, with the real server.
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -8,7 +8,7 @@ import { pathToFileURL } from "node:url";
 import { applying, BraidClient, source } from "./braid.mjs";
 import { Server } from "./server.mjs";
 
-const document = readFileSync(new URL("../../docs/clients.md", import.meta.url), "utf8");
+const document = readFileSync(new URL("../../docs/clients/web.md", import.meta.url), "utf8");
 const blocks = [...document.matchAll(/^```js\n(.*?)^```$/gms)].map(([, text]) => text);
 
 /**
@@ -27,7 +27,7 @@ async function run(t, block, names = {}, result = "undefined") {
   return { logged, result: (await import(pathToFileURL(join(directory, "block.mjs")))).default };
 }
 
-test("The code in docs/clients.md does what the page says", async (t) => {
+test("The code in docs/clients/web.md does what the page says", async (t) => {
   assert.equal(blocks.length, 3);
   const server = await Server.start(t);
   // Sets the origin to the server's URL, as in a page that the server has served.

@@ -1,6 +1,4 @@
-"""The client: requests with retries, sessions and their commands. docs/clients.md describes what all clients of Braid
-Server do.
-"""
+"""The client: requests with retries, sessions and their commands, as docs/clients/README.md says of all clients."""
 from __future__ import annotations
 
 import http.client

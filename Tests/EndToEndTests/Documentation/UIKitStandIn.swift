@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-// A stand-in for the parts of UIKit that the recipes in docs/clients.md need, for machines without UIKit. Its views
-// check the rules whose violation crashes the real views, and record what they show.
+// Stands in for the parts of UIKit that docs/clients/swift.md needs. Its views check the rules whose violation crashes
+// the real ones, and record what they show.
 
 extension IndexPath {
     init(row: Int, section: Int) { self.init(indexes: [section, row]) }

@@ -4,8 +4,7 @@ import BraidClient
 import Foundation
 import Testing
 
-/// Compiles and runs the Swift blocks of docs/clients.md. The tests in Tests/Docs check that this file and the page
-/// contain the same code.
+/// Compiles and runs the Swift blocks of docs/clients/swift.md. The tests in Tests/Docs compare them with this file.
 @MainActor
 @Suite struct ClientsDocumentTests {
     // snippet: following
@@ -77,7 +76,7 @@ import Testing
     }
     // end
 
-    @Test("The feed in docs/clients.md shows the rows of a long table in a table view while it scrolls")
+    @Test("The feed in docs/clients/swift.md shows the rows of a long table in a table view while it scrolls")
     func windows() async throws {
         let server = try ServerProcess(), client = try SwiftClientTests.client(server)
         let (session, _) = try await client.openSession(["rows": .array((0..<1_000).map { ["id": .integer($0)] })])
@@ -99,7 +98,7 @@ import Testing
         #expect(seen == [[0, 100], [30, 111], [900, 100], [450, 101]])
     }
 
-    @Test("The functions in docs/clients.md do what the page says, on a real server")
+    @Test("The functions in docs/clients/swift.md do what the page says, on a real server")
     func functions() async throws {
         let server = try ServerProcess(ServerProcess.attendees), client = try SwiftClientTests.client(server)
         try await party(client)
@@ -206,7 +205,7 @@ import Testing
         }
     }
 
-    @Test("The recipe for UITableView in docs/clients.md shows every golden update without breaking a rule of the view")
+    @Test("The recipe for UITableView in docs/clients/swift.md shows every golden update without breaking a rule of the view")
     func tableViews() throws {
         for golden in try cases() {
             let table = Table()
@@ -288,7 +287,7 @@ import Testing
         }
     }
 
-    @Test("The recipe for a diffable data source in docs/clients.md shows every golden update with unique identifiers")
+    @Test("The recipe for a diffable data source in docs/clients/swift.md shows every golden update with unique identifiers")
     func collectionViews() throws {
         for golden in try cases() {
             let collection = Collection()
