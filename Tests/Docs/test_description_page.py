@@ -1,4 +1,5 @@
-"""Checks that docs/table-description.md and the JSON schema for editors list exactly the members that the binary knows.
+"""Checks that docs/table-description.md, docs/handlers.md and the JSON schema for editors list exactly the members that
+the binary knows.
 """
 import json
 import re
@@ -11,6 +12,8 @@ from documents import ROOT, Document, rows, section
 from terminal import BINARY
 
 DESCRIPTION = Document(ROOT / "docs/table-description.md")
+HANDLERS = Document(ROOT / "docs/handlers.md")
+PAGES = [DESCRIPTION, HANDLERS]
 
 # A description whose objects have an unknown member, `zz`.
 UNKNOWN = {
@@ -76,22 +79,23 @@ def test_the_schema_for_editors_agrees_with_the_checker():
     subprocess.run([sys.executable, ROOT / "Tests/Oracles/description_schema.py", ROOT], check=True)
 
 
-def test_the_page_of_the_description_has_every_member(known):
-    code = " ".join([span for _, line in DESCRIPTION.prose for span in re.findall(r"`([^`]+)`", line)] + [block.text for block in DESCRIPTION.blocks])
+def test_the_pages_of_the_description_have_every_member(known):
+    spans = [span for page in PAGES for _, line in page.prose for span in re.findall(r"`([^`]+)`", line)]
+    code = " ".join(spans + [block.text for page in PAGES for block in page.blocks])
     words = set(re.findall(r"\w+", code))
     for pointer, members in known.items():
         assert members <= words, f"{pointer}: {members - words}"
 
 
 def test_no_other_members(known):
-    """The page lists no other members."""
+    """The pages list no other members."""
     top = {name for cells in rows(section(DESCRIPTION, "Top level"))[1:] for name in re.findall(r"`(\w+)`", cells[0])}
     assert top == known[""]
-    actions = {name for cells in rows(section(DESCRIPTION, "Handlers"))[1:] for name in re.findall(r"`\{\"(\w+)\"", cells[0])}
+    actions = {name for cells in rows(section(HANDLERS, "Actions"))[1:] for name in re.findall(r"`\{\"(\w+)\"", cells[0])}
     assert actions | {"if", "do", "else"} == known["/bindings/0/onTap/0"]
     dimensions = set(re.findall(r"`(\w+)`", DESCRIPTION.text.split("\n### Dimensions: `dimensions`\n")[1].split(":")[0]))
     assert dimensions == known["/bindings/0/dimensions"]
-    for name in re.findall(r"`\"(\w+)\":", DESCRIPTION.text):
+    for name in re.findall(r"`\"(\w+)\":", DESCRIPTION.text + HANDLERS.text):
         assert any(name in members for members in known.values()) or name in ["byModelType"], name
 
 
@@ -116,11 +120,11 @@ def description_with(example, members):
     return described | {"bindings": bindings}
 
 
-EXAMPLES = [block for block in DESCRIPTION.of("json") if not block.marks]
+EXAMPLES = [block for page in PAGES for block in page.of("json") if not block.marks]
 
 
 @pytest.mark.parametrize("block", EXAMPLES, ids=lambda block: str(block.line))
-def test_every_example_of_the_page_is_valid(block, known, tmp_path):
+def test_every_example_of_the_pages_is_valid(block, known, tmp_path):
     path = tmp_path / "example.table.json"
     path.write_text(json.dumps(description_with(json.loads(block.text), known[""])))
     check = subprocess.run([BINARY, "check", path], capture_output=True, text=True)
@@ -129,7 +133,7 @@ def test_every_example_of_the_page_is_valid(block, known, tmp_path):
 
 def test_every_member_has_an_example(known):
     assert len(EXAMPLES) >= 20
-    shown = " ".join(block.text for block in DESCRIPTION.of("json"))
+    shown = " ".join(block.text for page in PAGES for block in page.of("json"))
     for pointer in ["", "/bindings/0", "/cells/C", "/modelTypes/M", "/sectionDisplay"]:
         missing = {name for name in known[pointer] if f'"{name}":' not in shown}
         assert not missing, f"{pointer}: {missing}"

@@ -3,7 +3,7 @@ import Testing
 @testable import BraidEngine
 
 /// Checks the names that each kind of template may read. The section "Expressions and templates" of
-/// docs/table-description.md lists these names.
+/// docs/handlers.md lists these names.
 @Suite struct ContextTests {
     /// A template that renders `true` or `false` for each name that a template can read: whether the name is defined.
     private static let defined =
