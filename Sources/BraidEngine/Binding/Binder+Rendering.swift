@@ -7,7 +7,6 @@ extension Binder {
             Evaluation(table: table, now: now, meter: CommandMeter(rows: table.rowCount, limits, isTimed: false)))
     }
 
-    /// Lets the renderer reuse what the command did not change.
     struct Previous {
         var table: TableModel
         var snapshot: Snapshot
@@ -270,7 +269,6 @@ extension Binder {
     }
 }
 
-/// Evaluates each pair of move policy and model type once for a snapshot.
 private struct MoveTargets {
     private struct Movers: Hashable {
         var policy: ObjectIdentifier

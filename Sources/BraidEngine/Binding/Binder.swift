@@ -6,7 +6,6 @@ public struct Binder: Sendable {
     public var display: SectionDisplay { currentDisplay() }
     /// The snapshot's `empty` while no rows are displayed.
     private(set) var empty: JSONText?
-    /// Named by scopes, in the order of the bindings.
     let boundSections: [SectionID]
     /// Those to which a binding of `allOtherSections` gives a header or footer by id.
     let titledSections: Set<SectionID>
@@ -24,7 +23,6 @@ public struct Binder: Sendable {
     let derivesOtherSections: Bool
     private let currentDisplay: @Sendable () -> SectionDisplay
     private let named: [SectionID: SectionBinding]
-    /// For sections that no binding names.
     private let other: SectionBinding?
 
     /// Resolves each section's bindings once; evaluates `display` at every use.
@@ -105,12 +103,10 @@ public struct Binder: Sendable {
         }
     }
 
-    /// Checks a model against the section's model type.
     func identified(_ model: JSONText, in section: SectionID) throws(Refusal) -> (id: RowID?, model: JSONText) {
         (try requiredBinding(of: section).modelType.identify(model), model)
     }
 
-    /// Pointers of faults begin with `pointer`.
     func identified(_ models: [JSONText], in section: SectionID, at pointer: JSONPointer) throws(Refusal) -> [(
         id: RowID?, model: JSONText
     )] {
@@ -127,9 +123,8 @@ public struct Binder: Sendable {
         return identified
     }
 
-    /// The models that fit, with their ids, and the faults of the others. Of several with one id the first fits; rows
-    /// of `stored` may keep ids that are otherwise not allowed. Pointers are as in the body of `models`:
-    /// `/section/index`.
+    /// The models that fit, and the faults of the others, at `/section/index`. Of several with one id the first fits;
+    /// rows of `stored` may keep ids that are otherwise not allowed.
     func fitting(_ models: some Sequence<JSONText>, in section: SectionID, of stored: StoredSection? = nil) -> (
         models: [TableEditor.Model], faults: [Refusal.Fault]
     ) {
@@ -162,8 +157,7 @@ public struct Binder: Sendable {
 
 // Finds displayed rows by id, through the stored table's index.
 extension Binder {
-    /// O(1) if all sections are displayed in stored order, O(log sections) if some are; O(sections) in another order,
-    /// or if this one is hidden.
+    /// O(1) if all sections are displayed in stored order, O(log sections) if some are, otherwise O(sections).
     func displayedPlace(of id: SectionID, in shown: Snapshot, of table: TableModel) -> Int? {
         if let position = table.position(of: id) {
             if position < shown.sections.count, shown.sections[position].id == id { return position }
@@ -199,7 +193,6 @@ extension Binder {
         return section.rows.indexes(of: id).first
     }
 
-    /// Whether ``displayedIndex(of:in:of:)`` looks at each row.
     func examinesRows(for id: RowID, in section: Section, of table: TableModel) -> Bool {
         switch binding(of: section.id)?.cells.source {
         case .stored, .counted: false

@@ -1,10 +1,9 @@
 import Synchronization
 
-/// Limits one command's time, and the work of all its templates together: each has a budget of its own, but a cheap one
-/// may be rendered for a hundred thousand rows.
+/// Limits one command's time and the work of all its templates. Each template has a budget, too, but a cheap one may be
+/// rendered for a hundred thousand rows.
 final class CommandMeter: Sendable {
     let templates: SharedJSONeBudget
-    /// The largest number so far, for which the template budget is computed.
     private let rows: Mutex<Int>
     private let limit: Duration?
     private let start = ContinuousClock.now
@@ -33,7 +32,6 @@ final class CommandMeter: Sendable {
         templates.add(steps: 200 * more, output: 1_000 * more)
     }
 
-    /// For work other than templates.
     func charge(_ work: (inout JSONeBudget) throws(JSONeError) -> Void) throws(Refusal) {
         let whole = templates.budget
         var budget = whole

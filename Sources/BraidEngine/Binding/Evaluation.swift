@@ -85,7 +85,6 @@ final class Evaluation: Sendable {
         }
     }
 
-    /// An object by section id.
     var models: JSONValue {
         made.withLock { made in
             if let models = made.models { return models }
@@ -121,7 +120,6 @@ final class Evaluation: Sendable {
         return context
     }
 
-    /// For headers, footers and their heights.
     func context(forTitleOf input: SectionInput, reading reads: Reads) -> JSONeContext {
         var context = context(forRowsOf: input, reading: reads)
         if reads.contains(.count) { context["count"] = .number(JSONNumber(input.count)) }
@@ -131,7 +129,6 @@ final class Evaluation: Sendable {
         return context
     }
 
-    /// For `order` and `passing`, which may read header and footer.
     func context(for input: SectionInput, reading reads: Reads) -> JSONeContext {
         var context = context(forTitleOf: input, reading: reads)
         if reads.contains(.header) { context["header"] = input.header.value() }
@@ -140,7 +137,6 @@ final class Evaluation: Sendable {
     }
 }
 
-/// Constant, or computed for each row or section.
 struct Computed<Input>: Sendable {
     let reads: Reads
     /// `nil` if computed.

@@ -6,7 +6,6 @@
 protocol ModelProvider: AnyObject, Sendable {
     /// Finds what changed since the last reading that was not rolled back.
     func read(_ table: TableModel, _ departures: inout Departures) throws
-    /// Makes the table match what was read.
     func place(into editor: inout TableEditor, _ departures: inout Departures) throws
     /// Releases the models that left and did not reappear in the same reading.
     func settle(_ departures: Departures)

@@ -9,7 +9,6 @@ struct RowMaker {
     private let limits: TableLimits
     /// Of the constant view model and cell name, which each row repeats.
     private let constantBytes: Int
-    /// The cell, if it is declared and the same for all rows.
     private let constant: (name: String, declaration: CellDeclaration)?
 
     init(binding: SectionBinding, section: SectionID, count: Int, room: Int, binder: Binder, evaluation: Evaluation) {
@@ -239,7 +238,6 @@ extension RowMaker {
 }
 
 extension EditingStyle {
-    /// A row's `editing`, absent for `none`.
     var nameWhenAllowed: String? { self == .none ? nil : rawValue }
 }
 

@@ -31,7 +31,6 @@ struct ModelType: Sendable {
 
     var nameForMessages: String { name.map { "\"\($0.string)\"" } ?? "of no name" }
 
-    /// Throws `modelInvalid`.
     func identify(_ model: JSONText) throws(Refusal) -> RowID? {
         if let schema {
             let mismatches = schema.errorIndicators(of: model.value())
@@ -86,7 +85,7 @@ struct CellDeclarations: Sendable {
     static let undeclared = CellDeclarations(others: CellDeclaration(otherEvents: .any))
 }
 
-/// Where rows may move. Source: Braid's `allowMoving`.
+/// Source: Braid's `allowMoving`.
 struct MovePolicy: Sendable {
     enum Targets: Sendable {
         case anySection
@@ -99,7 +98,6 @@ struct MovePolicy: Sendable {
     /// Displayed sections of the same model type; their own only if it is among them.
     static let anySection = MovePolicy(targets: .anySection)
     static func sections(_ ids: [SectionID]) -> MovePolicy { MovePolicy(targets: .sections(ids)) }
-    /// Asked at most once for each section and model type in a snapshot.
     static func passing(reads: Reads, _ passes: @escaping @Sendable (SectionInput, Evaluation) throws -> Bool)
         -> MovePolicy
     {
@@ -140,7 +138,6 @@ struct HandlerCall {
     var id: RowID?
 }
 
-/// A description's actions, or a program's closure.
 struct Handler: Sendable {
     /// Whether the model is passed on; it then must have the expected type.
     var takesModel = true
@@ -156,7 +153,6 @@ struct HandlerContext: Sendable {
 }
 
 enum RowSource: Sendable {
-    /// One row for each stored model.
     case stored
     /// Those for which it is true.
     case shown(Computed<RowInput>)
@@ -174,7 +170,6 @@ enum RowSource: Sendable {
         }
     }
 
-    /// Stored models can be edited and moved.
     var isStored: Bool {
         switch self {
         case .stored, .shown: true
@@ -183,10 +178,8 @@ enum RowSource: Sendable {
     }
 }
 
-/// Where rows come from, and what shows them.
 struct CellRules: Sendable {
     var source = RowSource.stored
-    /// A JSON string.
     var cell: Computed<RowInput>
     var viewModel: Computed<RowInput>?
     /// False if the stored models are the view models.
@@ -206,7 +199,6 @@ typealias CellFiller = @Sendable (RowInput, inout any ReuseIdentifiable) throws 
 /// wins.
 struct ScopeBinding: Sendable {
     let scope: Scope
-    /// Where it is in its description.
     var pointer: JSONPointer = .root
     var cells: CellRules?
     var modelType: ModelType?
@@ -255,7 +247,6 @@ struct ScopeBinding: Sendable {
         header != nil || footer != nil || !headers.isEmpty || !footers.isEmpty || headerView != nil || footerView != nil
     }
 
-    /// Takes what it lacks from one of the same scope.
     mutating func complete(from weaker: ScopeBinding) {
         if cells == nil { (cells, modelType) = (weaker.cells, weaker.modelType) }
         // A title for the whole scope wins over a weaker binding's titles by id.

@@ -21,7 +21,6 @@ final class SectionBinding: Sendable {
     let onDelete: Handler?
     let onInsert: Handler?
     private let ownOnTap: Handler?, ownOnDequeue: CellFiller?
-    /// Shared by all sections.
     private let anyOnTap: [Handler], anyOnDequeue: [CellFiller]
     private let onEvent: [[UTF8Key: [UTF8Key: Handler]]]
     let onPrefetch: Handler?
@@ -29,7 +28,6 @@ final class SectionBinding: Sendable {
     let prefetchDistance: Int?
     let updatesManually: Bool
     let rowReads: Reads
-    /// Of header, footer and their heights.
     let titleReads: Reads
 
     /// `named` in the order of declaration. `nil` if nothing binds the cells.
@@ -105,7 +103,6 @@ final class SectionBinding: Sendable {
 
     var moveReads: Reads { movePolicy?.reads ?? [] }
 
-    /// The most specific one.
     func handler(of event: String, from cell: String) -> Handler? {
         for handlers in onEvent { if let handler = handlers[UTF8Key(cell)]?[UTF8Key(event)] { return handler } }
         return nil

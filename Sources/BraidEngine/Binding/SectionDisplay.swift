@@ -6,12 +6,10 @@ public struct SectionDisplay: Sendable {
         /// header or a footer.
         case manuallyManaged, hidesSectionsWithNoCellData, hidesSectionsWithNoData
 
-        /// For a message; `nil` if a command can set them.
         var whyNotSet: String? {
             self == .manuallyManaged ? nil : "The sections' display is automatic (\(rawValue)): it cannot be set."
         }
 
-        /// For the automatic behaviors.
         func shows(_ section: SectionInput) -> Bool {
             section.displayedCount > 0
                 || self == .hidesSectionsWithNoData && !(section.header.isNull && section.footer.isNull)

@@ -1,4 +1,3 @@
-/// The bindings of one table in order, and which of them binds whose cells.
 class TableBindings {
     /// `nil` if sections come with the models.
     let declared: [SectionID]?
@@ -34,14 +33,12 @@ class TableBindings {
         }
     }
 
-    /// Who binds the cells by id.
     func owner(of section: SectionID) -> ScopeBinding? { owners[section].map { bindings[$0] } }
 
     func unbound(among sections: [SectionID]) -> [SectionID] {
         ownerOfOthers == nil ? sections.filter { owners[$0] == nil } : []
     }
 
-    /// Named by the binding's scope, or declared and included in it.
     func sections(of binding: ScopeBinding) -> [SectionID] {
         switch binding.scope {
         case .sections, .table: binding.scope.named(in: declared)

@@ -1,9 +1,8 @@
 /// Which elements can stay while all others move: a heaviest or longest strictly increasing subsequence.
 ///
-/// Heaviest: O(n log n), with a Fenwick tree by rank; O(n) if the values increase already. Ties go by position, so
-/// results are deterministic. Sources: Fredman, "On computing the length of longest increasing subsequences", 1975,
-/// with weights for lengths; Fenwick, "A new data structure for cumulative frequency tables", 1994, with maxima for
-/// sums.
+/// Heaviest: O(n log n), or O(n) if the values increase already. Ties go by position, so results are deterministic.
+/// Sources: Fredman, "On computing the length of longest increasing subsequences", 1975, with weights; Fenwick, "A new
+/// data structure for cumulative frequency tables", 1994, with maxima for sums.
 enum IncreasingSubsequence {
     /// Positions, ascending. Values are not negative, weights positive.
     static func heaviest<Weight: Comparable & AdditiveArithmetic>(_ values: [Int], weights: [Weight]) -> [Int] {
@@ -67,7 +66,6 @@ enum IncreasingSubsequence {
     @inline(__always)
     private static func rank<Weight>(_ nodes: inout ContiguousArray<Node<Weight>>, _ value: (Int) -> Int) {
         if nodes.count <= 16 {
-            // Faster than sorting.
             for later in nodes.indices {
                 for earlier in 0..<later {
                     if value(earlier) < value(later) { nodes[later].rank += 1 } else { nodes[earlier].rank += 1 }

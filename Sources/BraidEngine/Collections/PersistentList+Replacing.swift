@@ -1,5 +1,4 @@
 extension PersistentList {
-    /// The range may be empty.
     typealias Replacement = (range: Range<Int>, elements: ContiguousArray<Element>)
 
     /// Chunks without changes mostly stay shared. The replacements ascend and are disjoint; their ranges are those
@@ -31,7 +30,6 @@ extension PersistentList {
 
     private mutating func rebuild(_ replacements: [Replacement]) {
         var leaves = Leaves(), next = 0
-        // List indexes: the chunk's first element, the next element to copy.
         var start = 0, index = 0
         let count = count
         for chunk in chunks {

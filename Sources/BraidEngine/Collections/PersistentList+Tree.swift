@@ -1,4 +1,3 @@
-// How a change makes new nodes.
 extension PersistentList {
     /// Lists share chunks: equal addresses, equal content.
     typealias Chunk = ContiguousArray<Element>
@@ -10,7 +9,6 @@ extension PersistentList {
     }
 
     struct Inner: Sendable {
-        /// Never empty.
         fileprivate(set) var children: ContiguousArray<Child>
 
         init(_ children: ContiguousArray<Child>) { self.children = children }
@@ -37,7 +35,6 @@ extension PersistentList {
             return (low, index - (low == 0 ? 0 : children[low - 1].end))
         }
 
-        /// With one or two nodes in place of some children.
         func replacing(_ range: ClosedRange<Int>, with nodes: (Node, Node?)) -> ContiguousArray<Child> {
             var changed = ContiguousArray<Child>()
             changed.reserveCapacity(children.count - range.count + 2)
@@ -135,13 +132,11 @@ extension PersistentList {
         }
     }
 
-    /// Two again, if one would be too wide.
     private static func joined(_ left: Node, _ right: Node) -> (Node, Node?) {
         switch (left, right) {
         case (.leaf(let left), .leaf(let right)): leaves(left + right)
         case (.inner(let left), .inner(let right)):
             inners(Inner((left.children + right.children).map { $0.node }).children)
-        // Neighbours are on one level.
         default: (left, right)
         }
     }

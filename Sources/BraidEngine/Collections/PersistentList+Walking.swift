@@ -25,7 +25,6 @@ extension PersistentList {
             self.direction = direction
         }
 
-        /// Elements of the chunk.
         var ahead: Int { direction == .forward ? chunk.count - offset : offset }
 
         var isAtStartOfChunk: Bool { ahead == chunk.count }
@@ -139,7 +138,6 @@ extension PersistentList {
         return passed
     }
 
-    /// With the elements below them, at most `limit`.
     private static func sharedSiblings(_ left: Cursor, _ right: Cursor, _ level: Int, limit: Int) -> (
         count: Int, elements: Int
     ) {

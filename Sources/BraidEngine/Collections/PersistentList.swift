@@ -19,7 +19,6 @@ public struct PersistentList<Element: Sendable>: Sendable {
         var run = Chunk()
         let full = Self.widest * 3 / 4
         var left = elements.underestimatedCount
-        // A table has many lists, most of them short.
         run.reserveCapacity(Swift.min(left, full))
         for element in elements {
             if run.count == full {
@@ -46,7 +45,6 @@ public struct PersistentList<Element: Sendable>: Sendable {
         }
     }
 
-    /// O(count / 64).
     var chunks: ContiguousArray<Chunk> {
         var chunks: ContiguousArray<Chunk> = []
         func collect(_ node: Node) {
@@ -182,7 +180,6 @@ extension PersistentList {
         return result
     }
 
-    /// Of the same depth. The range is not empty.
     private static func slice(_ range: Range<Int>, of node: Node) -> Node {
         if range.count == node.count { return node }
         switch node {

@@ -9,7 +9,6 @@ struct RankIndex: Sendable {
         var rank: Int
     }
 
-    /// Ascending by hash.
     private var entries = PersistentList<Entry>()
 
     var count: Int { entries.count }
@@ -71,7 +70,6 @@ struct RankIndex: Sendable {
             })
     }
 
-    /// Ignores an unknown hash or rank.
     mutating func change(_ hash: UInt64, rank: Int, to new: Int) {
         if let position = position(of: hash, rank: rank) { entries[position].rank = new }
     }

@@ -27,7 +27,6 @@ struct Rope<Piece: RopePiece> {
 
     init(_ piece: Piece) { root = add(piece) }
 
-    /// Elements.
     var count: Int { total(root) }
 
     /// At an index in `0...count`.
@@ -75,7 +74,6 @@ struct Rope<Piece: RopePiece> {
         return nil
     }
 
-    /// O(pieces).
     func inOrder() -> [Piece] {
         var pieces: [Piece] = [], open: [Int] = []
         var node = root

@@ -19,7 +19,6 @@ struct RowTable {
         mask = size - 1
     }
 
-    /// The entry that `isSame` accepts.
     @inline(__always)
     func find(_ hash: UInt64, _ isSame: (Int) -> Bool) -> Int? {
         if slots.isEmpty { return nil }

@@ -1,7 +1,7 @@
 /// A checked and compiled description of a table: docs/table-description.md. A class, so that sessions share it.
 ///
 /// ```swift
-/// let description = try TableDescription(JSONText(#"{"table": "tasks", "bindings": [{"cell": "task"}]}"#))
+/// let description = try TableDescription(JSONText(parsing: text))
 /// let table = try description.openingTable()
 /// let snapshot = try description.binder.snapshot(of: table, revision: 0, now: now)
 /// ```

@@ -66,7 +66,6 @@ extension BatchUpdate {
     }
 }
 
-/// Checks and applies one stage.
 private struct StageApplication {
     private let stage: BatchUpdate.Stage
     private let before: [Section]

@@ -53,7 +53,6 @@ extension BatchUpdate {
 /// `stages` counts out.
 struct FoldedDifference: ~Copyable {
     private let table: FoldedTable
-    /// After the last update.
     private let order: [FoldedTable.SectionPiece]
     /// How many sections each folded one was at first.
     private var counts: [Int] = []
@@ -76,7 +75,6 @@ struct FoldedDifference: ~Copyable {
         compareSections()
     }
 
-    /// The fewest that the rules allow.
     consuming func stages() -> [BatchUpdate.Stage] {
         var counts = counts
         return difference.stages().map { $0.countingOut(&counts) }

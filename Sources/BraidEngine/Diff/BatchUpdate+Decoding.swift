@@ -123,7 +123,6 @@ extension SnapshotReader {
         elements(json, pointer).enumerated().map { read(&self, $1, pointer.appending($0)) }
     }
 
-    /// `members`, with faults for missing ones.
     private mutating func object(
         _ json: JSONText, _ pointer: JSONPointer, _ what: String, _ required: [String], _ optional: [String] = [],
         _ body: (inout SnapshotReader, _ name: String, _ value: JSONText, _ pointer: JSONPointer) -> Void

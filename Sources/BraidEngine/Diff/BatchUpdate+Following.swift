@@ -44,7 +44,6 @@ public struct RowFollower: Sendable {
         return path.section >= 0 && path.row >= 0 ? path : nil
     }
 
-    /// `nil` if deleted.
     func followingSection(_ index: Int) -> Int? {
         stages.reduce(Optional(index)) { index, stage in index.flatMap { stage.sections.following($0) } }
             .flatMap { $0 >= 0 ? $0 : nil }
@@ -55,7 +54,6 @@ public struct RowFollower: Sendable {
 struct StageFollower {
     private let isBackwards: Bool
     let sections: SectionFollower
-    /// Before the stage.
     private let reloadedSections: Set<Int>
     /// By section, ascending. Backwards, what came leaves.
     private var leaving: [Int: [Int]] = [:]

@@ -3,7 +3,6 @@ extension BatchUpdate {
     /// `{"from", "to", "stages", "totalRowCount", "state"?, "empty"?}`. A stage's empty lists are omitted.
     public var json: JSONText { json { _ in } }
 
-    /// `members` writes at its end.
     func json(_ members: (inout JSONWriter) -> Void) -> JSONText {
         json(members) { $0.member("stages", stages) }
     }

@@ -17,7 +17,6 @@ struct ChangedRow {
         self.needsReload = needsReload
     }
 
-    /// `nil` if equal.
     @inline(__always)
     init?(_ before: RowView, _ after: RowView, old: RowPath, new: RowPath) {
         if before.isSame(as: after) { return nil }

@@ -1,7 +1,6 @@
 /// A table known only through updates: what was there by its index, what came by its content. Unknown lists are
 /// endless, so no index is too large. O(log operations) for each operation.
 struct FoldedTable {
-    /// A section that an operation mentions.
     struct Named {
         /// At first; `nil` if inserted.
         let place: Int?
@@ -16,7 +15,6 @@ struct FoldedTable {
     enum SectionPiece: RopePiece {
         /// Neighbours whose content no update changed; `place` is the first one's index at first.
         case untouched(place: Int, count: Int)
-        /// An index in `named`.
         case named(Int)
 
         var count: Int {
@@ -68,7 +66,6 @@ struct FoldedTable {
             }
         }
 
-        /// Of the first row, if known.
         var content: Row? {
             switch self {
             case .before: nil

@@ -4,7 +4,6 @@ struct MatchedRun {
     let oldPlace: UInt64
     let newPlace: UInt64
     private var rowCount: UInt32
-    /// Decided once all runs are found.
     var isMoved = false
 
     @inline(__always)
@@ -41,7 +40,6 @@ struct MatchedRun {
         if last + 1 < runs.count { runs.removeLast(runs.count - last - 1) }
     }
 
-    /// By the next row of both.
     @inline(__always)
     mutating func extend() { rowCount += 1 }
 }
@@ -55,7 +53,6 @@ extension RowPath {
     init(place: UInt64) { self.init(section: Int(place >> 32), row: Int(place & 0xFFFF_FFFF)) }
 }
 
-/// Rows of both snapshots, and those whose content changed.
 struct MatchedRows {
     var runs: ContiguousArray<MatchedRun> = []
     var changes: ContiguousArray<ChangedRow> = []

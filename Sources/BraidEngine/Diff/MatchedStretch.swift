@@ -66,7 +66,6 @@ extension RowMatching {
         return stretches
     }
 
-    /// Ascending.
     private static func removing(_ ranges: some Sequence<Range<Int>>, from entries: ContiguousArray<RowEntry>)
         -> ContiguousArray<RowEntry>
     {
@@ -112,7 +111,6 @@ extension MatchedStretch {
         return stretches
     }
 
-    /// The same for keys.
     static func matching(_ old: [Int], _ new: [Int]) -> [MatchedStretch] {
         var oldPlaces: [Int: Int] = [:]
         for (place, key) in old.enumerated() { oldPlaces[key] = place }

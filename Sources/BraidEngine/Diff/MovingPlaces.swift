@@ -29,10 +29,8 @@ struct MovingPlaces {
         }
     }
 
-    /// Of an element that has not left.
     func place(ofOld index: Int) -> Int { place(of: index, among: leaving, leavingSlots, others: arriving) }
 
-    /// Of an element that has arrived.
     func place(ofNew index: Int) -> Int { place(of: index, among: arriving, arrivingSlots, others: leaving) }
 
     private func place(of index: Int, among movers: [Int], _ slots: [Int], others: [Int]) -> Int {

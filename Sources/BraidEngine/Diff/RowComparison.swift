@@ -36,7 +36,6 @@ struct RowComparison {
         }
     }
 
-    /// From the ends.
     func matchingSuffix(limit: Int, changes: inout ContiguousArray<ChangedRow>) -> Int {
         PersistentList.walk(old, old.count, new, new.count, limit: limit, .backward) { left, right, count, passed in
             withRows(left.chunk, right.chunk) { oldRows, newRows in

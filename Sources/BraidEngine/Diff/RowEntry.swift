@@ -1,4 +1,3 @@
-/// To be matched with one of the other snapshot.
 struct RowEntry {
     private let row: RowView
     /// In the new snapshot even for an old row: sections are matched first.

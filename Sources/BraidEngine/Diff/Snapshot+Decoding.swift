@@ -161,7 +161,6 @@ struct SnapshotReader {
 }
 
 extension SnapshotReader {
-    /// Unknown ones are faults.
     mutating func members(
         _ json: JSONText, _ pointer: JSONPointer, _ what: String, _ known: [String],
         _ body: (inout SnapshotReader, _ name: String, _ value: JSONText, _ pointer: JSONPointer) -> Void

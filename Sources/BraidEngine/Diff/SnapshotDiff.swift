@@ -118,7 +118,6 @@ extension RowComparison {
 }
 
 extension TableDifference {
-    /// The fewest that the rules allow, each list in order.
     consuming func stages() -> [BatchUpdate.Stage] {
         let sectionsStay =
             deletedSections.isEmpty && insertedSections.isEmpty

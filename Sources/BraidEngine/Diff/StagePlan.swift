@@ -16,13 +16,11 @@ struct StagePlan {
         static let all = (0..<16).map { RowTask(rawValue: $0) }
     }
 
-    /// How many stages an update needs.
     struct Tasks {
         var sectionsMove = false
         /// By a `RowTask`'s raw value.
         var rows = Array(repeating: false, count: 16)
         var hasReloads = false
-        /// Reloads or updates.
         var hasContentInMovedSections = false
 
         fileprivate var rowsMoveOutOfDeleted: Bool {

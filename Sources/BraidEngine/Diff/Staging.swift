@@ -18,7 +18,6 @@
 /// As few sections as possible move; of equal choices, those stay whose moves would force another stage.
 struct Staging: ~Copyable {
     private let difference: TableDifference
-    /// By new section.
     private var sectionMoves: [Bool]
     private var plan = StagePlan()
     private var sectionList = StagedList.inOneStage(0)
@@ -29,7 +28,6 @@ struct Staging: ~Copyable {
         sectionMoves = Array(repeating: false, count: whole.oldPlaces.count)
         difference = whole
 
-        // By new section.
         var hasRowMoves = sectionMoves, hasRows = sectionMoves, hasContent = sectionMoves
         for move in difference.movedRows {
             let origin = difference.newPlaces[move.from.section]

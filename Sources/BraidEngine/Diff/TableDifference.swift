@@ -2,7 +2,6 @@
 ///
 /// Not copyable: an accidental copy would take noticeable time for small tables.
 struct TableDifference: ~Copyable {
-    /// In both tables.
     struct Pair {
         var old: Int
         var new: Int
@@ -112,7 +111,6 @@ struct TableDifference: ~Copyable {
         }
     }
 
-    /// If not reloaded.
     mutating func collectSectionUpdates(_ old: Snapshot, _ new: Snapshot) {
         for pair in pairs where pair.comparesRows && !pair.isShared {
             let before = old.sections[pair.old], after = new.sections[pair.new]

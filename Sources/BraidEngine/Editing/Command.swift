@@ -22,7 +22,7 @@ public enum RowReference: Sendable, Hashable {
 /// Changes a session or reports something to it, wholly or not at all. A change makes a new revision.
 ///
 /// ```swift
-/// let command = try Command(json: JSONText(#"{"edits": {"delete": {"id": "milk"}}}"#))
+/// let command = try Command(json: JSONText(parsing: #"{"edits": {"delete": {"id": "milk"}}}"#))
 /// let outcome = try binder.applying(command, to: table, shown: snapshot, unpublished: nil, now: now)
 /// ```
 public indirect enum Command: Sendable {
@@ -189,7 +189,6 @@ public struct CommandKind: Sendable {
     /// The request may have `strict`, which refuses calls that would be ignored.
     public var acceptsStrict: Bool { self == .transactions || self == .dataSource }
 
-    /// `nil` if the body is not enough.
     let decode: Decoder?
 
     typealias Decoder = @Sendable (_ body: JSONText, _ pointer: JSONPointer) throws(Refusal) -> Command
@@ -214,7 +213,6 @@ public struct CommandKind: Sendable {
 
     private static let byName = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
 
-    /// `nil` without a decoder, too.
     static func decodable(_ name: String) -> CommandKind? { byName[name].flatMap { $0.decode == nil ? nil : $0 } }
 
     static let edits = CommandKind(.post, "edits", for: .participant, acceptsBase: true) {
@@ -376,7 +374,6 @@ public struct CommandKind: Sendable {
 }
 
 extension CommandKind: Equatable {
-    /// By the unique name.
     public static func == (one: CommandKind, other: CommandKind) -> Bool { one.name == other.name }
 }
 
@@ -444,7 +441,6 @@ extension DataSourceCommand {
         }
     }
 
-    /// Replaced, removed or rendered again.
     fileprivate var concernsAllRows: Bool {
         switch self {
         case .updateRowsOfSection, .updateSection, .updateAllSections, .removeSection, .removeAllSections,

@@ -1,6 +1,5 @@
 // Calls that change rows.
 extension CommandInProgress {
-    /// For the delegate.
     enum DataSourceEffect {
         /// Or refused, if the request is strict.
         case ignored(Refusal)
@@ -224,7 +223,7 @@ extension CommandInProgress {
         }
     }
 
-    /// There need be no such section. Throws `sectionNotFound` for an index.
+    /// It need not exist. Throws `sectionNotFound` for an index.
     func id(of section: SectionReference) throws(Refusal) -> SectionID {
         switch section {
         case .id(let id): return id
@@ -241,8 +240,8 @@ extension CommandInProgress {
         }
     }
 
-    /// In the stored table's snapshot. `nil` if the section is hidden or no row has the id; a row number may be out of
-    /// bounds. Throws `ambiguousRow`.
+    /// In the stored table's snapshot; a row number may be out of bounds. `nil` if the section is hidden or no row has
+    /// the id. Throws `ambiguousRow`.
     private func path(of reference: RowReference) throws(Refusal) -> RowPath? {
         switch reference {
         case .at(let section, let row): return displayedPlace(of: section).map { RowPath(section: $0, row: row) }
@@ -391,7 +390,6 @@ extension CommandInProgress {
         return editor.table.displayedSections ?? binder.display.displayed
     }
 
-    /// `pointer` leads to the content in the call.
     mutating func fill(_ id: SectionID, with content: SectionContent, at pointer: JSONPointer) throws(Refusal) {
         _ = try requireStored(id)
         try setHeader(content.header, of: id)

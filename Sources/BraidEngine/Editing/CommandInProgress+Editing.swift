@@ -128,7 +128,6 @@ extension CommandInProgress {
         }
     }
 
-    /// The index is among stored rows. Throws if the policy forbids the edit.
     func requireEditing(_ style: EditingStyle, _ place: Place) throws -> (
         binding: SectionBinding, stored: StoredSection, index: Int
     ) {
@@ -154,7 +153,6 @@ extension CommandInProgress {
         return (binding, stored, index)
     }
 
-    /// References are about this table.
     func requireAllowed(_ command: Command) throws {
         switch command {
         case .delete(let row): _ = try requireEditing(.delete, try resolve(row))
@@ -180,7 +178,6 @@ extension CommandInProgress {
         return binding
     }
 
-    /// `pointer` leads to the model in the request.
     func identified(_ model: JSONText, in section: SectionID, at pointer: JSONPointer) throws(Refusal) -> (
         id: RowID?, model: JSONText
     ) {
@@ -191,7 +188,7 @@ extension CommandInProgress {
         }
     }
 
-    /// The row's index among stored rows. Throws if a policy forbids the move.
+    /// Returns the row's stored index. Throws if a policy forbids the move.
     func requireMove(_ binding: SectionBinding, _ place: Place, to destination: Section, bound target: SectionBinding)
         throws -> Int
     {

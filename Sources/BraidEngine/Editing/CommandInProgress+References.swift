@@ -1,6 +1,4 @@
-// Finds the displayed rows and sections that references name.
 extension CommandInProgress {
-    /// A displayed row, or behind the last.
     struct Place {
         var section: Section
         var row: Int
@@ -40,7 +38,6 @@ extension CommandInProgress {
 
     func displayedPlace(of id: SectionID) -> Int? { binder.displayedPlace(of: id, in: shown, of: editor.table) }
 
-    /// Throws `sectionNotFound`.
     func displayed(_ reference: SectionReference) throws(Refusal) -> Section {
         if case .id(let id) = reference, let place = displayedPlace(of: id) { return shown.sections[place] }
         return try shown.section(reference)
@@ -93,7 +90,6 @@ final class RowSearch {
     private var index: [RowID: (first: RowPath, others: [RowPath])]?
     private var stored: [SectionID: [Int]] = [:]
 
-    /// `find` runs once for each section until `reset()`.
     func storedPlaces(of section: SectionID, _ find: () throws -> [Int]) rethrows -> [Int] {
         if let known = stored[section] { return known }
         let found = try find()
@@ -101,7 +97,6 @@ final class RowSearch {
         return found
     }
 
-    /// Ascending.
     func places(of id: RowID, in section: Section?, _ command: CommandInProgress) throws(Refusal) -> [RowPath] {
         let shown = command.shown
         let sectionPlace = section.flatMap { command.displayedPlace(of: $0.id) }

@@ -42,7 +42,6 @@ extension CommandInProgress {
         let rows = try binder.identified(models, in: section, at: Self.models)
         try requireDistinct(rows, in: section)
         var tally = RowTally(section: section), arriving: [TableEditor.Model] = []
-        /// By section. A row without a new model moves away.
         var changes: [SectionID: [(index: Int, row: TableEditor.Model?)]] = [:]
         for (number, row) in rows.enumerated() {
             try meter.checkTime(at: number)
@@ -82,7 +81,6 @@ extension CommandInProgress {
         return changes.count > 1 ? .table : effect(onSection: changes.keys.first ?? section)
     }
 
-    /// Replaces or removes rows, and inserts others at an index.
     private mutating func change(
         _ changes: [(index: Int, row: TableEditor.Model?)], arriving: (index: Int, rows: [TableEditor.Model])?,
         in section: SectionID
@@ -148,7 +146,6 @@ extension CommandInProgress {
         return isWhollyShown(shown.sections[place]) ? .rows([RowPath(section: place, row: index)]) : .section(place)
     }
 
-    /// Stored.
     private func index(of placement: RowPlacement, in section: SectionID) throws(Refusal) -> Int {
         let count = editor.table[section]?.rows.count ?? 0
         switch placement {

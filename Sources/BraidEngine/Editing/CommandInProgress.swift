@@ -107,10 +107,8 @@ struct CommandInProgress {
     var isRevision = false
     /// If what is displayed changed, though no model did.
     var isRefresh = false
-    /// Since the last handler ran.
     private var hasReadProvided = false
     var controllerEvents: [ControllerEvent] = []
-    /// From before.
     let unpublished: Unpublished?
     /// `nil` if clients see the stored one.
     let seen: SeenTable?
@@ -121,7 +119,6 @@ struct CommandInProgress {
     var isAllowed = false
     private var hasChanged = false
     var isTransaction = false
-    /// Calls that would be ignored are refused.
     var isStrict = false
     /// New bindings render every row again.
     var isRebinding = false
@@ -269,7 +266,6 @@ struct CommandInProgress {
         return editor.refilledSections.contains(id) && oldLast.model != last.model
     }
 
-    /// For derived rows.
     private func hasNewEnd(_ id: SectionID, since old: Snapshot) -> Bool {
         guard editor.table[id]?.summary.prefetched != nil, let place = displayedPlace(of: id),
             let last = shown.sections[place].rows.last?.id, let before = old.sections.first(where: { $0.id == id })
@@ -469,7 +465,6 @@ extension Refusal {
 }
 
 extension Snapshot {
-    /// Throws `sectionNotFound`.
     package func section(_ reference: SectionReference) throws(Refusal) -> Section {
         switch reference {
         case .displayed(let index):

@@ -7,7 +7,6 @@ struct HiddenRows: Sendable {
         var rows: [RowID?]
     }
 
-    /// Deleted or reloaded.
     var sections: [HiddenSection] = []
     /// Deleted rows with ids, and rows without whose place shows another model afterwards.
     var rows: [RowPath: RowID?] = [:]
@@ -37,7 +36,6 @@ struct HiddenRows: Sendable {
         return section.rows[path.row]
     }
 
-    /// O(rows).
     func places(of id: RowID) -> [RowPath] {
         var places = rows.filter { $0.value == id }.map(\.key)
         for section in sections {
@@ -121,7 +119,6 @@ extension BatchUpdate {
 }
 
 extension BatchUpdate.Stage {
-    /// `nil` for inserted sections.
     fileprivate func sectionsAfter<Known>(_ before: [Known?]) -> [Known?] {
         let leaving = Set(deleteSections + moveSections.map(\.from))
         var staying = before.indices.lazy.filter { !leaving.contains($0) }.map { before[$0] }.makeIterator()
@@ -150,7 +147,6 @@ extension BatchUpdate.Stage {
         count(moveRows.lazy.map(\.from), 1)
     }
 
-    /// `nil` for deleted sections.
     private func sectionsBefore<Known>(_ after: [Known]) -> [Known?] {
         let arrivals = Set(insertSections.map(\.at) + moveSections.map(\.to))
         var staying = after.indices.lazy.filter { !arrivals.contains($0) }.map { after[$0] }.makeIterator()

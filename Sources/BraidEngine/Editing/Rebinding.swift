@@ -124,7 +124,6 @@ extension Binder {
 }
 
 extension CommandInProgress {
-    /// Makes the table fit the new description, whose `binder` this is, and renders all again.
     fileprivate mutating func rebind(
         to description: TableDescription, discarding discard: Set<SectionID>
     ) throws {
@@ -211,7 +210,6 @@ extension CommandInProgress {
 }
 
 extension StoredSection {
-    /// For a message.
     fileprivate var contents: String? {
         switch rows.count {
         case 0: summary.header ?? summary.footer == nil ? nil : "a title"

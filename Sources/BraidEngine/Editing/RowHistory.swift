@@ -16,7 +16,6 @@ public struct RowHistory: Sendable {
     private let meter: CommandMeter
     /// At the earlier revision.
     private let sectionsThen: [SectionID?]
-    /// Row counts of `sectionsThen`.
     private let countsThen: [Int]
 
     /// Updates in order, each with what it hid (``BatchUpdate/hidden(in:)``); they lead to `now`, else this throws
@@ -52,8 +51,8 @@ public struct RowHistory: Sendable {
     }
 
     /// With references to where rows and sections are now, and the path of the one that the command names. Throws
-    /// `rowNotFound` or `sectionNotFound` if it never was there, `rowGone` if it or a move's target cannot be found any
-    /// more, `ambiguousRow` if several sections display the id, `commandTimeout`.
+    /// `rowNotFound` or `sectionNotFound` if it never was there, `rowGone` if it or a move's target cannot be found
+    /// now, `ambiguousRow` if several sections display the id, `commandTimeout`.
     public func rebased(_ command: Command) throws(Refusal) -> (command: Command, at: RowPath?) {
         switch command {
         case .move(let row, let target):
@@ -154,7 +153,6 @@ extension RowHistory {
         var place: RowPath? { if case .displayed(let place) = self { place } else { nil } }
     }
 
-    /// Throws `commandTimeout`.
     private func trace(_ path: RowPath) throws(Refusal) -> Fate {
         var place: RowPath? = path, isUnknown = false
         // When an update hid it; `nil` once it is displayed in that section again.
@@ -217,7 +215,6 @@ extension RowHistory {
     /// rows without ids have changed.
     private func target(_ target: RowReference, of moved: RowReference, at: RowPath) throws(Refusal) -> RowPath {
         guard case .at(let section, let row) = target else {
-            // An id says before which row.
             var place = try rebased(target)
             if place.section == at.section, place.row > at.row { place.row -= 1 }
             return place
@@ -258,7 +255,7 @@ extension RowHistory {
         return RowPath(section: end.section, row: at.section == end.section ? min(place, end.row - 1) : place)
     }
 
-    /// `nil` if the first 16 have all left the section.
+    /// `nil` if the first 16 (`mostNeighbours`) have all left the section.
     private func nearest(_ rows: some Sequence<Int>, of then: Int, in section: Int, orThrow unknown: Refusal)
         throws(Refusal) -> Int?
     {
@@ -291,7 +288,6 @@ extension RowHistory {
         }
     }
 
-    /// On each side of a move's target.
     private static let mostNeighbours = 16
 }
 
@@ -362,13 +358,11 @@ extension RowHistory {
             if let then = indexThen(of: section), (0..<countsThen[then]).contains(row) {
                 return RowReference(try rebased(reference))
             }
-            // Was out of bounds.
             let present = try presentSection(section)
             return .at(present, row: max(row, displayed(present)?.rows.count ?? 0))
         }
     }
 
-    /// At the earlier revision.
     private func indexThen(of section: SectionReference) -> Int? {
         switch section {
         case .displayed(let index): sectionsThen.indices.contains(index) ? index : nil
@@ -393,7 +387,6 @@ extension RowHistory {
         sectionsThen.indices.contains(index) ? try rebased(section: index) : max(index, now.sections.count)
     }
 
-    /// `orEnd`: a high index means the place after the last row.
     private func displayed(_ reference: RowReference, orEnd: Bool = false) -> RowPath? {
         guard case .at(let reference, let row) = reference else { return try? rebased(reference) }
         let place =

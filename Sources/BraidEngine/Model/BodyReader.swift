@@ -42,7 +42,7 @@ package struct BodyReader {
 
     package func place(of name: String) -> JSONPointer { pointer.appending(name) }
 
-    /// A string, `null`, or `{"view": name, "viewModel"?: …}`; returned unchanged.
+    /// A string, `null`, or `{"view": name, "viewModel"?: …}`.
     static func title(_ value: JSONText, at pointer: JSONPointer) throws(Refusal) -> JSONText {
         switch value.kind {
         case .string, .null: return value

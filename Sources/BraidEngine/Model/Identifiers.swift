@@ -38,10 +38,9 @@ extension RowID: JSONWritable {
     }
 }
 
-/// Ids of rows and sections that every request can name. A target of at most 8 KiB may name a section and a row twice:
-/// in its window, percent-encoded (three bytes for one), and in the window of `from`, encoded twice (five for one).
-/// Clients remove "." and ".." from paths (RFC 3986, section 5.2.4), an empty segment names nothing, and no target
-/// contains NUL.
+/// Ids that every request can name. A target of at most 8 KiB may name section and row twice: in its window,
+/// percent-encoded (three bytes for one), and in that of `from`, encoded twice (five for one). Clients remove "." and
+/// ".." from paths (RFC 3986, section 5.2.4); an empty segment names nothing.
 enum IDRule {
     static let mostBytes = 400
     static let text = "1 to \(mostBytes) bytes of UTF-8 without NUL, and is not \".\" or \"..\""
@@ -50,7 +49,6 @@ enum IDRule {
         (1...mostBytes).contains(id.utf8.count) && id != "." && id != ".." && !id.utf8.contains(0)
     }
 
-    /// A long id's size only.
     static func shown(_ id: String) -> String {
         id.utf8.count > mostBytes ? "of \(id.utf8.count) bytes" : "\"\(id)\""
     }
@@ -87,10 +85,8 @@ public struct SectionID: Hashable, Sendable, Comparable, CustomStringConvertible
     public func write(to writer: inout JSONWriter) { writer.value(text) }
 }
 
-/// A displayed row's index path, `[section, row]` on the wire: among displayed sections, and the section's displayed
-/// rows.
-///
-/// Convert with Foundation's `IndexPath(indexes: path.indexes)` and `RowPath(indexPath)`.
+/// An index path among what is displayed, `[section, row]` on the wire. Convert with Foundation's `IndexPath(indexes:
+/// path.indexes)` and `RowPath(indexPath)`.
 public struct RowPath: Hashable, Sendable, Comparable, CustomStringConvertible {
     /// From 0.
     public var section: Int

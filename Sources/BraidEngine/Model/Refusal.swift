@@ -67,7 +67,7 @@ public struct Refusal: Error, Sendable, Equatable {
 
         /// A section, or one of its rows.
         public struct Place: Sendable, Equatable, CustomStringConvertible {
-            /// Its id.
+            /// The section.
             public var section: SectionID
             /// Among all rows, hidden ones included.
             public var row: Int?
@@ -103,12 +103,10 @@ public struct Refusal: Error, Sendable, Equatable {
         self.faults = faults
     }
 
-    /// The template there gave what its place does not allow.
     init(templateFailed detail: String, at pointer: JSONPointer = .root) {
         self.init(.templateFailed, detail, faults: [.init(pointer: pointer, code: .templateFailed, detail: detail)])
     }
 
-    /// Adds where a template failed.
     func failed(in place: @autoclosure () -> Fault.Place) -> Refusal {
         guard code == .templateFailed else { return self }
         var refusal = self
@@ -127,7 +125,6 @@ public struct Refusal: Error, Sendable, Equatable {
         }
     }
 
-    /// With the first section or row for which a template failed.
     package var detailWithPlace: String {
         let places = faults.compactMap(\.place)
         guard let place = places.first else { return detail }
@@ -156,13 +153,11 @@ public struct Refusal: Error, Sendable, Equatable {
         return refusal
     }
 
-    /// Lists up to eight.
     package static func noSection(_ id: SectionID, among sections: some Collection<SectionID>) -> Refusal {
         Refusal(
             .sectionNotFound, "The section \"\(id)\" does not exist. This table has \(Self.listed(sections)).")
     }
 
-    /// Lists up to eight.
     package static func notDisplayed(_ id: SectionID, among sections: some Collection<SectionID>) -> Refusal {
         Refusal(
             .sectionNotFound, "The section \"\(id)\" is not displayed. The table displays \(Self.listed(sections)).")

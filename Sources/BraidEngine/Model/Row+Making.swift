@@ -13,7 +13,6 @@ struct RowParts {
 }
 
 extension RowParts {
-    /// Without the escapes in id and cell.
     fileprivate var encodedSize: Int {
         var size = #"{"cell":""}"#.utf8.count + cell.utf8.count
         if let id { size += #""id":"","#.utf8.count + id.text.utf8.count }

@@ -5,7 +5,6 @@ public struct Row: Sendable {
     let marks: RowMarks
     let content: RowContent
 
-    /// `id` as in `content`.
     init(id: RowID?, content: RowContent, updatesManually: Bool = false) {
         self.content = content
         marks = RowMarks(id: id, content: content, updatesManually: updatesManually)
@@ -60,7 +59,6 @@ struct RowMarks: Sendable {
         idAndUpdates = (id.map { RowHash.hash($0) } ?? 0) | (updatesManually ? 1 : 0)
     }
 
-    /// 0 without one.
     @inline(__always) var idHash: UInt64 { idAndUpdates & ~1 }
     @inline(__always) var updatesManually: Bool { idAndUpdates & 1 != 0 }
 }

@@ -4,9 +4,8 @@ struct RowContent: Sendable {
     /// The JSON, then three integers of `width` bytes (the content's length, the model's start and end), then `width`.
     private let bytes: [UInt8]
 
-    /// The writer contains only the row, its id first, so that equal ids have equal bytes. Not copied if it has
-    /// reserved `room(behind:)`. Content is what the cell shows, all before `movable` and the like; `model` is empty
-    /// without one.
+    /// The writer contains only the row, its id first, so that equal ids have equal bytes; reserve `room(behind:)` to
+    /// avoid a copy. Content is what the cell shows, all before `movable` and the like.
     init(_ writer: inout JSONWriter, contentLength: Int, model: Range<Int>) {
         let width = Self.width(for: writer.bytes.count)
         func note(_ place: Int) {
@@ -19,7 +18,6 @@ struct RowContent: Sendable {
         bytes = writer.bytes
     }
 
-    /// For a stored row.
     init(id: RowID?, model: JSONText) {
         let size = model.count + (id?.text.utf8.count ?? 0) + #"{"id":"","model":}"#.utf8.count
         var writer = JSONWriter(capacity: size + Self.room(behind: size))
@@ -51,18 +49,15 @@ struct RowContent: Sendable {
 
     var json: JSONText { JSONText(valid: bytes, 0..<length) }
 
-    /// Shares the memory.
     var model: JSONText? {
         let range = place(1)..<place(2)
         return range.isEmpty ? nil : JSONText(valid: bytes, range)
     }
 
-    /// Computed at each call.
     var hash: RowHash.Pair {
         bytes.withUnsafeBytes { RowHash.hash($0[part: 0..<length], contentLength: contentLength) }
     }
 
-    /// Compares the content's bytes.
     func looksSame(as other: RowContent) -> Bool {
         let length = contentLength
         guard length == other.contentLength else { return false }
@@ -88,7 +83,6 @@ extension RowContent {
         }
     }
 
-    /// As JSON.
     var storedSize: Int { idSize + place(2) - place(1) }
 
     var id: RowID? {
@@ -113,7 +107,6 @@ extension RowContent {
         }
     }
 
-    /// The same id and model.
     func holds(_ stored: RowContent) -> Bool {
         (hasID ? hasSameID(as: stored) : !stored.hasID) && model == stored.model
     }

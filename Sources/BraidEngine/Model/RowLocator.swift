@@ -59,7 +59,6 @@ struct RowLocator: Sendable {
             for row in section.rows where row.content.hasID { entries.append(Entry(row.content.idHash, section.id)) }
         }
         entries.sort { $0.isBefore($1) }
-        // Two ids with the same half hash in one section.
         var distinct = ContiguousArray<Entry>()
         distinct.reserveCapacity(entries.count)
         for entry in entries where distinct.last?.isBefore(entry) != false { distinct.append(entry) }
@@ -72,7 +71,6 @@ struct RowLocator: Sendable {
         index = Index()
     }
 
-    /// O(log rows) each.
     mutating func noteArrivals(_ hashes: some Collection<UInt64>, in section: SectionID) {
         guard let made = index.entries.withLock({ $0 }) else { return noteChange() }
         // Too large; the next lookup builds one without removed rows.

@@ -19,7 +19,6 @@ extension Snapshot {
         encoded(session: session, table: table, epoch: epoch) { _ in }
     }
 
-    /// `place` writes before `sections`.
     func encoded(session: String?, table: String?, epoch: String?, place: (inout JSONWriter) -> Void) -> [UInt8] {
         var writer = JSONWriter(capacity: encodedSize)
         writeStart(session: session, table: table, epoch: epoch, to: &writer, place: place)
@@ -94,10 +93,8 @@ extension Section: JSONWritable {
         writer.endObject()
     }
 
-    /// Estimated, O(1).
     var sizeWithoutRows: Int { 80 + id.text.utf8.count + header.count + footer.count + (movesTo?.count ?? 0) }
 
-    /// Estimated, O(rows).
     var encodedSize: Int {
         var size = sizeWithoutRows
         rows.forEach(in: 0..<rows.count) { _, row in size += row.json.count + 1 }

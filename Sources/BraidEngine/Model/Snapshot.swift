@@ -41,7 +41,7 @@ extension Section {
 
     /// The rows that a window contains.
     public struct Extent: Sendable, Hashable {
-        /// Of the first, in the section.
+        /// The first row's index in the section.
         public var offset: Int
         /// Displayed rows of the section, in the window or not.
         public var rowCount: Int

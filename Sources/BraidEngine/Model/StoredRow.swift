@@ -25,7 +25,7 @@ public struct StoredRow: Sendable {
 public struct StoredSectionSummary: Sendable, Equatable {
     /// 1, 2, 3, … in its session. Never used again.
     public var number: Int
-    /// Its name.
+    /// The section.
     public var id: SectionID
     /// Orders the sections. Has gaps.
     public var ordinal: Int
@@ -56,11 +56,11 @@ public struct TableChange: Sendable {
     public var writtenRows: [(section: Int, row: StoredRow)] = []
     /// With the same model in another section (its number) or at another rank.
     public var placedRows: [(section: Int, key: Int, rank: Int)] = []
-    /// Keys.
+    /// By key.
     public var removedRows: [Int] = []
     /// New, or with another summary.
     public var writtenSections: [StoredSectionSummary] = []
-    /// Numbers. Their rows are in ``removedRows``.
+    /// By number. Their rows are in ``removedRows``.
     public var removedSections: [Int] = []
     /// `nil` if unchanged.
     public var state: JSONText?
@@ -81,7 +81,6 @@ public struct TableChange: Sendable {
             && cells == nil
     }
 
-    /// As JSON. O(rows and sections of the change).
     package var estimatedSize: Int {
         var size = 24 * (removedRows.count + removedSections.count) + 64 * placedRows.count
         for (_, row) in writtenRows { size += row.estimatedSize }

@@ -7,7 +7,7 @@ public struct StoredSection: Sendable {
     /// From ids' hashes to ranks; a binary search leads to the index. Only rows with ids.
     private var ranks = RankIndex()
 
-    /// Its name.
+    /// As in ``summary``.
     public var id: SectionID { summary.id }
 
     init(summary: StoredSectionSummary) { self.summary = summary }
@@ -45,7 +45,6 @@ public struct StoredSection: Sendable {
 
     func contains(_ id: RowID) -> Bool { index(of: id) != nil }
 
-    /// O(1).
     var isWhollyIdentified: Bool { ranks.count == rows.count }
 
     /// Or where it would be inserted.

@@ -1,5 +1,4 @@
 extension TableEditor {
-    /// Rows before a change, and what replaces them.
     typealias Stretch = (old: Range<Int>, new: Range<Int>)
     typealias Model = (id: RowID?, model: JSONText)
 
@@ -99,7 +98,6 @@ extension TableEditor {
         }
     }
 
-    /// With its place's rank. Notes what the store has to write.
     private mutating func arrive(_ new: Model, from source: StoredRow?, rank: Int, in section: Int) -> (
         row: StoredRow, isEqual: Bool
     ) {
@@ -123,19 +121,16 @@ extension TableEditor {
     }
 }
 
-/// Around some ranges.
 private struct NoRoom: Error {
     var ranges: [Range<Int>] = []
 }
 
 private struct Arrivals {
-    /// Of all stretches, in order.
     private var rows = ContiguousArray<StoredRow>()
     /// For each model, the place in `rows` of the row whose key it keeps.
     private var sources: [Int?]
     /// For each model that keeps key and rank, its old index.
     private(set) var staysAt: [Int?]
-    /// Rows whose keys are not kept.
     private(set) var gone: [StoredRow] = []
 
     /// Throws `duplicateRowID`.
@@ -190,7 +185,6 @@ private struct Arrivals {
 
     func source(of place: Int) -> StoredRow? { sources[place].map { rows[$0] } }
 
-    /// In the models' order.
     func ranks(_ stretches: [TableEditor.Stretch], in section: StoredSection) throws(NoRoom) -> [Int] {
         var ranks: [Int] = [], noRoom = NoRoom()
         ranks.reserveCapacity(sources.count)

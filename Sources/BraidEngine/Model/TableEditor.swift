@@ -8,7 +8,6 @@ struct TableEditor {
     /// Since `takeStep()`, called for each snapshot.
     var step = Step()
 
-    /// What changed since the last snapshot.
     struct Step {
         var touched = TouchedRows()
         /// With other rows or titles, added, removed or reordered; hidden ones, too.
@@ -37,7 +36,6 @@ struct TableEditor {
     private(set) var refilledSections: Set<SectionID> = []
     /// Greater than all keys in the store.
     let firstNewKey: Int
-    /// By `IDRule`.
     private let checksIDs: Bool
 
     init(_ table: TableModel, checksIDs: Bool = false) {
@@ -76,7 +74,6 @@ struct TableEditor {
         if row.key < firstNewKey, originals[row.key] == nil { originals[row.key] = (section, row) }
     }
 
-    /// Takes `change` back.
     var undo: TableChange {
         var undo = TableChange()
         for (key, original) in originals.sorted(by: { $0.key < $1.key }) {
@@ -206,7 +203,6 @@ extension TableEditor {
 }
 
 extension TableEditor {
-    /// At the end, as dynamic sections come with their models.
     mutating func ensureSection(_ id: SectionID) throws(Refusal) {
         if table.position(of: id) == nil { try insertSection(id, before: nil) }
     }
@@ -228,7 +224,6 @@ extension TableEditor {
         }
     }
 
-    /// Each id once.
     mutating func arrangeSections(_ order: [SectionID]) {
         guard table.sections.map(\.id) != order else { return }
         changedSummaries.formUnion(table.arrangeSections(order))
@@ -281,7 +276,6 @@ extension TableEditor {
         if let prefetched = table[id]?.summary.prefetched, rows < prefetched { try setPrefetched(nil, of: id) }
     }
 
-    /// `nil` takes the choice back.
     mutating func setDisplayedSections(_ ids: [SectionID]?) {
         guard table.displayedSections != ids else { return }
         table.displayedSections = ids
@@ -322,7 +316,6 @@ extension TableEditor {
 }
 
 extension TableChange {
-    /// All but rows and sections.
     mutating func setRest(from old: TableModel, to new: TableModel) {
         if new.cells != old.cells { cells = new.cells.json }
         if new.state != old.state { state = new.state }

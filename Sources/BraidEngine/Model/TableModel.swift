@@ -39,7 +39,6 @@ public struct TableModel: Sendable {
         for position in start..<sections.count { positions[sections[position].id] = position }
     }
 
-    /// As JSON. O(rows).
     package var estimatedSize: Int {
         var size = state.count
         for position in 0..<sections.count {
@@ -52,7 +51,6 @@ public struct TableModel: Sendable {
 
     /// O(sections).
     var rowCount: Int {
-        // By index: an iterator copies each section.
         sections.chunks.reduce(0) { count, chunk in chunk.indices.reduce(count) { $0 + chunk[$1].rows.count } }
     }
 

@@ -27,7 +27,6 @@ struct TouchedRows: Sendable {
     /// Any row may have changed.
     mutating func wholeSection(_ section: SectionID) { notes[section] = .whole }
 
-    /// As one step.
     mutating func edit(in section: SectionID, _ edits: Edits) { append(.folded(edits), section) }
 
     mutating func append(_ later: TouchedRows) {
@@ -105,7 +104,6 @@ struct TouchedRows: Sendable {
 
         var isEmpty: Bool { removed.isEmpty && inserted.isEmpty && replaced.isEmpty }
 
-        /// Between the untouched runs.
         var changes: [(old: Range<Int>, new: Range<Int>)] {
             var changes: [(old: Range<Int>, new: Range<Int>)] = [], old = 0, new = 0
             for run in untouched {

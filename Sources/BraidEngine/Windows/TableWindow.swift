@@ -21,7 +21,7 @@ public struct TableWindow: Sendable, Hashable {
         /// Its id.
         public var id: RowID
 
-        /// Such a row.
+        /// From its parts.
         public init(section: SectionID, id: RowID) {
             self.section = section
             self.id = id

@@ -10,7 +10,6 @@ public struct WindowSource: Sendable {
     public let snapshot: Snapshot
     /// Displayed rows before each section; at the end, all.
     let starts: [Int]
-    /// Finds rows by id.
     private let stored: (table: TableModel, binder: Binder)?
 
     /// Without the stored table, an anchor is found by examining each row. O(sections).
@@ -106,8 +105,8 @@ public struct WindowSource: Sendable {
         return index.flatMap { section.rows.indices.contains($0) ? $0 : nil }
     }
 
-    /// `path` is the anchor's; without one with an id, the first row becomes it, if it has one. Unchanged lists of
-    /// `old`, the window at an earlier revision, are shared.
+    /// `path` is the anchor's; without one, the first row becomes it, if it has an id. Shares unchanged lists with
+    /// `old`, the window at an earlier revision.
     func cut(_ window: TableWindow, anchorAt path: RowPath?, sharing old: WindowedSnapshot? = nil) -> WindowedSnapshot {
         let bounds = self.bounds(of: window, near: path ?? old?.anchorPath)
         var window = window, path = path
@@ -145,7 +144,6 @@ public struct WindowSource: Sendable {
         return RowPath(section: section, row: index - starts[section])
     }
 
-    /// Where a window is cut from, counted across all sections.
     func bounds(of window: TableWindow, near path: RowPath?) -> Range<Int> {
         guard let id = window.section else { return 0..<starts[starts.count - 1] }
         guard let section = index(of: id, near: path?.section) else { return 0..<0 }
@@ -203,7 +201,6 @@ public struct WindowSource: Sendable {
 }
 
 extension PersistentList<Row> {
-    /// `known` itself, if it has the same rows.
     fileprivate func slice(_ range: Range<Int>, sharing known: PersistentList<Row>?) -> PersistentList<Row> {
         if let known, known.count == range.count, hasSameRows(range, as: known) { return known }
         return slice(range)

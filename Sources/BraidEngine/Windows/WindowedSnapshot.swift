@@ -1,6 +1,6 @@
 /// A window at one revision.
 public struct WindowedSnapshot: Sendable {
-    /// With its anchor now.
+    /// With the anchor at this revision.
     public let window: TableWindow
     /// Of the window, each section with its ``Section/extent``; `totalRowCount` and the like are the whole table's.
     public let snapshot: Snapshot
@@ -17,15 +17,12 @@ public struct WindowedSnapshot: Sendable {
     }
 
     /// At the next revision. An offset stays. So does an anchor, even if its row is replaced by one with its id;
-    /// otherwise the nearest remaining row with an id, of two the later, becomes it. Without one within 1,000 rows, it
-    /// is the row now at its index or the last, or else the first one with an id.
-    ///
-    /// O(log rows + log operations); for a lost anchor, up to 2,000 more rows.
+    /// otherwise the nearest row with an id, of two the later, becomes it. If there is none within 1,000 rows, it is
+    /// the row now at its index or the last, or else the first one with an id. O(log rows + log operations).
     public func following(_ follower: RowFollower, to source: WindowSource) -> WindowedSnapshot {
         source.cut(window, anchorAt: nextAnchor(follower, source), sharing: self)
     }
 
-    /// In the window's section or the table.
     var anchorIndex: Int? {
         anchorPath.map { window.section == nil ? starts[$0.section] + $0.row : $0.row }
     }
@@ -60,7 +57,7 @@ public struct WindowedSnapshot: Sendable {
 
 /// Enough to cut a window again out of its revision's table.
 public struct WindowPlace: Sendable, Hashable {
-    /// With its anchor then.
+    /// With the anchor at that revision.
     public let window: TableWindow
     let anchorPath: RowPath?
     let anchorIndex: Int?
@@ -80,7 +77,7 @@ extension WindowSource {
 }
 
 extension WindowedSnapshot {
-    /// At its revision.
+    /// Where it is, without its rows.
     public var place: WindowPlace { WindowPlace(window: window, anchorPath: anchorPath, anchorIndex: anchorIndex) }
 
     /// UTF-8 JSON, the API's snapshot of a window. `nil` leaves a member out.
@@ -88,7 +85,6 @@ extension WindowedSnapshot {
         snapshot.encoded(session: session, table: table, epoch: epoch, place: writePlace)
     }
 
-    /// `{"offset": …, "anchor"?: {"section": …, "id": …}}`.
     func writePlace(to writer: inout JSONWriter) {
         writer.object("window") {
             $0.member("offset", offset)
