@@ -10,7 +10,6 @@ struct SectionInput: Sendable {
     var footer: JSONText = .null
 }
 
-/// `row` counts hidden rows, too.
 struct RowInput: Sendable {
     var section: SectionID
     var row: Int

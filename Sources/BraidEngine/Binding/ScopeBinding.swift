@@ -66,7 +66,6 @@ extension JTDSchema.ErrorIndicator {
     var fault: Refusal.Fault { .init(pointer: instancePath, code: code, detail: detail) }
 }
 
-/// A cell's events, with the schemas of their parameters, and its view model's schema.
 struct CellDeclaration: Sendable {
     var events: [UTF8Key: JTDSchema] = [:]
     /// For events that are not declared by name. `nil` refuses them.
@@ -76,7 +75,6 @@ struct CellDeclaration: Sendable {
 
 struct CellDeclarations: Sendable {
     var named: [UTF8Key: CellDeclaration] = [:]
-    /// For all other names. `nil` refuses them.
     var others: CellDeclaration?
 
     subscript(name: String) -> CellDeclaration? { named[UTF8Key(name)] ?? others }
@@ -227,7 +225,6 @@ struct ScopeBinding: Sendable {
     var onDelete: Handler?
     var onInsert: Handler?
     var onTap: Handler?
-    /// By cell, then event.
     var onEvent: [UTF8Key: [UTF8Key: Handler]] = [:]
     var onPrefetch: Handler?
     var prefetchDistance: Int?

@@ -19,7 +19,7 @@ public struct SectionDisplay: Sendable {
     enum Order: Sendable {
         case declared
         case sorting(@Sendable ([SectionID]) throws -> [SectionID])
-        /// Ascending; equal sections keep the table's order.
+        /// Equal sections keep the table's order.
         case by(reads: Reads, @Sendable (SectionInput, Evaluation) throws -> JSONValue)
 
         var reads: Reads { if case .by(let reads, _) = self { reads } else { [] } }

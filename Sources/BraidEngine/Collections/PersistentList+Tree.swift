@@ -77,7 +77,6 @@ extension PersistentList {
             }
         }
 
-        /// Elements of a leaf, or children.
         var width: Int {
             switch self {
             case .leaf(let chunk): chunk.count

@@ -55,7 +55,6 @@ struct RankIndex: Sendable {
         if let position = position(of: hash, rank: rank) { entries.remove(at: position) }
     }
 
-    /// Ignores rows without an entry.
     mutating func remove(_ rows: [(hash: UInt64, rank: Int)]) {
         let positions = rows.compactMap { position(of: $0.hash, rank: $0.rank) }.sorted()
         entries.replace(positions.map { ($0..<$0 + 1, []) })

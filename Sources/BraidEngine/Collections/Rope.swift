@@ -104,7 +104,6 @@ struct Rope<Piece: RopePiece> {
         nodes[node].total = total(nodes[node].left) + nodes[node].piece.count + total(nodes[node].right)
     }
 
-    /// The first `index` elements, and the rest.
     private mutating func split(_ node: Int, at index: Int) -> (left: Int, right: Int) {
         var cutOff: Piece?
         let (left, right) = split(node, at: index, &cutOff)

@@ -89,7 +89,6 @@ struct StageFollower {
     }
 }
 
-/// As `StageFollower`, for sections.
 struct SectionFollower {
     private let leaving: [Int]
     private let arriving: [Int]

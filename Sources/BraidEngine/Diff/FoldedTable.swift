@@ -39,7 +39,6 @@ struct FoldedTable {
     enum RowPiece: RopePiece {
         /// Neighbours with unknown content.
         case before(Origin, count: Int)
-        /// From before, with its content now.
         case changed(Origin, Row, needsReload: Bool)
         case came(Row)
         /// With an inserted or reloaded section.
@@ -242,7 +241,6 @@ extension FoldedTable.Named {
 }
 
 extension FoldedTable.RowPiece {
-    /// Throws for another id.
     fileprivate mutating func change(to row: Row, needsReload: Bool, at path: RowPath) throws(InvalidUpdate) {
         if let content, content.id != row.id {
             throw InvalidUpdate(detail: "the row \(path), \(content.json), is changed to another row, \(row.json)")

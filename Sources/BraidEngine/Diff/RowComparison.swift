@@ -125,7 +125,7 @@ extension RowComparison {
         }
     }
 
-    /// Skips at most `reach` rows of one list, or a row of each after a miss. Returns where the last match ends.
+    /// Skips at most `reach` rows of one list, or one of each after a miss. Returns where the last match ends.
     private func matchNearby(
         _ oldRange: Range<Int>, _ newRange: Range<Int>, _ section: SectionID, _ found: inout MatchedRows,
         _ matching: inout RowMatching

@@ -3,7 +3,7 @@
 struct RowMatching {
     var old: ContiguousArray<RowEntry> = []
     var new: ContiguousArray<RowEntry> = []
-    /// By section and id; empty for a few, which are searched one by one.
+    /// Empty for a few, which are searched one by one.
     private var oldTable = RowTable()
     /// New entries without a match in their section.
     private(set) var leftCount = 0
@@ -37,7 +37,6 @@ struct RowMatching {
         }
     }
 
-    /// Throws for a repeated id.
     private mutating func findTwins(_ snapshot: Snapshot) throws(Refusal) {
         if old.count > Self.few { oldTable = RowTable(capacity: old.count) }
         for position in old.indices {

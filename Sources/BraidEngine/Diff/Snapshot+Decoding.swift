@@ -19,7 +19,6 @@ struct SnapshotReader {
     private var onlyDuplicateRows = true
     private static let limit = 100
 
-    /// `what` names the document. `nil` without faults.
     func refusal(_ what: String) -> Refusal? {
         guard let first = faults.first else { return nil }
         let others = faultCount > 1 ? " There are \(faultCount - 1) more faults." : ""

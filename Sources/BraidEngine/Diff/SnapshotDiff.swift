@@ -75,7 +75,6 @@ extension BatchUpdate {
 }
 
 extension RowComparison {
-    /// Common start and end, then long stretches; leaves the rest to `matching`.
     func matchRows(_ section: SectionID, _ found: inout MatchedRows, _ matching: inout RowMatching) throws(Refusal) {
         let shorter = min(old.count, new.count)
         let prefix = matchingPrefix(limit: shorter, changes: &found.changes)

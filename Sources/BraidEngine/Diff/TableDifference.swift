@@ -199,7 +199,6 @@ struct TableDifference: ~Copyable {
         }
     }
 
-    /// With new content, unless reloaded.
     private mutating func move(_ run: MatchedRun, _ broughtRows: ContiguousArray<ChangedRow>) {
         for offset in 0..<run.count {
             let to = RowPath(section: run.newSection, row: run.newStart + offset)
@@ -216,7 +215,6 @@ struct TableDifference: ~Copyable {
         for row in rows { deletedRows.append(RowPath(section: section, row: row)) }
     }
 
-    /// As few rows as possible.
     private static func findMoves(_ runs: inout ContiguousArray<MatchedRun>, _ range: Range<Int>, of pair: Pair) {
         var last = -1, increases = true
         for run in runs[range] where increases {

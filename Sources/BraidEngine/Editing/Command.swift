@@ -77,8 +77,8 @@ extension Command {
 
     private static let names = CommandKind.all.filter { $0.decode != nil }.map(\.name)
 
-    /// As in a transaction: one member, the kind's name, with the body of its request; `edits` and `moves` may lack the
-    /// name. No transaction. Throws `badRequest`; faults' pointers begin with `pointer`.
+    /// As in a transaction, but not one itself; `edits` and `moves` may lack the kind's name. Throws `badRequest`;
+    /// faults' pointers begin with `pointer`.
     public init(json: JSONText, at pointer: JSONPointer = .root) throws(Refusal) {
         guard let members = json.members() else {
             throw Refusal.bad(pointer, .wrongType, "a command must be an object")
@@ -328,7 +328,7 @@ public struct CommandKind: Sendable {
         (body, pointer) throws(Refusal) in try Command(dataSource: body, at: pointer)
     }
 
-    /// All or nothing.
+    /// Several commands, all or nothing.
     public static let transactions = CommandKind(.post, "transactions", for: .participant) {
         (body, pointer) throws(Refusal) in
         let object = try BodyReader(body, at: pointer, members: ["commands"])
@@ -378,7 +378,7 @@ extension CommandKind: Equatable {
 }
 
 extension Command {
-    /// Says resource and role.
+    /// Which also says resource and role.
     public var kind: CommandKind {
         switch self {
         case .delete, .insert: .edits

@@ -275,7 +275,6 @@ extension CommandInProgress {
     }
 }
 
-// Calls that change sections.
 extension CommandInProgress {
     mutating func addSection(_ content: SectionContent, at index: Int?) throws(Refusal) -> DataSourceEffect {
         let next = index.flatMap { shown.sections.indices.contains($0) ? shown.sections[$0].id : nil }

@@ -179,7 +179,6 @@ extension CommandInProgress {
         return holder.index(of: id).map { (holder.id, $0) }
     }
 
-    /// Neither twice nor in the section already.
     private func requireNew(_ rows: [TableEditor.Model], in section: SectionID) throws(Refusal) {
         try requireDistinct(rows, in: section)
         guard let stored = editor.table[section] else { return }

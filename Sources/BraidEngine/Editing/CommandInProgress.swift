@@ -12,24 +12,24 @@ public struct Outcome: Sendable {
 
     /// What came of it.
     public var kind: Kind
-    /// Stored.
+    /// As stored afterwards.
     public var table: TableModel
     /// What clients see: ``table``, unless a change is unpublished.
     public var snapshot: Snapshot
     /// What clients do not see yet, if anything.
     public var unpublished: Unpublished?
-    /// Leads a store to ``table``.
+    /// What a store writes to get to ``table``.
     public var change: TableChange
-    /// Leads a store back.
+    /// What it writes to get back.
     public var undo: TableChange
     /// From what clients saw to ``snapshot``; without stages if nothing displayed changed.
     public var update: BatchUpdate
-    /// In order.
+    /// For the session's controllers, in order.
     public var controllerEvents: [ControllerEvent] = []
     /// For the delegate of a data source.
     public var notification: DataSourceNotification?
-    /// By ``DataSourceCommand/insertRow(_:at:in:)`` or ``DataSourceCommand/putRow(_:id:in:)``, unless it replaced a
-    /// row, or ``DataSourceCommand/insertRows(_:at:in:)`` without ids. Not in transactions.
+    /// Inserted by ``DataSourceCommand/insertRow(_:at:in:)`` or ``DataSourceCommand/putRow(_:id:in:)``, or
+    /// ``DataSourceCommand/insertRows(_:at:in:)`` without ids. Not in transactions.
     public var inserted: (section: SectionID, id: RowID?)?
     /// Of ``DataSourceCommand/insertRows(_:at:in:)`` or ``DataSourceCommand/putRows(_:at:in:moves:)``. Not in
     /// transactions.
@@ -50,16 +50,12 @@ extension Binder {
     /// Executes a command: checks policies, runs handlers, checks invariants, and computes snapshot and update. If it
     /// throws, nothing has changed.
     ///
-    /// - Parameters:
-    ///   - command: its index paths refer to `shown`; in a data source call, to the snapshot of `table`; in a
-    ///     transaction, to the table after the commands before.
-    ///   - table: the stored one.
-    ///   - shown: what clients see: the snapshot of `table` or, while a change is unpublished, the last published one.
-    ///   - unpublished: what clients do not see yet.
-    ///   - now: in RFC 3339.
-    ///   - ids: for `uuid()`; an equal source makes the same ids again.
-    ///   - strict: refuses data source calls that would be ignored, with `rowNotFound` or `sectionNotFound`.
-    ///   - refreshes: handlers may change what is displayed without changing the table, as a program's closures can.
+    /// `shown` is what clients see: the snapshot of `table` or, while a change is unpublished, the last published one.
+    /// Index paths refer to it; those of a data source call to the snapshot of `table`, in a transaction to the table
+    /// after the commands before. `now` is in RFC 3339; equal `ids` make the same ids again. `strict` refuses data
+    /// source calls that would be ignored. `refreshes` says that handlers may change what is displayed without changing
+    /// the table, as a program's closures can.
+    ///
     /// - Throws: ``Refusal``, and the errors of a Swift program's closures.
     /// - Complexity: O(sections), and rendering and comparing touched rows, those of unpublished changes included.
     public func applying(
@@ -103,9 +99,9 @@ struct CommandInProgress {
     var shownTable: TableModel
     var shown: Snapshot
     let search = RowSearch()
-    /// Even if nothing changed, as after a tap.
+    /// Makes a revision even if nothing changed, as after a tap.
     var isRevision = false
-    /// If what is displayed changed, though no model did.
+    /// Makes one if what is displayed changed, though no model did.
     var isRefresh = false
     private var hasReadProvided = false
     var controllerEvents: [ControllerEvent] = []
@@ -115,18 +111,17 @@ struct CommandInProgress {
     /// Whether clients see the stored table afterwards. Not after ignored commands, those without effect, and calls
     /// with `notify` false, except `registerCell`.
     var publishes = false
-    /// By the policies, on the published table, which the requester sees.
+    /// Policies have allowed it on the published table, which the requester sees.
     var isAllowed = false
     private var hasChanged = false
     var isTransaction = false
     var isStrict = false
-    /// New bindings render every row again.
     var isRebinding = false
     var notification: DataSourceNotification?
     var inserted: (section: SectionID, id: RowID?)?
     var tally: RowTally?
 
-    /// `shown` is published: the snapshot of `table`, unless a change is not.
+    /// `shown` is what clients see.
     init(
         binder: Binder, table: TableModel, shown: Snapshot, unpublished: Unpublished? = nil, now: String,
         ids: IDSource = .random
@@ -189,7 +184,7 @@ struct CommandInProgress {
         if !hasReadProvided { try readProvided() }
         let changesTable = try show()
         if changesTable { hasChanged = true }
-        // No change publishes nothing; if an earlier command set `isRevision`, it has published.
+        // Without a change nothing is published; if an earlier command set `isRevision`, it has published.
         if let call {
             ignored = try conclude(call, changesTable: changesTable)
         } else if ignored == nil, changesTable || isRevision {
@@ -255,8 +250,8 @@ struct CommandInProgress {
         return step.changedAnything || step.prefetchChanged
     }
 
-    /// `onPrefetch` has run, and the last stored row is new since the last snapshot. Rows without ids are the same
-    /// unless a list of models replaced them.
+    /// The last stored row is new since the last snapshot. Rows without ids are the same unless a list of models
+    /// replaced them.
     private func hasNewEnd(_ id: SectionID) -> Bool {
         guard let section = editor.table[id], section.summary.prefetched != nil, let last = section.rows.last,
             let old = shownTable[id]
@@ -368,9 +363,9 @@ extension CommandInProgress {
 extension CommandInProgress {
     /// Where a section is not diffable: displayed rows that stand for the same stored ones before and after, in order.
     ///
-    /// Unpublished changes count as changes of single rows, even if a command replaced all: so the update depends only
-    /// on the two tables and the command, and is the same after a restart and on every server. `nil` if unknown, for
-    /// example after all models or the bindings were replaced, or rows rendered again.
+    /// Unpublished changes count as changes of single rows, so that the update depends only on the two tables and the
+    /// command, and is the same after a restart and on every server. `nil` if unknown, for example after all models
+    /// were replaced.
     func stayingRows(in section: SectionID) -> [MatchedStretch]? {
         guard !isRebinding, !editor.refilledSections.contains(section),
             unpublished != nil || editor.editedSections.contains(section)
@@ -419,7 +414,6 @@ extension Binder {
 }
 
 extension CommandInProgress {
-    /// Each must exist and be named once; a missing dynamic one is created.
     fileprivate mutating func admit(toDisplay ids: [SectionID]) throws(Refusal) {
         guard Set(ids).count == ids.count else {
             throw Refusal(

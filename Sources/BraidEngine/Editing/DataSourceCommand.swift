@@ -65,7 +65,7 @@ public enum DataSourceCommand: Sendable {
     case updateAllSections([SectionContent])
     /// With its rows. Ignored if missing.
     case removeSection(at: SectionReference)
-    /// Displayed or not.
+    /// All, displayed or not.
     case removeAllSections
     /// Creates a missing dynamic section.
     case insertRow(JSONText, at: RowPlacement, in: SectionReference)

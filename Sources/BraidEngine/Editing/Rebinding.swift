@@ -143,7 +143,7 @@ extension CommandInProgress {
         try showWhole()
     }
 
-    /// Removes what does not fit. Throws `modelsDoNotFit` if a section that is not in `discard` would lose something.
+    /// Throws `modelsDoNotFit` if a section that is not in `discard` would lose something.
     private mutating func keepModels(discarding discard: Set<SectionID>) throws {
         let declared = binder.declaredSections.map { Set($0) }
         var faults: [Refusal.Fault] = [], budget = FaultBudget(), count = 0, gone: Set<SectionID> = []

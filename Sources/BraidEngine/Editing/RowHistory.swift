@@ -142,7 +142,6 @@ public struct RowHistory: Sendable {
     }
 }
 
-// Follows one row.
 extension RowHistory {
     private enum Fate {
         case displayed(at: RowPath)

@@ -43,7 +43,7 @@ extension CommandInProgress {
     }
 }
 
-/// The published table, in which rows that clients see are looked up.
+/// Where rows that clients see are looked up.
 final class SeenTable {
     let command: CommandInProgress
 

@@ -48,7 +48,6 @@ extension PersistentList<Row> {
     }
 }
 
-/// What a diff compares.
 struct RowMarks: Sendable {
     let shown: RowHash.Pair
     /// The lowest bit, which no hash uses, is `updatesManually`.

@@ -129,7 +129,6 @@ extension RowContent {
         return withID { $0.map { RowHash.hash(ofID: $0) } } ?? id.map { RowHash.hash($0) } ?? 0
     }
 
-    /// `nil` if it has escapes.
     private func withID<Result>(_ body: (UnsafeRawBufferPointer?) -> Result) -> Result {
         bytes.withUnsafeBytes { bytes in
             var cursor = JSONCursor(bytes, at: Self.idStart)

@@ -1,5 +1,5 @@
 extension Snapshot {
-    /// Roughly; stops counting there.
+    /// Stops counting there.
     package func isLarger(than bytes: Int) -> Bool {
         var rest = bytes - state.count - (empty?.count ?? 0)
         for section in sections {

@@ -100,7 +100,7 @@ public struct StoredSection: Sendable {
         }
     }
 
-    /// Shares bytes with displayed rows at the same index whose id and model are the same.
+    /// Of displayed rows at the same index with the same id and model.
     mutating func shareModels(with shown: PersistentList<Row>) {
         rows = PersistentList(
             zip(rows, shown).lazy.map { stored, shown in

@@ -47,7 +47,6 @@ extension TableEditor {
         var place = 0, arrived: [UInt64] = []
         for stretch in stretches {
             var start = stretch.old.lowerBound, coming = ContiguousArray<StoredRow>()
-            /// `coming` replaces `start..<end`.
             func close(_ end: Int) {
                 if start < end || !coming.isEmpty {
                     change(start..<end, to: coming, .init(start: nil, count: coming.count))
@@ -133,7 +132,6 @@ private struct Arrivals {
     private(set) var staysAt: [Int?]
     private(set) var gone: [StoredRow] = []
 
-    /// Throws `duplicateRowID`.
     init(_ models: ArraySlice<TableEditor.Model>, at stretches: [TableEditor.Stretch], in section: StoredSection)
         throws(Refusal)
     {
@@ -191,7 +189,6 @@ private struct Arrivals {
         for stretch in stretches {
             let start = ranks.count, end = start + stretch.new.count
             var low = stretch.old.lowerBound > 0 ? section.rows[stretch.old.lowerBound - 1].rank : nil
-            /// For the models up to `end`.
             func fill(upTo end: Int, before high: Int?) {
                 let count = end - ranks.count, gap = StoredSection.rankGap, places = StoredSection.places
                 guard count > 0 else { return }

@@ -8,7 +8,7 @@ public struct TableModel: Sendable {
     public internal(set) var displayedSections: [SectionID]?
     /// A JSON object.
     public internal(set) var state: JSONText
-    /// By the session, not by the description.
+    /// Registered by the session, in addition to the description's.
     public internal(set) var cells: RegisteredCells
     /// Never reused.
     public internal(set) var nextKey = 1
@@ -49,7 +49,6 @@ public struct TableModel: Sendable {
         return size
     }
 
-    /// O(sections).
     var rowCount: Int {
         sections.chunks.reduce(0) { count, chunk in chunk.indices.reduce(count) { $0 + chunk[$1].rows.count } }
     }

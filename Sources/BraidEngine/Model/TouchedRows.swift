@@ -24,7 +24,6 @@ struct TouchedRows: Sendable {
 
     mutating func replace(in section: SectionID, at index: Int) { note(.replace, section, index) }
 
-    /// Any row may have changed.
     mutating func wholeSection(_ section: SectionID) { notes[section] = .whole }
 
     mutating func edit(in section: SectionID, _ edits: Edits) { append(.folded(edits), section) }

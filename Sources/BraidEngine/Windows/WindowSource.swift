@@ -59,7 +59,7 @@ public struct WindowSource: Sendable {
         cut(old.window, anchorAt: displayedAnchor(of: old.window) ?? path(near: old.anchorIndex ?? 0, old.window))
     }
 
-    /// If not in the anchor's section, then in the only one that displays the id, unless the window is of one section.
+    /// In another section only if no other displays the id, and the window is not of one section.
     func displayedAnchor(of window: TableWindow) -> RowPath? {
         guard case .around(let anchor?, _, _) = window.run else { return nil }
         if let path = path(of: anchor.id, in: anchor.section) { return path }
@@ -74,7 +74,7 @@ public struct WindowSource: Sendable {
             .map { snapshot.sections[$0].id }
     }
 
-    /// Rows to look at one by one to find an id; 0 where the stored table's index finds it.
+    /// Rows to look at one by one; 0 where the stored table's index finds the id.
     package func examinedRows(for id: RowID, in section: SectionID?) -> Int {
         let places = section.map { [place(of: $0)].compactMap(\.self) } ?? places(thatMayShow: id)
         return places.reduce(0) { count, place in
@@ -160,7 +160,6 @@ public struct WindowSource: Sendable {
         return section.rows[path.row].id.map { TableWindow.Anchor(section: section.id, id: $0) }
     }
 
-    /// `run` is counted across all sections.
     private func slice(_ run: Range<Int>, _ window: TableWindow, sharing old: WindowedSnapshot?) -> Snapshot {
         var sections: [Section] = []
         for index in sectionIndexes(of: run, window) {

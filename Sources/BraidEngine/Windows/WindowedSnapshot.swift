@@ -2,7 +2,7 @@
 public struct WindowedSnapshot: Sendable {
     /// With the anchor at this revision.
     public let window: TableWindow
-    /// Of the window, each section with its ``Section/extent``; `totalRowCount` and the like are the whole table's.
+    /// Of the window; `totalRowCount` and the like are the whole table's.
     public let snapshot: Snapshot
     /// Displayed rows before it, in its section or in the table.
     public let offset: Int
