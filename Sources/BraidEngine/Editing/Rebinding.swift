@@ -1,8 +1,8 @@
 /// Changes a session to another version of its description.
 public struct Rebinding: Sendable {
-    /// Of the description.
+    /// Where the description comes from.
     public enum Source: Sendable {
-        /// Registered. Whoever executes the command must replace it first.
+        /// A registered version, to be replaced by its description first.
         case version(Int)
         /// To be compiled first.
         case inline(JSONText)
@@ -10,7 +10,7 @@ public struct Rebinding: Sendable {
         case compiled(TableDescription, version: Int?)
     }
 
-    /// Of the description.
+    /// Where the description comes from.
     public var source: Source
     /// Sections that may lose models and titles which do not fit.
     public let discard: Set<SectionID>
@@ -23,7 +23,7 @@ public struct Rebinding: Sendable {
         discard = []
     }
 
-    /// `version` is `nil` if it is not registered.
+    /// `version` is `nil` if the description is not registered.
     public init(to description: TableDescription, version: Int?, discarding discard: Set<SectionID> = []) {
         source = .compiled(description, version: version)
         self.discard = discard
@@ -102,7 +102,7 @@ public struct Rebinding: Sendable {
 }
 
 extension Binder {
-    /// `self` is that of the old description. Publishes all, unless nothing changes.
+    /// `self` belongs to the old description. Publishes all, unless nothing changes.
     func rebinding(
         _ rebinding: Rebinding, _ table: TableModel, shown: Snapshot, unpublished: Unpublished?, now: String
     ) throws -> Outcome {
@@ -132,7 +132,7 @@ extension CommandInProgress {
         publishes = true
         try keepModels(discarding: discard)
         try addSections(of: description)
-        // Keeps its members, and gets new ones that it lacks.
+        // The state keeps its members, and gets new ones that it lacks.
         if let state = editor.table.state.members(), let defaults = description.state.members() {
             let names = Set(state.map(\.name)), new = defaults.filter { !names.contains($0.name) }
             if !new.isEmpty { editor.setState(JSONText(object: state + new)) }

@@ -100,7 +100,7 @@ public struct StoredSection: Sendable {
         }
     }
 
-    /// Of displayed rows at the same index with the same id and model.
+    /// With displayed rows at the same index that have the same id and model.
     mutating func shareModels(with shown: PersistentList<Row>) {
         rows = PersistentList(
             zip(rows, shown).lazy.map { stored, shown in
