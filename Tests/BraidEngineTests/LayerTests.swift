@@ -1,14 +1,11 @@
 import Foundation
 import Testing
 
-/// Checks that the engine's folders form layers. A source file may name the types of its own folder and of the folders
-/// below it.
+/// The engine's folders are layers: a file names only types of its own folder and of those below.
 ///
-/// The test compares type names only. It does not detect a use of members that an extension in a higher folder adds to
-/// a lower type.
+/// Compares names of types, so it misses members that an extension in a higher folder adds to a lower type.
 struct LayerTests {
-    /// The allowed order of the engine's folders, lowest layer first. Each folder is listed with the folders directly
-    /// below it, and may use everything below those folders, too.
+    /// Lowest first, each with the folders directly below it; what is below those may be used, too.
     static let layers: [Layer] = [
         Layer("Collections", above: []),
         Layer("JSON", above: []),
@@ -120,7 +117,7 @@ struct LayerTests {
 
 struct Layer {
     let folder: String
-    /// The folders that are directly below this folder.
+    /// Directly.
     let below: Set<String>
 
     init(_ folder: String, above below: Set<String>) {
@@ -139,14 +136,13 @@ struct UpwardReference: CustomStringConvertible {
     let source: Source
     let line: Int
     let name: String
-    /// The folder that declares the type with this name.
+    /// Where the type is declared.
     let folder: String
 
     var description: String { "\(source.folder)/\(source.file):\(line) names \(name), a type of \(folder)" }
 }
 
-/// Finds the types that a source file names although their folder is not below the file's own. Returns the first
-/// mention of each such type in each file. `layers` must be in order, lowest first.
+/// The first mention in each file of each type that is not below it. `layers` are lowest first.
 private func upwardReferences(in sources: [Source], layers: [Layer]) -> [UpwardReference] {
     var allowed: [String: Set<String>] = [:]
     for layer in layers {
@@ -167,19 +163,14 @@ private func upwardReferences(in sources: [Source], layers: [Layer]) -> [UpwardR
     }
 }
 
-/// The type names that a Swift source file declares and mentions. The scan reads words and does not parse Swift's
-/// grammar.
-///
-/// The scan skips comments and string literals, but not the code of string interpolations. A word after a dot does not
-/// count as a mention, because it is a member. Code that names a nested type also names its outer type.
+/// The types that a file declares and mentions. Reads words, not Swift's grammar; skips comments and strings, but not
+/// interpolations. A word after a dot is a member, and code that names a nested type names its outer type, too.
 private struct SourceScan {
-    /// The types that other files can name without an outer type, because they are declared at the top level and are
-    /// not private.
+    /// Named by other files without an outer type: at the top level and not private.
     private(set) var declared: Set<String> = []
-    /// All types that this source file declares. In this file, a name that is also declared elsewhere may mean one of
-    /// these types.
+    /// All, even if they are also declared elsewhere: here the name may mean this one.
     private(set) var local: Set<String> = []
-    /// The capitalized words in the source file, each with the line of its first mention.
+    /// Capitalized words, with the line of the first mention.
     private(set) var mentioned: [String: Int] = [:]
 
     private let bytes: [UInt8]
@@ -208,7 +199,7 @@ private struct SourceScan {
         at += 1
     }
 
-    /// Scans code to the end of the source or, in a string interpolation, to the closing parenthesis.
+    /// To the end of the source or, in an interpolation, the closing parenthesis.
     private mutating func scanCode(isInterpolation: Bool) {
         var parentheses = 0
         while at < bytes.count {
@@ -251,7 +242,7 @@ private struct SourceScan {
         } while nesting > 0 && at < bytes.count
     }
 
-    /// Scans a string literal. If no string literal follows the `#` signs, only passes these signs.
+    /// Or only passes the `#` signs, if no literal follows.
     private mutating func scanLiteral() {
         var hashes = 0
         while at < bytes.count, bytes[at] == UInt8(ascii: "#") {
@@ -295,7 +286,7 @@ private struct SourceScan {
         }
     }
 
-    /// Whether a member dot precedes the word. The dots of a range such as `..<` do not count.
+    /// The dots of ranges such as `..<` do not count.
     private func isMember(_ start: Int) -> Bool {
         start >= 1 && bytes[start - 1] == UInt8(ascii: ".") && !(start >= 2 && bytes[start - 2] == UInt8(ascii: "."))
     }

@@ -1,11 +1,10 @@
 import Foundation
 
-/// A reference implementation in Python. A script in `Tests/Oracles` runs it.
-///
-/// The script `./test` installs the Python package in `.build/python`. Without `./test`, install it with `pip install`.
+/// A reference implementation in Python, run by a script in `Tests/Oracles`. `./test` installs its package in
+/// `.build/python`; otherwise use `pip install`.
 struct PythonOracle {
     let script: String
-    /// The Python module of the reference implementation, which the script imports.
+    /// Imported by the script.
     let module: String
 
     private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()

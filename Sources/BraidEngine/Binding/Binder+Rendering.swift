@@ -1,8 +1,5 @@
 extension Binder {
-    /// Renders a whole table; templates read `now`, in RFC 3339. O(rows).
-    ///
-    /// - Throws: ``Refusal`` with `templateFailed`, or another code if derived models are not valid or a limit is
-    ///   exceeded.
+    /// Renders a whole table; templates read `now`, in RFC 3339. O(rows). Throws ``Refusal``.
     public func snapshot(of table: TableModel, revision: Int, now: String) throws -> Snapshot {
         var remade: [Remade] = []
         return try snapshot(
@@ -10,7 +7,6 @@ extension Binder {
             Evaluation(table: table, now: now, meter: CommandMeter(rows: table.rowCount, limits, isTimed: false)))
     }
 
-    /// What was before a command, and what the command changed, so that the renderer reuses the rest.
     struct Previous {
         var table: TableModel
         var snapshot: Snapshot
@@ -19,8 +15,7 @@ extension Binder {
 
     typealias Remade = (section: SectionID, rowCount: Int)
 
-    /// - Parameter remade: receives the sections whose rows were all rendered again: a value that they read may have
-    ///   changed, the command edited a filtered section, or there was no previous rendering.
+    /// `remade` receives the sections whose rows were all rendered again.
     func snapshot(
         of table: TableModel, revision: Int, after previous: Previous?, remade: inout [Remade], _ evaluation: Evaluation
     ) throws -> Snapshot {
@@ -35,24 +30,24 @@ extension Binder {
     }
 }
 
-/// Rendering one snapshot. Each section's rows and titles are rendered at most once, and only if needed.
+/// Renders each section's rows and titles at most once, and only if needed.
 private struct SnapshotMaking {
     let binder: Binder
     let table: TableModel
     let previous: Binder.Previous?
     let evaluation: Evaluation
     private(set) var remade: [Binder.Remade] = []
-    /// What may have changed for all sections since the previous snapshot.
+    /// Since the previous snapshot, in all sections.
     private let changed: Reads
     private lazy var oldPlaces = Dictionary(
         uniqueKeysWithValues: (previous?.snapshot.sections ?? []).enumerated().map { ($1.id, $0) })
-    /// A `Window` keeps the chunk that was read last, so that the next section is read fast.
+    /// Windows find the next section fast.
     private var stored: PersistentList<StoredSection>.Window
     private var shown: PersistentList<Section>.Window
     private var inputs: [Int: SectionInput] = [:]
     private var rows: [Int: PersistentList<Row>] = [:]
     private var shownKeys: [SectionID: [Int]]
-    /// How many derived or counted rows may still be rendered within the row limit.
+    /// Derived or counted rows that still fit into the row limit.
     private var room: Int
 
     init(binder: Binder, table: TableModel, previous: Binder.Previous?, evaluation: Evaluation) {
@@ -63,7 +58,7 @@ private struct SnapshotMaking {
         shownKeys = previous?.snapshot.shownKeys ?? [:]
         stored = .init(table.sections)
         shown = .init(previous?.snapshot.sections ?? [])
-        // After an operator has lowered the limit, a table above it may shrink or keep its size, but not grow.
+        // A table above a lowered limit may keep its size or shrink.
         room = max(binder.limits.rows, previous?.snapshot.totalRowCount ?? 0)
         var changed: Reads = .now
         if let previous {
@@ -115,8 +110,8 @@ private struct SnapshotMaking {
         return snapshot
     }
 
-    /// The previous snapshot with only the touched sections rendered again; the others are not visited. `nil` if other
-    /// sections, which sections are displayed, or their order may have changed.
+    /// The previous snapshot with only the touched sections rendered again; the others are not even visited. `nil` if
+    /// more may have changed: other sections, their order, or which are displayed.
     private mutating func patched(_ previous: Binder.Previous) throws -> Snapshot? {
         guard !previous.step.displayChanged, !binder.asksMovePolicy, binder.reads.isDisjoint(with: changed) else {
             return nil
@@ -127,7 +122,7 @@ private struct SnapshotMaking {
         var failures = TemplateFailures(evaluation.meter)
         let touched = previous.step.sections.compactMap { id in table.position(of: id).map { (id: id, position: $0) } }
         guard touched.count == previous.step.sections.count else { return nil }
-        // In the table's order, so that the same command always names the same failures.
+        // In the table's order, so that a command always names the same failures.
         for (id, position) in touched.sorted(by: { $0.position < $1.position }) {
             let place = oldPlace(of: id, near: position)
             if display.behavior != .manuallyManaged {
@@ -170,7 +165,7 @@ private struct SnapshotMaking {
         return section
     }
 
-    /// The section of the previous snapshot, if nothing that it shows can have changed.
+    /// `nil` if anything that it shows can have changed.
     private mutating func unchanged(_ position: Int, _ binding: SectionBinding, at place: Int) -> Section? {
         let id = id(at: position)
         guard let previous, !previous.step.sections.contains(id), !binding.asksMovePolicy,
@@ -179,7 +174,7 @@ private struct SnapshotMaking {
         return oldPlace(of: id, near: place).map { shown[$0] }
     }
 
-    /// The section's place in the previous snapshot. Tries `place` first, because most commands move no section.
+    /// Tries `place` first: most commands move no section.
     private mutating func oldPlace(of id: SectionID, near place: Int) -> Int? {
         guard let previous else { return nil }
         if place < previous.snapshot.sections.count, shown[place].id == id { return place }
@@ -188,7 +183,7 @@ private struct SnapshotMaking {
 
     private mutating func id(at position: Int) -> SectionID { stored[position].id }
 
-    /// If the displayed rows can differ from the stored ones, renders them to count them.
+    /// Renders the rows to count them, unless all stored ones are displayed.
     private mutating func input(_ position: Int) throws -> SectionInput {
         if let input = inputs[position] { return input }
         let stored = table.sections[position]
@@ -241,7 +236,7 @@ private struct SnapshotMaking {
         return made
     }
 
-    /// A header or footer in JSON, with its heights: `{"title": …}` or the view's members; null for none.
+    /// `{"title": …}` or the view's members, with the heights; null for none.
     private func titled(
         _ title: JSONText, _ input: SectionInput, _ height: Computed<SectionInput>?,
         _ estimated: Computed<SectionInput>?
@@ -274,7 +269,6 @@ extension Binder {
     }
 }
 
-/// The sections to which rows may move. Evaluates each pair of move policy and model type once for a snapshot.
 private struct MoveTargets {
     private struct Movers: Hashable {
         var policy: ObjectIdentifier
@@ -293,14 +287,14 @@ private struct MoveTargets {
         self.displayed = displayed
     }
 
-    /// A section's `movesTo`: `"anySection"`, a list of section ids, or `nil`.
+    /// `"anySection"`, a list of section ids, or `nil`.
     mutating func targets(of binding: SectionBinding) throws -> JSONText? {
         guard binding.allowsMoving else { return nil }
         switch binding.moving?.targets {
         case nil: return nil
         case .anySection: return .string("anySection")
         case .sections(let ids):
-            // All sections of one binding share one array of target ids.
+            // The sections of one binding share one array.
             if let last, last.ids.hasSameStorage(as: ids) { return last.targets }
             let targets = JSONText(ids: ids)
             last = (ids, targets)

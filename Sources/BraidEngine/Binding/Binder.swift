@@ -1,34 +1,31 @@
-/// The rules of one table, made from its bindings: what is displayed, and what may be edited and moved.
+/// What a table displays, and what may be edited and moved there. Made from its bindings.
 public struct Binder: Sendable {
-    /// In order. `nil` if sections come with the models.
+    /// In order; `nil` if sections come with the models.
     public let declaredSections: [SectionID]?
-    /// Which sections are displayed, in which order. A program can change it between two commands, and in a handler.
+    /// A program can change it between two commands, and in a handler.
     public var display: SectionDisplay { currentDisplay() }
-    /// The snapshot's `empty` while the table displays no rows.
+    /// The snapshot's `empty` while no rows are displayed.
     private(set) var empty: JSONText?
-    /// The sections that scopes name, in the order of the bindings.
     let boundSections: [SectionID]
-    /// The sections that a binding of `allOtherSections` gives a header or footer by id.
+    /// Those to which a binding of `allOtherSections` gives a header or footer by id.
     let titledSections: Set<SectionID>
     /// By default only the templates' steps are limited.
     public var limits = TableLimits()
     let cells: CellDeclarations
-    /// What a Swift program keeps: its models, titles and cell counts.
     let providers: [any ModelProvider]
-    /// What any row, title, move policy or the order reads.
+    /// By any row, title, move policy or the order.
     let reads: Reads
-    /// Whether a move policy is a condition on the target, which can depend on other sections.
+    /// A move policy that is a condition can depend on other sections.
     let asksMovePolicy: Bool
-    /// The declared or named sections without stored rows.
+    /// Declared or named, but without stored rows.
     let derivedSections: [SectionID]
-    /// Whether sections are dynamic, and those that no binding names have no stored rows.
+    /// Sections are dynamic, and those that no binding names have no stored rows.
     let derivesOtherSections: Bool
     private let currentDisplay: @Sendable () -> SectionDisplay
     private let named: [SectionID: SectionBinding]
-    /// What applies to all sections that no binding names.
     private let other: SectionBinding?
 
-    /// Resolves the bindings of each section once. `display` is evaluated again at every use.
+    /// Resolves each section's bindings once; evaluates `display` at every use.
     init(
         sections: [SectionID]?, display: @autoclosure @escaping @Sendable () -> SectionDisplay, empty: JSONText?,
         cells: CellDeclarations,
@@ -51,7 +48,6 @@ public struct Binder: Sendable {
         for id in sections ?? [] { naming[id] = [] }
         for binding in bindings {
             for id in Set(binding.scope.named(in: sections)) { naming[id, default: []].append(binding) }
-            // A binding of `allOtherSections` can give a section a header or footer by id.
             for id in Set(binding.headers.keys).union(binding.footers.keys) where naming[id] == nil { naming[id] = [] }
         }
         var named: [SectionID: SectionBinding] = [:]
@@ -74,7 +70,6 @@ public struct Binder: Sendable {
         return binder
     }
 
-    /// Whether anything displayed reads the time of the command.
     package var readsNow: Bool { reads.contains(.now) }
 
     func binding(of section: SectionID) -> SectionBinding? {
@@ -91,7 +86,6 @@ public struct Binder: Sendable {
         return binding
     }
 
-    /// Throws ``Refusal`` with `eventUndeclared` or `eventInvalid`.
     func checkEvent(_ event: String, of cell: String, _ parameters: JSONText) throws(Refusal) {
         let declaration = cells[cell]
         guard let schema = declaration?.events[UTF8Key(event)] ?? declaration?.otherEvents else {
@@ -109,12 +103,10 @@ public struct Binder: Sendable {
         }
     }
 
-    /// Checks a model against the section's model type, and returns it with its id.
     func identified(_ model: JSONText, in section: SectionID) throws(Refusal) -> (id: RowID?, model: JSONText) {
         (try requiredBinding(of: section).modelType.identify(model), model)
     }
 
-    /// The same for several; the pointers of faults begin with `pointer`.
     func identified(_ models: [JSONText], in section: SectionID, at pointer: JSONPointer) throws(Refusal) -> [(
         id: RowID?, model: JSONText
     )] {
@@ -131,10 +123,8 @@ public struct Binder: Sendable {
         return identified
     }
 
-    /// The models that fit the section's model type, with their ids, and the faults of the others. Of several with one
-    /// id, the first fits; rows of `stored` may keep ids that are otherwise not allowed.
-    ///
-    /// The faults' pointers begin with the section's id and the model's index, as in the body of `models`.
+    /// The models that fit, and the faults of the others, at `/section/index`. Of several with one id the first fits;
+    /// rows of `stored` may keep ids that are otherwise not allowed.
     func fitting(_ models: some Sequence<JSONText>, in section: SectionID, of stored: StoredSection? = nil) -> (
         models: [TableEditor.Model], faults: [Refusal.Fault]
     ) {
@@ -165,10 +155,9 @@ public struct Binder: Sendable {
     }
 }
 
-// Finds displayed rows by id, through the index of the stored table.
+// Finds displayed rows by id, through the stored table's index.
 extension Binder {
-    /// The section's place among the displayed ones. O(1) if all sections are displayed in stored order, O(log
-    /// sections) if some are, O(sections) for another order, or if the section is not displayed.
+    /// O(1) if all sections are displayed in stored order, O(log sections) if some are, otherwise O(sections).
     func displayedPlace(of id: SectionID, in shown: Snapshot, of table: TableModel) -> Int? {
         if let position = table.position(of: id) {
             if position < shown.sections.count, shown.sections[position].id == id { return position }
@@ -178,17 +167,17 @@ extension Binder {
         return shown.sections.firstIndex { $0.id == id }
     }
 
-    /// The ascending places of the displayed sections that may display a row with the id; some may not.
+    /// Ascending. Some may not display one after all.
     func displayedPlaces(ofSectionsThatMayShow id: RowID, in shown: Snapshot, of table: TableModel) -> [Int] {
         let all = shown.sections.indices
         guard all.count > TableModel.fewSections, !derivesOtherSections else { return Array(all) }
         let sections = table.positions(ofSectionsWith: id).map { table.sections[$0].id } + derivedSections
-        // Finding one can cost as much as looking at a few hundred.
+        // Finding a place can cost as much as looking at a few hundred.
         guard sections.count <= 16 else { return Array(all) }
         return Set(sections.compactMap { displayedPlace(of: $0, in: shown, of: table) }).sorted()
     }
 
-    /// The index of the first displayed row with the id. O(log² rows), and O(rows) where ``examinesRows(for:in:of:)``.
+    /// The first one. O(log² rows), or O(rows) where ``examinesRows(for:in:of:)``.
     func displayedIndex(of id: RowID, in section: Section, of table: TableModel) -> Int? {
         switch binding(of: section.id)?.cells.source {
         case .stored: return table[section.id]?.index(of: id)
@@ -196,7 +185,7 @@ extension Binder {
         case .shown:
             guard let stored = table[section.id], let index = stored.index(of: id) else { return nil }
             guard section.isDiffable else { break }
-            // All displayed rows have ids, and are in the order of the stored rows.
+            // Displayed rows are in stored order, all with ids.
             let row = section.rows.firstPosition { row in row.id.flatMap { stored.index(of: $0) } ?? .max >= index }
             return row < section.rows.count && section.rows[row].content.has(id) ? row : nil
         case .derived, nil: break
@@ -204,7 +193,6 @@ extension Binder {
         return section.rows.indexes(of: id).first
     }
 
-    /// Whether ``displayedIndex(of:in:of:)`` has to look at each row.
     func examinesRows(for id: RowID, in section: Section, of table: TableModel) -> Bool {
         switch binding(of: section.id)?.cells.source {
         case .stored, .counted: false

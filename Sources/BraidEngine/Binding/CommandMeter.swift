@@ -1,15 +1,14 @@
 import Synchronization
 
-/// Limits what one command costs: the work of all its templates together, and its time.
-/// Each rendering has a budget of its own as well, but a cheap template may be rendered for a hundred thousand rows.
+/// Limits one command's time and the work of all its templates. Each template has a budget, too, but a cheap one may be
+/// rendered for a hundred thousand rows.
 final class CommandMeter: Sendable {
     let templates: SharedJSONeBudget
-    /// The largest number of rows so far; the template budget is computed for it.
     private let rows: Mutex<Int>
     private let limit: Duration?
     private let start = ContinuousClock.now
 
-    /// The budget grows with the table's rows. Rendering outside of a command is not timed.
+    /// Rendering outside of a command is not timed.
     init(rows: Int, _ limits: TableLimits, isTimed: Bool = true) {
         limit = isTimed ? limits.commandTime : nil
         self.rows = Mutex(rows)
@@ -18,13 +17,13 @@ final class CommandMeter: Sendable {
             output: limits.renderedBytes.saturatingAdd(1_000 * rows))
     }
 
-    /// Whether less is left than a single template may use, so that another failure may be that of this limit.
+    /// Less is left than one template may use, so another failure may be due to this limit.
     var isNearlyUsedUp: Bool {
         let left = templates.budget, whole = JSONeBudget()
         return left.remainingSteps < whole.remainingSteps || left.remainingOutput < whole.remainingOutput
     }
 
-    /// Raises the template budget if the table has grown beyond its largest size in this command.
+    /// Raises the template budget if the table has outgrown it.
     func allow(rows: Int) {
         let more = self.rows.withLock { known in
             defer { known = max(known, rows) }
@@ -33,7 +32,6 @@ final class CommandMeter: Sendable {
         templates.add(steps: 200 * more, output: 1_000 * more)
     }
 
-    /// Charges work that is not the rendering of a template.
     func charge(_ work: (inout JSONeBudget) throws(JSONeError) -> Void) throws(Refusal) {
         let whole = templates.budget
         var budget = whole
@@ -45,7 +43,7 @@ final class CommandMeter: Sendable {
         }
     }
 
-    /// Charges bytes of the description that a section repeats: a constant in each row, titles, move targets.
+    /// For bytes of the description that a section repeats: a constant in each row, titles, move targets.
     func charge(repeated bytes: Int, in section: SectionID) throws(Refusal) {
         guard !templates.take(output: bytes) else { return }
         throw Refusal(
@@ -54,7 +52,7 @@ final class CommandMeter: Sendable {
         )
     }
 
-    /// Called in loops whose length a request can choose. Throws ``Refusal`` with `commandTimeout`.
+    /// For loops whose length a request can choose. Throws `commandTimeout`.
     func checkTime() throws(Refusal) {
         guard let limit, ContinuousClock.now - start > limit else { return }
         throw Refusal(
@@ -69,30 +67,30 @@ final class CommandMeter: Sendable {
         return milliseconds == 0 ? "\(seconds) seconds" : "\(seconds * 1_000 + milliseconds) milliseconds"
     }
 
-    /// Looks at the clock at every 256th row only: reading it can take longer than a row's work.
+    /// Only every 256th row: reading the clock can take longer than a row's work.
     func checkTime(at index: Int) throws(Refusal) { if index & 0xFF == 0 { try checkTime() } }
 }
 
-/// The limits of a table's size and of what a command costs.
+/// Limits of a table's size and of a command's cost.
 public struct TableLimits: Sendable {
-    /// Of stored rows, and of displayed ones.
+    /// Stored, and displayed.
     public var rows = Int.max
-    /// Of sections.
+    /// The most sections.
     public var sections = Int.max
-    /// Of one command; 200 more for each row of the table. Five million take about a third of a second. ``JSONeBudget``
-    /// defines a step.
+    /// Of one command, plus 200 for each row. Five million take about a third of a second. ``JSONeBudget`` defines a
+    /// step.
     public var templateSteps = 5_000_000
-    /// Bytes that one command's templates may build, counted as in ``JSONeBudget``; 1,000 more for each row.
+    /// Built by one command's templates, counted as in ``JSONeBudget``; plus 1,000 for each row.
     public var renderedBytes = Int.max
-    /// Whether new rows and sections may only have ids that a request can name (`IDRule`); earlier ones keep theirs.
+    /// New rows and sections must have ids that a request can name (`IDRule`); earlier ones keep theirs.
     public var checksIDs = false
-    /// Of a command, checked between its parts.
+    /// Checked between a command's parts.
     public var commandTime: Duration?
 
     /// Only the templates' steps are limited.
     public init() {}
 
-    /// After an operator has lowered a limit, a table above it may keep its size or shrink.
+    /// A table above a lowered limit may keep its size or shrink.
     func check(_ table: TableModel, after before: TableModel?) throws(Refusal) {
         if table.sections.count > sections, table.sections.count > before?.sections.count ?? 0 {
             throw Refusal(

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What expressions about a section can read. `Evaluation` decides which members each kind of expression gets.
+/// What expressions about a section can read; `Evaluation` gives each kind its part.
 struct SectionInput: Sendable {
     var id: SectionID
     /// Hidden rows included.
@@ -10,7 +10,6 @@ struct SectionInput: Sendable {
     var footer: JSONText = .null
 }
 
-/// What expressions about a row can read. `row` counts hidden rows, too.
 struct RowInput: Sendable {
     var section: SectionID
     var row: Int
@@ -18,7 +17,7 @@ struct RowInput: Sendable {
     var model: JSONText
 }
 
-/// The values that an expression reads. When one changes, its rows and titles are rendered again.
+/// What an expression reads. When one of these changes, its rows and titles are rendered again.
 struct Reads: OptionSet, Sendable {
     let rawValue: Int
     init(rawValue: Int) { self.rawValue = rawValue }
@@ -32,19 +31,18 @@ struct Reads: OptionSet, Sendable {
     static let state = Reads(rawValue: 4)
     /// The stored models of all sections.
     static let models = Reads(rawValue: 8)
-    /// The time, which can differ at every command.
+    /// Can differ at every command.
     static let now = Reads(rawValue: 16)
     static let model = Reads(rawValue: 32)
     static let section = Reads(rawValue: 64)
-    /// The cells that the session has registered for model types.
+    /// Those that the session has registered for model types.
     static let cells = Reads(rawValue: 128)
     static let displayedCount = Reads(rawValue: 256)
     static let header = Reads(rawValue: 512)
     static let footer = Reads(rawValue: 1024)
 
     init(names read: NamesRead) {
-        // `defined` with a computed name can ask for every name, but not for the value of `now`, which is always
-        // defined.
+        // `defined` with a computed name can ask for any name, but not for the value of `now`, which is always defined.
         self = read.asksForAnyName ? Reads.everything.subtracting([.now, .cells]) : []
         let names = read.all
         if names.contains("row") { insert(.row) }
@@ -60,7 +58,7 @@ struct Reads: OptionSet, Sendable {
     }
 }
 
-/// What expressions can read at one moment of a command. State and models are decoded at most once, if needed.
+/// What expressions can read at one moment of a command. Decodes state and models once, when first needed.
 final class Evaluation: Sendable {
     /// In RFC 3339.
     let now: String
@@ -86,7 +84,6 @@ final class Evaluation: Sendable {
         }
     }
 
-    /// By section id, as one JSON object.
     var models: JSONValue {
         made.withLock { made in
             if let models = made.models { return models }
@@ -97,7 +94,7 @@ final class Evaluation: Sendable {
         }
     }
 
-    /// `state` and `models` are set only if they are read, which keeps each row's context cheap.
+    /// Only what is read, which keeps each row's context cheap.
     func context(reading reads: Reads) -> JSONeContext {
         var context = JSONeContext(now: now)
         context.sharedBudget = meter.templates
@@ -115,14 +112,13 @@ final class Evaluation: Sendable {
         return context
     }
 
-    /// For `modelsFrom` and `numberOfCells`: no `count`, because the rows do not exist yet.
+    /// For `modelsFrom` and `numberOfCells`: no `count`, as there are no rows yet.
     func context(forRowsOf input: SectionInput, reading reads: Reads) -> JSONeContext {
         var context = context(reading: reads)
         if reads.contains(.section) { context["section"] = .string(input.id.text) }
         return context
     }
 
-    /// For headers, footers and their heights.
     func context(forTitleOf input: SectionInput, reading reads: Reads) -> JSONeContext {
         var context = context(forRowsOf: input, reading: reads)
         if reads.contains(.count) { context["count"] = .number(JSONNumber(input.count)) }
@@ -132,7 +128,6 @@ final class Evaluation: Sendable {
         return context
     }
 
-    /// For `order` and `passing`, which may read the header and footer, too.
     func context(for input: SectionInput, reading reads: Reads) -> JSONeContext {
         var context = context(forTitleOf: input, reading: reads)
         if reads.contains(.header) { context["header"] = input.header.value() }
@@ -141,10 +136,9 @@ final class Evaluation: Sendable {
     }
 }
 
-/// A JSON value that is constant or computed for each row or section.
 struct Computed<Input>: Sendable {
     let reads: Reads
-    /// `nil` if the value is computed.
+    /// `nil` if computed.
     let constant: JSONText?
     private let compute: @Sendable (Input, Evaluation) throws -> JSONText?
 
@@ -167,8 +161,8 @@ struct Computed<Input>: Sendable {
 }
 
 extension Computed where Input == RowInput {
-    /// Chooses a row's cell by its model type. What the session has registered wins over `described`; a type without a
-    /// cell names its cell itself if `typeNamesCell`, else the row is refused.
+    /// What the session has registered wins over `described`. A type without a cell names its own if `typeNamesCell`;
+    /// otherwise the row is refused.
     static func cellByModelType(_ described: RegisteredCells, typeNamesCell: Bool = false) -> Computed<RowInput> {
         Computed(reads: .cells) { input, evaluation in
             let type = input.model.modelType

@@ -1,27 +1,25 @@
-/// What a Swift program keeps: models, titles or cell counts, or the rule that decides which sections are displayed.
-/// Every command reads it again, as Braid calls its `models: { … }` closures.
+/// What a Swift program keeps: models, titles, cell counts, or which sections are displayed. Every command reads it
+/// again, as Braid does with its `models: { … }` closures.
 ///
-/// All providers are read before any places its models, so that a model that moves between two chains is recognized.
-///
-/// `Sendable` only so that a binder can hold it: the program's binder is not, and it alone calls its providers.
+/// All are read before any is placed, so that a model that moves between two chains is recognized. `Sendable` only so
+/// that `Binder` can hold it: the program's binder is not, and it alone calls its providers.
 protocol ModelProvider: AnyObject, Sendable {
-    /// Reads the source and finds out what changed since the last reading that was not rolled back.
+    /// Finds what changed since the last reading that was not rolled back.
     func read(_ table: TableModel, _ departures: inout Departures) throws
-    /// Makes the table match what was read.
     func place(into editor: inout TableEditor, _ departures: inout Departures) throws
-    /// Releases the models that left their places and did not reappear in the same reading.
+    /// Releases the models that left and did not reappear in the same reading.
     func settle(_ departures: Departures)
-    /// The sections of the last reading, those with an empty list included.
+    /// Of the last reading, empty ones included.
     var sections: Set<SectionID> { get }
     func commit()
     func rollBack()
 }
 
-/// The models that left their places during one reading of all providers, as their numbers by id. One that reappears
-/// unchanged keeps its number.
+/// Numbers of the models that left their places during one reading, by id. One that reappears unchanged keeps its
+/// number.
 struct Departures {
     private var numbers: [RowID: JSONText] = [:]
-    /// Further models with an id of `numbers`: several sections can contain it.
+    /// With an id of `numbers`, from other sections.
     private var others: [RowID: [JSONText]] = [:]
     private var kept: Set<JSONText> = []
 

@@ -1,8 +1,8 @@
-/// A Swift type of cell, header or footer, whose values contain what it shows.
+/// A Swift type of cell, header or footer; its values are what is shown.
 public protocol ReuseIdentifiable: Sendable {
-    /// The name in snapshots; by default, the type's.
+    /// The name in snapshots; by default the type's.
     static var reuseIdentifier: String { get }
-    /// Creates an empty one, to be filled.
+    /// Empty, to be filled.
     init()
 }
 
@@ -11,7 +11,7 @@ extension ReuseIdentifiable {
     public static var reuseIdentifier: String { String(describing: Self.self) }
 }
 
-/// A cell, header or footer that receives all that it shows at once.
+/// One that receives all that it shows at once.
 public protocol ViewModelBindable: ReuseIdentifiable {
     /// What it shows.
     associatedtype ViewModel: Sendable

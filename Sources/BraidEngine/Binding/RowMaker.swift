@@ -4,12 +4,11 @@ struct RowMaker {
     private let count: Int
     private let evaluation: Evaluation
     private let cells: CellDeclarations
-    /// How many derived or counted rows may still be rendered. Checked first: a short template can ask for very many.
+    /// Derived or counted rows that still fit. Checked first: a short template can ask for very many.
     private let room: Int
     private let limits: TableLimits
-    /// The bytes that each row repeats: a constant view model and cell name.
+    /// Of the constant view model and cell name, which each row repeats.
     private let constantBytes: Int
-    /// The cell of all rows, if it is the same for all and declared.
     private let constant: (name: String, declaration: CellDeclaration)?
 
     init(binding: SectionBinding, section: SectionID, count: Int, room: Int, binder: Binder, evaluation: Evaluation) {
@@ -24,7 +23,7 @@ struct RowMaker {
         constant = binding.cells.cell.constant?.stringValue.flatMap { name in binder.cells[name].map { (name, $0) } }
     }
 
-    /// `shownKeys` receives the keys of the displayed rows, if the section has a filter.
+    /// `shownKeys` receives the displayed rows' keys, if there is a filter.
     func rows(of stored: StoredSection, shownKeys: inout [Int]) throws -> PersistentList<Row> {
         var failures = TemplateFailures(evaluation.meter)
         let rows =
@@ -129,10 +128,10 @@ struct RowMaker {
         return rows
     }
 
-    /// Applies even if the table's row limit is higher.
+    /// Even if the row limit is higher.
     static let mostCountedRows = 100_000
 
-    /// Renders a section that shows every stored model, and reuses the rows that the command did not change.
+    /// For a section that shows every stored model; reuses the rows that did not change.
     func rows(
         of stored: StoredSection, after old: StoredSection, shown: PersistentList<Row>, touched: TouchedRows
     ) throws -> PersistentList<Row> {
@@ -142,7 +141,7 @@ struct RowMaker {
         case .edits(let edits): (changes, removed) = (edits.changes, edits.inserted.isEmpty ? [] : edits.removed)
         case .whole: (changes, removed) = ([(0..<old.rows.count, 0..<stored.rows.count)], Array(0..<old.rows.count))
         }
-        // A row that moved within the section, with the same model, keeps its rendering.
+        // A row that moved within the section keeps its rendering.
         var places: [Int: Int] = [:], oldRows = PersistentList.Window(old.rows)
         places.reserveCapacity(removed.count)
         for index in removed { places[oldRows[index].key] = index }
@@ -177,7 +176,7 @@ struct RowMaker {
 
     private var input: SectionInput { SectionInput(id: section, count: count, displayedCount: count) }
 
-    /// The template renders an array, or an object of arrays by section id.
+    /// From an array, or an object of arrays by section id.
     private func models(from template: Computed<SectionInput>) throws -> [JSONText] {
         let value = try template.value(for: input, evaluation) ?? .null
         if let models = value.elements() { return models }
@@ -239,7 +238,6 @@ extension RowMaker {
 }
 
 extension EditingStyle {
-    /// As in a displayed row, which has no `editing` for `none`.
     var nameWhenAllowed: String? { self == .none ? nil : rawValue }
 }
 

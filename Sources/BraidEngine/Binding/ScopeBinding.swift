@@ -1,28 +1,25 @@
-/// The sections to which a binding applies.
 enum Scope: Sendable, Hashable {
-    /// The only section of a table that declares one section.
+    /// The only section of a table that declares one.
     case table
     case sections([SectionID])
-    /// Every section whose cells no binding binds by the section's id.
+    /// Sections whose cells no binding binds by id.
     case allOtherSections
-    /// Every section, those that other bindings name included.
-    ///
-    /// Its heights apply where a section has none. Its tap handlers and cell fillers run in addition to the section's;
-    /// another handler runs only if the section has none of its kind.
+    /// Every section, named ones included. Heights apply where a section has none. Tap handlers and cell fillers run in
+    /// addition to the section's; other handlers only if it has none of their kind.
     case anySection
 }
 
-/// What a client may do to a row by editing, as in `UITableViewCell.EditingStyle`.
+/// As in `UITableViewCell.EditingStyle`.
 public enum EditingStyle: String, Sendable {
-    /// No editing, a delete of the row, an insert before it.
+    /// Insert means: before the row.
     case none, delete, insert
 }
 
 struct ModelType: Sendable {
     var name: UTF8Key?
-    /// Where a model's id is, such as `/id`. `nil` if models have none.
+    /// Such as `/id`. `nil` if models have none.
     var id: JSONPointer?
-    /// Whether a model without a usable id is a row without identity. If not, it is refused.
+    /// If not, a model without a usable id is refused.
     var isIDOptional = false
     var schema: JTDSchema?
 
@@ -34,7 +31,6 @@ struct ModelType: Sendable {
 
     var nameForMessages: String { name.map { "\"\($0.string)\"" } ?? "of no name" }
 
-    /// Returns the model's id, if it has one. Throws ``Refusal`` with `modelInvalid`.
     func identify(_ model: JSONText) throws(Refusal) -> RowID? {
         if let schema {
             let mismatches = schema.errorIndicators(of: model.value())
@@ -70,27 +66,24 @@ extension JTDSchema.ErrorIndicator {
     var fault: Refusal.Fault { .init(pointer: instancePath, code: code, detail: detail) }
 }
 
-/// The events that a cell can emit, with the schemas of their parameters, and the schema of its view model.
 struct CellDeclaration: Sendable {
     var events: [UTF8Key: JTDSchema] = [:]
-    /// The schema for events that are not declared by name. `nil` refuses them.
+    /// For events that are not declared by name. `nil` refuses them.
     var otherEvents: JTDSchema?
     var viewModel: JTDSchema?
 }
 
 struct CellDeclarations: Sendable {
     var named: [UTF8Key: CellDeclaration] = [:]
-    /// The declaration of all other names. `nil` refuses them.
     var others: CellDeclaration?
 
     subscript(name: String) -> CellDeclaration? { named[UTF8Key(name)] ?? others }
 
-    /// For a table that declares no cells: every cell, with every event. A program's cells are types that the compiler
-    /// checks.
+    /// For tables that declare no cells. A program's cells are types, which the compiler checks.
     static let undeclared = CellDeclarations(others: CellDeclaration(otherEvents: .any))
 }
 
-/// Where rows may move. Source: Braid's `allowMoving`.
+/// Source: Braid's `allowMoving`.
 struct MovePolicy: Sendable {
     enum Targets: Sendable {
         case anySection
@@ -100,10 +93,9 @@ struct MovePolicy: Sendable {
 
     let targets: Targets
 
-    /// Rows move only to displayed sections of the same model type, and within their own only if it is among them.
+    /// Displayed sections of the same model type; their own only if it is among them.
     static let anySection = MovePolicy(targets: .anySection)
     static func sections(_ ids: [SectionID]) -> MovePolicy { MovePolicy(targets: .sections(ids)) }
-    /// Rendering a snapshot asks at most once for each section and model type.
     static func passing(reads: Reads, _ passes: @escaping @Sendable (SectionInput, Evaluation) throws -> Bool)
         -> MovePolicy
     {
@@ -111,7 +103,7 @@ struct MovePolicy: Sendable {
     }
 }
 
-/// A class, so that a snapshot recognizes the sections that share it, and evaluates it once for each model type.
+/// A class, so that a snapshot recognizes the sections that share it.
 final class PassingPolicy: Sendable {
     let reads: Reads
     let passes: @Sendable (SectionInput, Evaluation) throws -> Bool
@@ -122,7 +114,6 @@ final class PassingPolicy: Sendable {
     }
 }
 
-/// Why a row is inserted or deleted.
 enum HandlerReason: Sendable {
     case editing
     case movedTo(section: SectionID, row: Int)
@@ -131,10 +122,10 @@ enum HandlerReason: Sendable {
 
 struct HandlerCall {
     var section: SectionID
-    /// Among all stored rows, hidden ones included. For a derived row, among the displayed rows.
+    /// Among all stored rows, hidden ones included; of a derived row, among the displayed ones.
     var row: Int
     var model: JSONText
-    /// The number of rows of a derived section. `nil` for stored rows, which the table counts.
+    /// Of a derived section. The table counts stored rows.
     var derivedCount: Int?
     /// For `onInsert` and `onDelete`.
     var reason: HandlerReason?
@@ -145,9 +136,8 @@ struct HandlerCall {
     var id: RowID?
 }
 
-/// What happens at a row's event: a description's actions, or a program's closure.
 struct Handler: Sendable {
-    /// Whether the model is passed on, which then must be of the expected type.
+    /// Whether the model is passed on; it then must have the expected type.
     var takesModel = true
     let run: @Sendable (HandlerCall, inout TableEditor, inout HandlerContext) throws -> Void
 }
@@ -157,18 +147,16 @@ struct HandlerContext: Sendable {
     let now: String
     let meter: CommandMeter
     let ids: IDSource
-    /// In order.
     var emitted: [EmittedEvent] = []
 }
 
 enum RowSource: Sendable {
-    /// The section has one row for each of its stored models.
     case stored
-    /// The stored models for which `shown` is true.
+    /// Those for which it is true.
     case shown(Computed<RowInput>)
-    /// The models that the template `modelsFrom` makes: an array, or an object of arrays by section id.
+    /// `modelsFrom`: gives an array, or an object of arrays by section id.
     case derived(Computed<SectionInput>)
-    /// Rows without models, as many as `numberOfCells` says.
+    /// `numberOfCells`: rows without models.
     case counted(Computed<SectionInput>)
 
     var reads: Reads {
@@ -180,7 +168,6 @@ enum RowSource: Sendable {
         }
     }
 
-    /// Whether the rows are stored models, which can be edited and moved.
     var isStored: Bool {
         switch self {
         case .stored, .shown: true
@@ -189,17 +176,15 @@ enum RowSource: Sendable {
     }
 }
 
-/// Where a section's rows come from, which cell shows a row, and what it contains.
 struct CellRules: Sendable {
     var source = RowSource.stored
-    /// The name, as a JSON string.
     var cell: Computed<RowInput>
     var viewModel: Computed<RowInput>?
     /// False if the stored models are the view models.
     var showsModel = true
-    /// Whether the program keeps the models: its handlers insert and remove them, and each command reads them again.
+    /// The program keeps the models: its handlers insert and remove them, and each command reads them again.
     var isProvided = false
-    /// Makes the Swift cell of a row. `nil` for a description, whose clients make the cells.
+    /// `nil` for a description, whose clients make the cells.
     var instance: CellMaker?
 
     init(cell: Computed<RowInput>) { self.cell = cell }
@@ -208,23 +193,22 @@ struct CellRules: Sendable {
 typealias CellMaker = @Sendable (RowInput) throws -> any ReuseIdentifiable
 typealias CellFiller = @Sendable (RowInput, inout any ReuseIdentifiable) throws -> Void
 
-/// What one item of a description's `bindings`, or one of a program's chains, binds to its scope. `SectionBinding`
-/// resolves which of several wins.
+/// One item of a description's `bindings`, or one of a program's chains. `SectionBinding` resolves which of several
+/// wins.
 struct ScopeBinding: Sendable {
     let scope: Scope
-    /// Of the binding in its description, for messages.
     var pointer: JSONPointer = .root
     var cells: CellRules?
     var modelType: ModelType?
-    /// The model type that the handlers expect of the binding of the cells.
+    /// The model type that the handlers expect.
     var assumedType: UTF8Key?
     var onDequeue: CellFiller?
     var headers: [SectionID: Computed<SectionInput>] = [:]
     var footers: [SectionID: Computed<SectionInput>] = [:]
-    /// For the sections that `headers` leaves out; footers likewise.
+    /// For sections without one of their own in `headers` or `footers`.
     var header: Computed<SectionInput>?
     var footer: Computed<SectionInput>?
-    /// Replaces the title, and wins over the title of an equally specific binding (Braid's rule).
+    /// Wins over the title of an equally specific binding (Braid's rule).
     var headerView: Computed<SectionInput>?
     var footerView: Computed<SectionInput>?
     var cellHeight: Computed<RowInput>?
@@ -233,7 +217,7 @@ struct ScopeBinding: Sendable {
     var estimatedHeaderHeight: Computed<SectionInput>?
     var footerHeight: Computed<SectionInput>?
     var estimatedFooterHeight: Computed<SectionInput>?
-    /// The JSON string `"none"`, `"delete"` or `"insert"`.
+    /// `"none"`, `"delete"` or `"insert"`.
     var editing: Computed<RowInput>?
     var insertTemplate: (@Sendable (SectionID, Evaluation) throws -> JSONText?)?
     var moving: MovePolicy?
@@ -241,7 +225,6 @@ struct ScopeBinding: Sendable {
     var onDelete: Handler?
     var onInsert: Handler?
     var onTap: Handler?
-    /// By the cell's name, then the event's.
     var onEvent: [UTF8Key: [UTF8Key: Handler]] = [:]
     var onPrefetch: Handler?
     var prefetchDistance: Int?
@@ -261,10 +244,9 @@ struct ScopeBinding: Sendable {
         header != nil || footer != nil || !headers.isEmpty || !footers.isEmpty || headerView != nil || footerView != nil
     }
 
-    /// Takes what this binding lacks from one of the same scope that it wins over.
     mutating func complete(from weaker: ScopeBinding) {
         if cells == nil { (cells, modelType) = (weaker.cells, weaker.modelType) }
-        // A title for the whole scope wins over titles by id in a weaker binding.
+        // A title for the whole scope wins over a weaker binding's titles by id.
         if header == nil {
             headers.merge(weaker.headers) { own, _ in own }
             header = weaker.header
@@ -284,8 +266,7 @@ struct ScopeBinding: Sendable {
         estimatedFooterHeight = estimatedFooterHeight ?? weaker.estimatedFooterHeight
         editing = editing ?? weaker.editing
         insertTemplate = insertTemplate ?? weaker.insertTemplate
-        // Bound together, so copied together: `movable` `nil` means that every row is movable, not that nothing was
-        // bound.
+        // Together: `movable` `nil` means that every row is movable, not that nothing was bound.
         if moving == nil { (moving, movable) = (weaker.moving, weaker.movable) }
         onDelete = onDelete ?? weaker.onDelete
         onInsert = onInsert ?? weaker.onInsert

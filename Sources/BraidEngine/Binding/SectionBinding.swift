@@ -1,9 +1,7 @@
-/// Everything that is bound to one section, after precedence is resolved: bindings that name the section win over
-/// `allOtherSections`, which wins over `anySection`; of equally specific ones the later wins. Exceptions: header and
-/// footer views, tap handlers, cell fillers.
+/// All that is bound to one section. Bindings that name it win over `allOtherSections`, which wins over `anySection`;
+/// of equals the later wins. Header and footer views, tap handlers and cell fillers have rules of their own.
 ///
-/// A class, because rendering can look up every section's binding, and a copied struct would retain each of the many
-/// members.
+/// A class: rendering looks up every section's, and copying a struct would retain each of its many members.
 final class SectionBinding: Sendable {
     let section: SectionID
     let cells: CellRules
@@ -23,22 +21,19 @@ final class SectionBinding: Sendable {
     let onDelete: Handler?
     let onInsert: Handler?
     private let ownOnTap: Handler?, ownOnDequeue: CellFiller?
-    /// Those of the scope `anySection`, which all sections share.
     private let anyOnTap: [Handler], anyOnDequeue: [CellFiller]
     private let onEvent: [[UTF8Key: [UTF8Key: Handler]]]
     let onPrefetch: Handler?
-    /// From the section's end, in rows.
+    /// In rows from the section's end.
     let prefetchDistance: Int?
     let updatesManually: Bool
     let rowReads: Reads
-    /// Of the header, the footer and their heights.
     let titleReads: Reads
 
-    /// `named` in the order of declaration. `nil` if nothing binds the section's cells.
+    /// `named` in the order of declaration. `nil` if nothing binds the cells.
     init?(section: SectionID, named: [ScopeBinding], fallbacks: FallbackBindings) {
-        // `allOtherSections` contains the sections whose cells no binding binds by id.
         let other = named.contains { $0.cells != nil } ? nil : fallbacks.other
-        // The winning binding first.
+        // The strongest first.
         let ownByPrecedence = named.reversed() + [other].compactMap { $0 }
         let byPrecedence = ownByPrecedence + [fallbacks.any].compactMap { $0 }
         guard let bound = byPrecedence.first(where: { $0.cells != nil }), let cells = bound.cells else { return nil }
@@ -47,7 +42,7 @@ final class SectionBinding: Sendable {
             for binding in byPrecedence { if let value = part(binding) { return value } }
             return nil
         }
-        // A header or footer view wins over the titles of equally specific bindings.
+        // A view wins over the titles of equally specific bindings.
         func title(
             _ view: (ScopeBinding) -> Computed<SectionInput>?, else title: (ScopeBinding) -> Computed<SectionInput>?
         ) -> Computed<SectionInput>? {
@@ -88,19 +83,18 @@ final class SectionBinding: Sendable {
             .reduce(into: Reads()) { $0.formUnion($1?.reads ?? []) }
     }
 
-    /// All of these run, the section's own first.
+    /// All run, the section's own first.
     var onTap: [Handler] { [ownOnTap].compactMap { $0 } + anyOnTap }
-    /// The section's own first.
     var onDequeue: [CellFiller] { [ownOnDequeue].compactMap { $0 } + anyOnDequeue }
 
     var allowsMoving: Bool { moving != nil && cells.source.isStored }
 
-    /// Rows of another type, too, if a program's `onInsert` makes the models itself.
+    /// Of another type, too, if a program's `onInsert` makes the models itself.
     func takes(rowsOf type: UTF8Key?) -> Bool {
         cells.source.isStored && (modelType.name == type || cells.isProvided && onInsert?.takesModel == false)
     }
 
-    /// With such a condition, this section's `movesTo` can depend on other sections.
+    /// With one, `movesTo` can depend on other sections.
     private var movePolicy: PassingPolicy? {
         if allowsMoving, case .passing(let policy)? = moving?.targets { policy } else { nil }
     }
@@ -109,13 +103,12 @@ final class SectionBinding: Sendable {
 
     var moveReads: Reads { movePolicy?.reads ?? [] }
 
-    /// From the most specific binding that has one.
     func handler(of event: String, from cell: String) -> Handler? {
         for handlers in onEvent { if let handler = handlers[UTF8Key(cell)]?[UTF8Key(event)] { return handler } }
         return nil
     }
 
-    /// Whether every row has an id, so that updates can compare the rows by id. O(1).
+    /// Every row has an id, so updates compare by id. O(1).
     func isDiffable(_ stored: StoredSection) -> Bool {
         if case .counted = cells.source { return false }
         if modelType.isIDOptional, cells.source.isStored { return stored.isWhollyIdentified }
@@ -123,12 +116,11 @@ final class SectionBinding: Sendable {
     }
 }
 
-/// The bindings of the scopes that name no section, merged once, as there can be thousands of them, and of sections.
+/// Of the scopes that name no section. Merged once: there can be thousands of bindings and of sections.
 struct FallbackBindings {
-    /// Of `allOtherSections` and `anySection`.
     let other: ScopeBinding?
     let any: ScopeBinding?
-    /// Of `anySection`, in order; a tap runs them all.
+    /// Those of `anySection` all run, in order.
     let onTap: [Handler]
     let onDequeue: [CellFiller]
 

@@ -1,19 +1,15 @@
-/// Which sections are displayed, in which order. Source: Braid's `sectionDisplayBehavior`.
+/// Which sections are displayed, in which order: Braid's `sectionDisplayBehavior`.
 public struct SectionDisplay: Sendable {
-    /// The raw value is the name in JSON.
+    /// Raw values are the names in JSON.
     public enum Behavior: String, Sendable, CaseIterable {
-        /// - `manuallyManaged`: the sections that the program, the description or a command has set, in that order; all
-        ///   until then.
-        /// - `hidesSectionsWithNoCellData`: the sections with displayed rows.
-        /// - `hidesSectionsWithNoData`: the sections with displayed rows, a header or a footer.
+        /// Those that were set, in that order (all until then); those with displayed rows; those with displayed rows, a
+        /// header or a footer.
         case manuallyManaged, hidesSectionsWithNoCellData, hidesSectionsWithNoData
 
-        /// For a message; `nil` if a command can set the displayed sections.
         var whyNotSet: String? {
             self == .manuallyManaged ? nil : "The sections' display is automatic (\(rawValue)): it cannot be set."
         }
 
-        /// Under one of the two automatic behaviors.
         func shows(_ section: SectionInput) -> Bool {
             section.displayedCount > 0
                 || self == .hidesSectionsWithNoData && !(section.header.isNull && section.footer.isNull)
@@ -23,21 +19,21 @@ public struct SectionDisplay: Sendable {
     enum Order: Sendable {
         case declared
         case sorting(@Sendable ([SectionID]) throws -> [SectionID])
-        /// Ascending by an expression; equal sections keep the table's order.
+        /// Equal sections keep the table's order.
         case by(reads: Reads, @Sendable (SectionInput, Evaluation) throws -> JSONValue)
 
         var reads: Reads { if case .by(let reads, _) = self { reads } else { [] } }
     }
 
-    /// If it is automatic, `order` decides the order.
+    /// `order` matters only if it is automatic.
     public var behavior: Behavior = .manuallyManaged
     var order: Order = .declared
-    /// What `manuallyManaged` displays until a command sets others. `nil` for all.
+    /// Until a command sets others. `nil` for all.
     var displayed: [SectionID]?
 
     init() {}
 
-    /// The positions in `table.sections`, in display order. O(sections log sections).
+    /// In `table.sections`. O(sections log sections).
     func displayedPositions(
         in table: TableModel, _ evaluation: Evaluation, input: (Int) throws -> SectionInput
     ) throws -> [Int] {

@@ -1,12 +1,10 @@
-/// The bindings of one table, in the order of the description or of a program's chains, and who binds whose cells.
-/// Makes the `Binder`.
 class TableBindings {
-    /// `nil` if sections are dynamic and come with the models.
+    /// `nil` if sections come with the models.
     let declared: [SectionID]?
     var bindings: [ScopeBinding] = []
     private var owners: [SectionID: Int] = [:]
     private(set) var ownerOfOthers: Int?
-    /// The declared sections whose cells no binding binds by id; `nil` until computed again.
+    /// Declared sections whose cells no binding binds by id; `nil` until computed.
     private var others: [SectionID]?
     private var agreed: Set<Assumption> = []
 
@@ -17,8 +15,7 @@ class TableBindings {
 
     init(declared: [SectionID]?) { self.declared = declared }
 
-    /// Records that the binding at an index binds the cells of its sections. Returns those that another binds already;
-    /// `nil` stands for those that no binding names.
+    /// Returns the sections that another binding binds already; `nil` stands for all that no binding names.
     func claimCells(_ index: Int) -> [(section: SectionID?, owner: ScopeBinding)] {
         let scope = bindings[index].scope
         others = nil
@@ -36,14 +33,12 @@ class TableBindings {
         }
     }
 
-    /// The binding that binds the section's cells by name.
     func owner(of section: SectionID) -> ScopeBinding? { owners[section].map { bindings[$0] } }
 
     func unbound(among sections: [SectionID]) -> [SectionID] {
         ownerOfOthers == nil ? sections.filter { owners[$0] == nil } : []
     }
 
-    /// The sections that a binding's scope names, or the declared ones that it includes.
     func sections(of binding: ScopeBinding) -> [SectionID] {
         switch binding.scope {
         case .sections, .table: binding.scope.named(in: declared)
@@ -58,7 +53,7 @@ class TableBindings {
         return sections
     }
 
-    /// A section whose models are of another type than the binding assumes.
+    /// A section whose model type is not the one that the binding assumes.
     func mismatch(of binding: ScopeBinding, in binder: Binder) -> (section: SectionID, bound: ModelType)? {
         guard let assumed = binding.assumedType, !agreed.contains(Assumption(scope: binding.scope, type: assumed))
         else { return nil }
@@ -80,7 +75,7 @@ class TableBindings {
 }
 
 extension Scope {
-    /// `allOtherSections` and `anySection` name none.
+    /// Empty for `allOtherSections` and `anySection`.
     func named(in declared: [SectionID]?) -> [SectionID] {
         switch self {
         case .table: declared ?? []

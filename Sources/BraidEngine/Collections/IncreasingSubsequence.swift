@@ -1,26 +1,22 @@
-/// Finds the elements that can stay where they are while all others move: a heaviest or a longest strictly increasing
-/// subsequence.
+/// Which elements can stay while all others move: a heaviest or longest strictly increasing subsequence.
 ///
-/// Heaviest: O(n log n), with a Fenwick tree of the heaviest subsequence below each rank; O(n) if the values increase
-/// already. Ties go by position, so that the result is deterministic.
-///
-/// Sources: Fredman, "On computing the length of longest increasing subsequences", 1975, with weights in place of
-/// lengths. Fenwick, "A new data structure for cumulative frequency tables", 1994, with maxima in place of sums.
+/// Heaviest: O(n log n), or O(n) if the values increase already. Ties go by position, so results are deterministic.
+/// Sources: Fredman, "On computing the length of longest increasing subsequences", 1975, with weights; Fenwick, "A new
+/// data structure for cumulative frequency tables", 1994, with maxima for sums.
 enum IncreasingSubsequence {
-    /// The positions, ascending. Values must not be negative, weights must be positive.
+    /// Positions, ascending. Values are not negative, weights positive.
     static func heaviest<Weight: Comparable & AdditiveArithmetic>(_ values: [Int], weights: [Weight]) -> [Int] {
         heaviest(of: values.count, { values[$0] }, weight: { weights[$0] })
     }
 
-    /// The same for `count` values that closures give.
     @inline(__always)
     static func heaviest<Weight: Comparable & AdditiveArithmetic>(
         of count: Int, _ value: (Int) -> Int, weight: (Int) -> Weight
     ) -> [Int] {
         if !(1..<max(1, count)).contains(where: { value($0) <= value($0 - 1) }) { return Array(0..<count) }
 
-        // One array for two things: `nodes[i]` describes the value at i, but its `heaviestEnd` belongs to the Fenwick
-        // tree's node of rank i + 1.
+        // One array for two things: `nodes[i]` describes value i, but its `heaviestEnd` belongs to the Fenwick node of
+        // rank i + 1.
         var nodes = ContiguousArray<Node<Weight>>()
         nodes.reserveCapacity(count)
         for position in 0..<count { nodes.append(Node(total: weight(position))) }
@@ -56,21 +52,20 @@ enum IncreasingSubsequence {
     }
 
     private struct Node<Weight> {
-        /// From 1, the smallest value.
+        /// 1 for the smallest value.
         var rank = 1
-        /// The weight of the heaviest subsequence that ends here; before the loop gets here, the value's own weight.
+        /// Of the heaviest subsequence that ends here; until the loop gets here, the value's own weight.
         var total: Weight
-        /// The element before this one in that subsequence, or -1.
+        /// The element before it there, or -1.
         var previous = -1
-        /// Where the heaviest subsequence found so far ends, of those that end at a rank of this tree node, or -1.
+        /// Where the heaviest one so far ends, of those at a rank of this tree node; or -1.
         var heaviestEnd = -1
     }
 
-    /// Of equal values the later gets the lower rank, so that no subsequence contains both.
+    /// Of equal values the later ranks lower, so no subsequence contains both.
     @inline(__always)
     private static func rank<Weight>(_ nodes: inout ContiguousArray<Node<Weight>>, _ value: (Int) -> Int) {
         if nodes.count <= 16 {
-            // For few values, comparing all pairs is faster than sorting.
             for later in nodes.indices {
                 for earlier in 0..<later {
                     if value(earlier) < value(later) { nodes[later].rank += 1 } else { nodes[earlier].rank += 1 }
@@ -83,11 +78,10 @@ enum IncreasingSubsequence {
         }
     }
 
-    /// The positions of a longest one, of several the one with the earliest positions. O(n log n). Source: Knuth,
-    /// "Permutations, matrices, and generalized Young tableaux", 1970, with binary search.
+    /// The one with the earliest positions. O(n log n). Source: Knuth, "Permutations, matrices, and generalized Young
+    /// tableaux", 1970.
     static func longest(_ values: [Int]) -> [Int] {
-        // From the end: `starts[k]` is where a subsequence of k + 1 values begins, of those found so far the one with
-        // the highest first value.
+        // From the end: `starts[k]` begins a subsequence of k + 1 values, the one with the highest first value so far.
         var starts = ContiguousArray<Int>(), highest = ContiguousArray<Int>()
         var next = ContiguousArray(repeating: -1, count: values.count)
         for position in values.indices.reversed() {
@@ -112,14 +106,13 @@ enum IncreasingSubsequence {
         return positions
     }
 
-    /// The first position in a descending array whose element is at most `value`, or the count. No element is negative.
+    /// In a descending array without negative elements; or the count.
     @inline(__always)
     private static func firstAtMost(_ value: Int, in values: ContiguousArray<Int>) -> Int {
         var low = 0, length = values.count
         while length > 0 {
             let half = length / 2
-            // All ones if the middle value is larger. A comparison would become a branch that the processor cannot
-            // predict.
+            // All ones if the middle value is larger: a comparison would be a branch that the processor cannot predict.
             let isLarger = (value &- values[low &+ half]) >> (Int.bitWidth - 1)
             low &+= (length &- half) & isLarger
             length = half

@@ -1,12 +1,10 @@
-// Replacing many ranges at once.
 extension PersistentList {
-    /// The range may be empty.
     typealias Replacement = (range: Range<Int>, elements: ContiguousArray<Element>)
 
-    /// Chunks that no replacement touches mostly stay shared.
+    /// Chunks without changes mostly stay shared. The replacements ascend and are disjoint; their ranges are those
+    /// before the first one.
     ///
-    /// - Parameter replacements: ascending and disjoint; the ranges are those before the first replacement.
-    /// - Complexity: O(log count) for each changed element if few change, else O(count / 64 + elements of the changed
+    /// - Complexity: O(log count) for each changed element if they are few, else O(count / 64 + elements of changed
     ///   chunks).
     mutating func replace(_ replacements: [Replacement]) {
         precondition(
@@ -19,8 +17,8 @@ extension PersistentList {
         }
     }
 
-    /// If more than one element in so many changes, the tree is rebuilt: changing one takes about as long as copying
-    /// the references to a few chunks.
+    /// Above one change in so many elements, the tree is rebuilt: one change takes about as long as copying the
+    /// references to a few chunks.
     private static var fewOf: Int { 512 }
 
     private mutating func replaceOneByOne(_ replacement: Replacement) {
@@ -32,13 +30,12 @@ extension PersistentList {
 
     private mutating func rebuild(_ replacements: [Replacement]) {
         var leaves = Leaves(), next = 0
-        // The list index of the chunk's first element, and that of the next element to copy.
         var start = 0, index = 0
         let count = count
         for chunk in chunks {
             defer { start += chunk.count }
             let end = start + chunk.count
-            /// Whether the next replacement begins here or, in the last chunk, at the end of the list.
+            /// In the last chunk, also at the end of the list.
             func isNextHere() -> Bool {
                 next < replacements.count && (replacements[next].range.lowerBound < end || end == count)
             }
@@ -63,7 +60,7 @@ extension PersistentList {
         root = leaves.root()
     }
 
-    /// Builds leaves from runs of elements and whole chunks. Avoids short leaves between others.
+    /// Avoids short leaves between others.
     private struct Leaves {
         private var done: ContiguousArray<Node> = []
         private var run = Chunk()
@@ -75,7 +72,7 @@ extension PersistentList {
                 run.append(contentsOf: rest.prefix(count))
                 rest = rest.dropFirst(count)
                 if run.count == widest {
-                    // The rest of the run stays, wide enough for another leaf.
+                    // The rest is wide enough for another leaf.
                     done.append(.leaf(Chunk(run[..<(widest * 3 / 4)])))
                     run.removeSubrange(..<(widest * 3 / 4))
                 }

@@ -1,16 +1,14 @@
-// The nodes of the tree, and how a change makes new ones.
 extension PersistentList {
-    /// The content of a leaf. Lists share chunks, so comparing addresses finds shared ones in O(1).
+    /// Lists share chunks: equal addresses, equal content.
     typealias Chunk = ContiguousArray<Element>
 
     struct Child: Sendable {
         fileprivate(set) var node: Node
-        /// The number of elements below this child and the siblings before it.
+        /// Elements below it and its earlier siblings.
         let end: Int
     }
 
     struct Inner: Sendable {
-        /// Never empty.
         fileprivate(set) var children: ContiguousArray<Child>
 
         init(_ children: ContiguousArray<Child>) { self.children = children }
@@ -27,7 +25,7 @@ extension PersistentList {
         @inline(__always)
         func isShared(with other: Inner) -> Bool { children.hasSameStorage(as: other.children) }
 
-        /// The child with the element at an index, and the index within it. For the end index, the last child.
+        /// For the end index, the last child.
         func locate(_ index: Int) -> (child: Int, offset: Int) {
             var low = 0, high = children.count - 1
             while low < high {
@@ -37,7 +35,6 @@ extension PersistentList {
             return (low, index - (low == 0 ? 0 : children[low - 1].end))
         }
 
-        /// A copy with one or two nodes in place of a range of children.
         func replacing(_ range: ClosedRange<Int>, with nodes: (Node, Node?)) -> ContiguousArray<Child> {
             var changed = ContiguousArray<Child>()
             changed.reserveCapacity(children.count - range.count + 2)
@@ -80,7 +77,6 @@ extension PersistentList {
             }
         }
 
-        /// The number of a leaf's elements or an inner node's children.
         var width: Int {
             switch self {
             case .leaf(let chunk): chunk.count
@@ -89,8 +85,7 @@ extension PersistentList {
         }
     }
 
-    /// The maximum width. A wider node is split; one that a removal makes narrower than a quarter is joined with a
-    /// neighbour.
+    /// Wider nodes are split; one that a removal makes narrower than a quarter is joined with a neighbour.
     static var widest: Int { 64 }
 
     static func root(over leaves: ContiguousArray<Node>) -> Node? {
@@ -116,7 +111,7 @@ extension PersistentList {
         }
     }
 
-    /// `nil` if the node has no other element.
+    /// `nil` if nothing is left.
     static func removing(at index: Int, from node: Node) -> Node? {
         switch node {
         case .leaf(let chunk):
@@ -136,13 +131,11 @@ extension PersistentList {
         }
     }
 
-    /// Two neighbours as one node or, if that would be too wide, two.
     private static func joined(_ left: Node, _ right: Node) -> (Node, Node?) {
         switch (left, right) {
         case (.leaf(let left), .leaf(let right)): leaves(left + right)
         case (.inner(let left), .inner(let right)):
             inners(Inner((left.children + right.children).map { $0.node }).children)
-        // Neighbours are on the same level.
         default: (left, right)
         }
     }
@@ -159,11 +152,11 @@ extension PersistentList {
         return (.inner(Inner(ContiguousArray(children[..<half]))), .inner(Inner(children[half...].map { $0.node })))
     }
 
-    /// Changes nodes in place that no other list shares, and copies the others on the path.
+    /// Changes unshared nodes in place, and copies the others on the path.
     static func replace(at index: Int, in node: inout Node, with element: Element) {
         switch node {
         case .leaf(var chunk):
-            // Drop the node's reference, or the next assignment would copy the chunk.
+            // Without this reference, the next assignment does not copy the chunk.
             node = .leaf([])
             chunk[index] = element
             node = .leaf(chunk)
@@ -177,7 +170,7 @@ extension PersistentList {
 }
 
 extension Array {
-    /// Whether both share one buffer, and so are equal. O(1). Equal arrays need not share.
+    /// And so are equal. O(1). Equal arrays need not share.
     func hasSameStorage(as other: [Element]) -> Bool {
         count == other.count
             && withUnsafeBufferPointer { mine in other.withUnsafeBufferPointer { mine.baseAddress == $0.baseAddress } }
@@ -185,13 +178,13 @@ extension Array {
 }
 
 extension ContiguousArray {
-    /// Whether both share one buffer, and so are equal. O(1). Equal arrays need not share.
+    /// As for `Array`.
     @inline(__always)
     func hasSameStorage(as other: ContiguousArray) -> Bool {
         withUnsafeBufferPointer { $0.baseAddress } == other.withUnsafeBufferPointer { $0.baseAddress }
     }
 
-    /// Reserves only what is needed; `replaceSubrange` can double the capacity.
+    /// `replaceSubrange` could double the capacity.
     fileprivate func replacing(_ range: Range<Int>, with new: some Collection<Element>) -> ContiguousArray {
         var changed = ContiguousArray()
         changed.reserveCapacity(count - range.count + new.count)

@@ -1,16 +1,15 @@
 extension PersistentList {
     enum Direction { case forward, backward }
 
-    /// A position between two elements, which moves by elements of a chunk, by chunks or by whole subtrees.
+    /// Between two elements. Moves by elements, chunks or whole subtrees.
     struct Cursor {
         private(set) var path: [(inner: Inner, child: Int)] = []
         private(set) var chunk: Chunk
-        /// How many of the chunk's elements lie before the cursor, in list order.
+        /// Of the chunk's elements, those before the cursor in list order.
         var offset: Int
         let direction: Direction
 
-        /// Between the elements at `index - 1` and `index`; the one that the cursor passes first must exist. `nil` if
-        /// the list is empty. O(log count).
+        /// Between `index - 1` and `index`. The element that it passes first must exist. `nil` for an empty list.
         init?(_ list: PersistentList, at index: Int, _ direction: Direction) {
             guard var node = list.root else { return nil }
             var rest = direction == .forward ? index : index - 1
@@ -26,13 +25,11 @@ extension PersistentList {
             self.direction = direction
         }
 
-        /// How many of the chunk's elements are ahead.
         var ahead: Int { direction == .forward ? chunk.count - offset : offset }
 
         var isAtStartOfChunk: Bool { ahead == chunk.count }
 
-        /// The inner node `level` levels above the chunk, if the cursor is in the first child that it visits there;
-        /// backward, that is the last.
+        /// The inner node `level` levels up, if the cursor is in the child there that it visits first.
         @inline(__always)
         func parent(_ level: Int) -> Inner? {
             guard level <= path.count else { return nil }
@@ -40,14 +37,13 @@ extension PersistentList {
             return child == (direction == .forward ? 0 : inner.children.count - 1) ? inner : nil
         }
 
-        /// Passes elements of the chunk, at most those ahead, and enters the next chunk after its last.
+        /// At most what is ahead in the chunk; then enters the next.
         mutating func pass(_ count: Int) {
             offset += direction == .forward ? count : -count
             if ahead == 0 { leave(0) }
         }
 
-        /// The parent of the node `level` levels above the chunk, and where that node's next sibling is; out of bounds
-        /// if it has none.
+        /// Where the next sibling of the node `level` levels up is: out of bounds if it has none.
         @inline(__always)
         func siblings(_ level: Int) -> (inner: Inner, next: Int)? {
             guard level < path.count else { return nil }
@@ -55,8 +51,7 @@ extension PersistentList {
             return (inner, direction == .forward ? child + 1 : child - 1)
         }
 
-        /// Passes the node `level` levels above the chunk, and some of its siblings. Stays in the chunk if no element
-        /// is ahead.
+        /// Passes the node `level` levels up and some siblings. Stays in the chunk if nothing is ahead.
         mutating func leave(_ level: Int, siblings: Int = 0) {
             path.removeLast(level)
             if siblings > 0 { path[path.count - 1].child += direction == .forward ? siblings : -siblings }
@@ -80,16 +75,14 @@ extension PersistentList {
         }
     }
 
-    /// Random access that keeps the last chunk, so that neighbours are found faster.
+    /// Random access that finds neighbours fast: keeps the last chunk.
     struct Window {
         private let list: PersistentList
         private var chunk: Chunk = []
-        /// The kept chunk's.
         private var range = 0..<0
 
         init(_ list: PersistentList) { self.list = list }
 
-        /// The index must be in bounds.
         subscript(index: Int) -> Element {
             @inline(__always)
             mutating get {
@@ -102,14 +95,9 @@ extension PersistentList {
         }
     }
 
-    /// Walks through two lists in parallel, past the nodes that they share. If one was made from the other by replacing
-    /// one element, the whole walk costs O(log count).
-    ///
-    /// - Parameters:
-    ///   - limit: the most elements to pass; both lists must have as many ahead.
-    ///   - accept: called where the lists share no node. Returns how many of the elements ahead it accepts; the walk
-    ///     ends if not all.
-    /// - Returns: the number of elements passed.
+    /// Walks through two lists in parallel, past the nodes that they share: O(log count) if they differ by one replaced
+    /// element. Both must have `limit` elements ahead. `accept` returns how many of the elements ahead, where no node
+    /// is shared, it accepts; the walk ends if not all. Returns the number passed.
     static func walk(
         _ left: PersistentList, _ leftStart: Int, _ right: PersistentList, _ rightStart: Int, limit: Int,
         _ direction: Direction,
@@ -150,7 +138,6 @@ extension PersistentList {
         return passed
     }
 
-    /// How many next siblings the two lists share, and how many elements are below them, at most `limit`.
     private static func sharedSiblings(_ left: Cursor, _ right: Cursor, _ level: Int, limit: Int) -> (
         count: Int, elements: Int
     ) {
@@ -178,7 +165,7 @@ extension PersistentList {
         }
     }
 
-    /// One chunk at a time, with the list index of its first element. The buffer must not leave the closure.
+    /// By chunk, with the list index of its first element. The buffer must not leave the closure.
     @inline(__always)
     func forEachBuffer<Failure: Error>(
         in range: Range<Int>, _ body: (Int, UnsafeBufferPointer<Element>) throws(Failure) -> Void

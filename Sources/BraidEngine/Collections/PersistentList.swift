@@ -1,19 +1,24 @@
-/// An ordered list whose copies share memory: a B+ tree of chunks of at most 64 elements. A copy costs O(1), reading,
-/// inserting, removing or replacing an element O(log count): a shared list copies its chunk and the nodes above it.
+/// A list whose copies share memory: a B+ tree of chunks of at most 64 elements. Copies cost O(1); reading, inserting,
+/// removing and replacing O(log count), as they copy one chunk and the nodes above it.
+///
+/// ```swift
+/// let before: PersistentList = [1, 2, 3]
+/// var after = before
+/// after.insert(4, at: 1)  // `before` is still [1, 2, 3]
+/// ```
 public struct PersistentList<Element: Sendable>: Sendable {
-    /// `nil` if the list is empty. No node is.
+    /// `nil` if empty. No node is.
     var root: Node?
 
-    /// An empty list.
+    /// Empty.
     public init() {}
 
-    /// The elements of a sequence, in order. O(count).
+    /// In order. O(count).
     public init(_ elements: some Sequence<Element>) {
         var level: ContiguousArray<Node> = []
         var run = Chunk()
         let full = Self.widest * 3 / 4
         var left = elements.underestimatedCount
-        // Reserve no more than needed: a table has many lists, and most are short.
         run.reserveCapacity(Swift.min(left, full))
         for element in elements {
             if run.count == full {
@@ -31,7 +36,7 @@ public struct PersistentList<Element: Sendable>: Sendable {
     /// O(1).
     public var count: Int { root?.count ?? 0 }
 
-    /// Whether both share one tree, or are empty, and so are equal. O(1). Equal lists need not share.
+    /// One tree, or both empty. O(1). Equal lists need not share.
     func isShared(with other: PersistentList) -> Bool {
         switch (root, other.root) {
         case (nil, nil): true
@@ -40,7 +45,6 @@ public struct PersistentList<Element: Sendable>: Sendable {
         }
     }
 
-    /// In order. O(count / 64).
     var chunks: ContiguousArray<Chunk> {
         var chunks: ContiguousArray<Chunk> = []
         func collect(_ node: Node) {
@@ -53,7 +57,7 @@ public struct PersistentList<Element: Sendable>: Sendable {
         return chunks
     }
 
-    /// The chunk with the element at an index, and its offset there. O(log count).
+    /// With the element's offset in it. O(log count).
     func chunk(at index: Int) -> (chunk: Chunk, offset: Int) {
         guard var node = root, index >= 0, index < node.count else {
             preconditionFailure("PersistentList: index out of bounds")
@@ -69,12 +73,11 @@ public struct PersistentList<Element: Sendable>: Sendable {
         }
     }
 
-    /// The first index whose element satisfies a condition that holds for all later ones, too, or `count`.
+    /// The first index of those, up to the end, whose elements satisfy a condition. O(log count).
     func firstPosition(where holds: (Element) -> Bool) -> Int {
         guard var node = root else { return 0 }
         var before = 0
         while case .inner(let inner) = node {
-            // The last child that begins before that element.
             var low = 0, high = inner.children.count - 1
             while low < high {
                 let middle = (low + high + 1) / 2
@@ -87,10 +90,10 @@ public struct PersistentList<Element: Sendable>: Sendable {
         return before + chunk.firstPosition(where: holds)
     }
 
-    /// Adds an element at the end.
+    /// At the end.
     public mutating func append(_ element: Element) { insert(element, at: count) }
 
-    /// Inserts an element before the one at an index in `0...count`.
+    /// Before the element at an index in `0...count`.
     public mutating func insert(_ element: Element, at index: Int) {
         precondition(index >= 0 && index <= count, "PersistentList: index out of bounds")
         guard let old = root else { return root = .leaf([element]) }
@@ -98,14 +101,13 @@ public struct PersistentList<Element: Sendable>: Sendable {
         root = second.map { .inner(Inner([first, $0])) } ?? first
     }
 
-    /// Removes the element at an index in `0..<count`.
+    /// At an index in `0..<count`.
     @discardableResult
     public mutating func remove(at index: Int) -> Element {
         precondition(index >= 0 && index < count, "PersistentList: index out of bounds")
         let removed = self[index]
         guard let old = root else { return removed }
         var node = Self.removing(at: index, from: old)
-        // A root's only child becomes the root.
         while case .inner(let inner)? = node, inner.children.count == 1 { node = inner.children[0].node }
         root = node
         return removed
@@ -118,9 +120,9 @@ extension PersistentList: RandomAccessCollection, MutableCollection {
     /// The count.
     public var endIndex: Int { count }
 
-    /// The element at an index in `0..<count`.
+    /// In `0..<count`.
     public subscript(index: Int) -> Element {
-        // Yields, because a copy would retain each reference in the element.
+        // A copy would retain each reference in the element.
         _read {
             let (chunk, offset) = chunk(at: index)
             yield chunk[offset]
@@ -134,7 +136,7 @@ extension PersistentList: RandomAccessCollection, MutableCollection {
         }
     }
 
-    /// Keeps the list as it was when the iterator was created.
+    /// Over the list as it was.
     public struct Iterator: IteratorProtocol {
         let chunks: ContiguousArray<Chunk>
         var chunk = 0
@@ -161,14 +163,12 @@ extension PersistentList: ExpressibleByArrayLiteral {
 }
 
 extension PersistentList {
-    /// The elements of a range. Shares the chunks that lie wholly in it, so the result needs a few kilobytes of its
-    /// own, however long it is. O(log count).
+    /// Shares the chunks that lie wholly in the range, so it needs a few kilobytes, however long it is. O(log count).
     func slice(_ range: Range<Int>) -> PersistentList {
         precondition(
             range.lowerBound >= 0 && range.upperBound <= count, "PersistentList: range out of bounds")
         guard !range.isEmpty, var node = root else { return PersistentList() }
         var range = range
-        // A child that contains the whole range becomes the root.
         while range.count < node.count, case .inner(let inner) = node {
             let (child, start) = inner.locate(range.lowerBound)
             guard child == inner.locate(range.upperBound - 1).child else { break }
@@ -180,7 +180,6 @@ extension PersistentList {
         return result
     }
 
-    /// A node of the same depth with the elements of a range, which is not empty.
     private static func slice(_ range: Range<Int>, of node: Node) -> Node {
         if range.count == node.count { return node }
         switch node {

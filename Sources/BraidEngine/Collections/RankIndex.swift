@@ -1,24 +1,21 @@
-/// From the ids of a section's rows to their ranks, which order the rows.
+/// From ids to the ranks that order a section's rows. A value: a change copies a chunk of at most 64 entries and the
+/// nodes above it.
 ///
-/// A value: changing an entry of a shared index copies a chunk of at most 64 and the nodes above it. An entry has 16
-/// bytes, half of the id's hash and the rank; the caller compares the ids, which are only in the rows, as two can have
-/// the same half hash.
+/// An entry has 16 bytes: half of the id's hash, and the rank. Two ids can have the same half, so the caller compares
+/// ids.
 struct RankIndex: Sendable {
     private struct Entry {
         var hash: UInt32
         var rank: Int
     }
 
-    /// Ascending by hash.
     private var entries = PersistentList<Entry>()
 
     var count: Int { entries.count }
 
     init() {}
 
-    /// - Parameter areSame: whether two rows, given by their positions, have the same id.
-    /// - Returns: `nil` if two rows have the same id.
-    /// - Complexity: expected O(rows).
+    /// `nil` if two rows have the same id, as `areSame` says of their positions. Expected O(rows).
     init?(_ rows: some RandomAccessCollection<(hash: UInt64, rank: Int)>, areSame: (Int, Int) -> Bool) {
         var ordered = ContiguousArray(
             rows.lazy.enumerated().map { (hash: Self.half($1.hash), place: $0, rank: $1.rank) })
@@ -36,7 +33,7 @@ struct RankIndex: Sendable {
 
     private static func half(_ hash: UInt64) -> UInt32 { UInt32(truncatingIfNeeded: hash >> 32) }
 
-    /// Calls `find` with the rank of each entry of the half hash, until it returns something.
+    /// Passes ranks of the half hash until `find` returns something.
     func first<Result>(of hash: UInt64, _ find: (_ rank: Int) -> Result?) -> Result? {
         let half = Self.half(hash)
         var position = entries.firstPosition { $0.hash >= half }
@@ -58,7 +55,6 @@ struct RankIndex: Sendable {
         if let position = position(of: hash, rank: rank) { entries.remove(at: position) }
     }
 
-    /// Removes many rows' entries at once, and ignores rows without one.
     mutating func remove(_ rows: [(hash: UInt64, rank: Int)]) {
         let positions = rows.compactMap { position(of: $0.hash, rank: $0.rank) }.sorted()
         entries.replace(positions.map { ($0..<$0 + 1, []) })
@@ -73,7 +69,6 @@ struct RankIndex: Sendable {
             })
     }
 
-    /// Does nothing if no entry has the hash and the old rank.
     mutating func change(_ hash: UInt64, rank: Int, to new: Int) {
         if let position = position(of: hash, rank: rank) { entries[position].rank = new }
     }

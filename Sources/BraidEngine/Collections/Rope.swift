@@ -1,19 +1,18 @@
-/// One element, or a run of several that can be cut in two.
 protocol RopePiece {
     /// At least 1.
     var count: Int { get }
-    /// The first `offset` elements and the rest; `offset` is in `1..<count`.
+    /// In `1..<count`.
     func cut(at offset: Int) -> (Self, Self)
 }
 
-/// A list of pieces that is edited by element index, in expected O(log pieces), however long the pieces are.
+/// A list of pieces, edited by element index in expected O(log pieces), however long they are.
 ///
-/// A treap with implicit keys. Its priorities start from another seed in each process, so that no chosen edits can
-/// unbalance it; they do not change results. Source: Seidel and Aragon, "Randomized search trees", 1996.
+/// A treap with implicit keys. Priorities are seeded for each process, so that no chosen edits can unbalance it; they
+/// do not change results. Source: Seidel and Aragon, "Randomized search trees", 1996.
 struct Rope<Piece: RopePiece> {
     private struct Node {
         var piece: Piece
-        /// The elements of the node's piece and of all below.
+        /// Elements here and below.
         var total: Int
         var priority: UInt32
         var left = -1
@@ -28,16 +27,15 @@ struct Rope<Piece: RopePiece> {
 
     init(_ piece: Piece) { root = add(piece) }
 
-    /// Of elements, not pieces.
     var count: Int { total(root) }
 
-    /// Before the element at an index in `0...count`.
+    /// At an index in `0...count`.
     mutating func insert(_ piece: Piece, at index: Int) {
         let (left, right) = split(root, at: index)
         root = joined(joined(left, add(piece)), right)
     }
 
-    /// Removes one element. `nil`, and no change, if the index is out of bounds.
+    /// One element; `nil` out of bounds.
     @discardableResult
     mutating func remove(at index: Int) -> Piece? {
         guard index >= 0, index < count else { return nil }
@@ -47,7 +45,7 @@ struct Rope<Piece: RopePiece> {
         return nodes[middle].piece
     }
 
-    /// The element must stay a single one. False, and no change, if the index is out of bounds.
+    /// It must stay one element. False out of bounds.
     @discardableResult
     mutating func change<Failure: Error>(at index: Int, _ body: (inout Piece) throws(Failure) -> Void) throws(Failure)
         -> Bool
@@ -60,7 +58,6 @@ struct Rope<Piece: RopePiece> {
         return true
     }
 
-    /// The piece with the element at an index.
     func piece(at index: Int) -> Piece? {
         guard index >= 0, index < count else { return nil }
         var node = root, index = index
@@ -77,7 +74,6 @@ struct Rope<Piece: RopePiece> {
         return nil
     }
 
-    /// O(pieces).
     func inOrder() -> [Piece] {
         var pieces: [Piece] = [], open: [Int] = []
         var node = root
@@ -108,16 +104,14 @@ struct Rope<Piece: RopePiece> {
         nodes[node].total = total(nodes[node].left) + nodes[node].piece.count + total(nodes[node].right)
     }
 
-    /// The subtree's first `index` elements, and the rest.
     private mutating func split(_ node: Int, at index: Int) -> (left: Int, right: Int) {
         var cutOff: Piece?
         let (left, right) = split(node, at: index, &cutOff)
-        // The cut piece's second part is a new node. Joined from the root, it comes to the depth that its priority
-        // requires.
+        // Joined from the root, the new node comes to the depth that its priority requires.
         return (left, cutOff.map { joined(add($0), right) } ?? right)
     }
 
-    /// If `index` lies inside a piece, `cutOff` receives its second part, which begins the right result.
+    /// The second part of a piece that is cut goes to `cutOff`, and begins the right result.
     private mutating func split(_ node: Int, at index: Int, _ cutOff: inout Piece?) -> (left: Int, right: Int) {
         if node < 0 { return (-1, -1) }
         let before = total(nodes[node].left), count = nodes[node].piece.count

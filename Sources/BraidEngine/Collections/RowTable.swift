@@ -1,13 +1,13 @@
-/// From ids to the positions of entries: a hash table with open addressing and linear probing, at most half full.
+/// From ids to positions: open addressing, linear probing, at most half full.
 ///
-/// A slot contains 32 bits of the hash and the position plus one, so that probing reads a row only if those bits agree;
-/// the caller compares the ids. The seed is random for each process, so nobody can choose ids that collide. The hash's
-/// lowest bit is ignored: `RowMarks` keeps a flag there.
+/// A slot has 32 bits of the hash and the position plus one, so that a row is read only if those bits agree; the caller
+/// compares ids. Seeds are random, so nobody can choose ids that collide. The hash's lowest bit is a flag of
+/// `RowMarks`, and ignored.
 struct RowTable {
     private var slots: ContiguousArray<UInt64> = []
     private var mask = 0
 
-    /// Has no slots, so that nothing can be inserted.
+    /// Without slots: nothing can be inserted.
     init() {}
 
     init(capacity: Int) {
@@ -19,7 +19,6 @@ struct RowTable {
         mask = size - 1
     }
 
-    /// The entry with this hash that `isSame` accepts.
     @inline(__always)
     func find(_ hash: UInt64, _ isSame: (Int) -> Bool) -> Int? {
         if slots.isEmpty { return nil }
@@ -36,7 +35,7 @@ struct RowTable {
         }
     }
 
-    /// As `find`; if no entry matches, inserts `position` and returns `nil`.
+    /// Inserts if there is none, and returns `nil`.
     @inline(__always)
     mutating func findOrInsert(_ position: Int, _ hash: UInt64, _ isSame: (Int) -> Bool) -> Int? {
         let mask = mask

@@ -1,6 +1,5 @@
 extension RandomAccessCollection where Self: RangeReplaceableCollection & MutableCollection, Index == Int {
-    /// Stable. O(n) if the elements are in order, as in most lists of a diff, form a few runs, or are many with small
-    /// keys.
+    /// Stable. O(n) for elements in order (most lists of a diff), a few runs, or many small keys.
     mutating func sortAscending(by key: (Element) -> UInt64) {
         var descents = 0, last: UInt64 = 0, bits: UInt64 = 0
         for element in self {
@@ -10,8 +9,8 @@ extension RandomAccessCollection where Self: RangeReplaceableCollection & Mutabl
             last = key
         }
         if descents == 0 { return }
-        // A key such as `RowPath.place` has a small number in each half. If both together fit into 32 bits, a large
-        // list with many ascents and descents is sorted by radix.
+        // Keys such as `RowPath.place` have a small number in each half. If both fit into 32 bits, a large disordered
+        // list is sorted by radix.
         let lowBits = 64 - (bits & 0xFFFF_FFFF).leadingZeroBitCount, highBits = 64 - (bits >> 32).leadingZeroBitCount
         guard count >= 256, descents > 8, count - descents > 8, lowBits + highBits <= 32, count <= 1 << 32 else {
             return sort { key($0) < key($1) }
@@ -47,8 +46,7 @@ extension ContiguousArray<UInt64> {
 }
 
 extension RandomAccessCollection where Index == Int {
-    /// The first position whose element satisfies a condition that holds for all later ones, too, or `endIndex`.
-    /// O(log n).
+    /// The first of those, up to the end, whose elements satisfy a condition. O(log n).
     @inline(__always)
     func firstPosition(where holds: (Element) -> Bool) -> Int {
         var low = startIndex, length = count
@@ -62,8 +60,7 @@ extension RandomAccessCollection where Index == Int {
 }
 
 extension [Int] {
-    /// The new index of an element after others, whose indexes after the insertion are in `self`, have been inserted.
-    /// O(log count).
+    /// An element's new index after insertions, whose resulting indexes are in `self`. O(log count).
     func shifted(_ index: Int) -> Int {
         index + indices.firstPosition { self[$0] - $0 > index }
     }

@@ -1,4 +1,4 @@
-// Compiles one item of `bindings`. `DescriptionCompiler+Checks.swift` checks what needs all of them.
+// One item of `bindings`; `DescriptionCompiler+Checks.swift` checks what needs all of them.
 extension DescriptionCompiler {
     private static let bindingMembers = [
         "on", "cell", "cellProvider", "models", "viewModels", "viewModel", "modelsFrom", "numberOfCells", "shown",
@@ -14,7 +14,7 @@ extension DescriptionCompiler {
         }
         guard let scope = scope(object["on"], at: pointer) else { return }
         var binding = ScopeBinding(scope: scope, pointer: pointer)
-        // A fault about cells that are bound twice names the binding that bound them first, which can be this one.
+        // Cells bound twice are reported with the binding that was first, perhaps this one.
         bindings.bindings.append(binding)
         bindCells(object, &binding, bindings)
         (binding.header, binding.headers) = titles(object, "header", of: binding)
@@ -122,7 +122,7 @@ extension DescriptionCompiler {
         _ event: String, of cell: String, _ handler: JSONValue, at place: JSONPointer, _ binding: inout ScopeBinding
     ) {
         if let declaration = cells[cell], declaration.otherEvents == nil, declaration.events[UTF8Key(event)] == nil {
-            // The message for each undeclared event repeats the names, so it has at most 16 of them.
+            // Repeated for each undeclared event, so at most 16 names.
             let declared =
                 reader.isFull || declaration.events.count > 16
                 ? "\(declaration.events.count) others"
@@ -160,8 +160,7 @@ extension DescriptionCompiler {
 }
 
 extension Scope {
-    /// Whether the scope is a list without the section. Looks up by hash: a long list would be searched for each of
-    /// many sections.
+    /// The scope is a list without the section. By hash, as both can be long.
     func exclusion() -> (SectionID) -> Bool {
         guard case .sections(let ids) = self else { return { _ in false } }
         let named = Set(ids)
@@ -177,9 +176,9 @@ extension Scope {
     }
 }
 
-// The titles, dimensions, editing, inserting and moving of a binding.
+// Titles, dimensions, editing, inserting, moving.
 extension DescriptionCompiler {
-    /// A binding's `header` and `headers`, or `footer` and `footers`; `member` is the singular.
+    /// `member` is the singular.
     mutating func titles(_ object: JSONObject, _ member: String, of binding: ScopeBinding) -> (
         ofAll: Computed<SectionInput>?, byID: [SectionID: Computed<SectionInput>]
     ) {

@@ -1,4 +1,4 @@
-// Which cells show a binding's rows, and where the rows come from.
+// Which cells show the rows, and where these come from.
 extension DescriptionCompiler {
     mutating func bindCells(_ object: JSONObject, _ binding: inout ScopeBinding, _ bindings: TableBindings) {
         let pointer = binding.pointer
@@ -138,8 +138,7 @@ extension DescriptionCompiler {
         return source
     }
 
-    /// Checks `modelsFrom` without rendering it: its kind and, unless a name contains `$`, the section ids that it
-    /// names.
+    /// Without rendering: the kind and, unless a name contains `$`, the section ids.
     private mutating func checkDerived(_ source: JSONValue, _ template: JSONeTemplate, _ binding: ScopeBinding) {
         let pointer = binding.pointer.appending("modelsFrom")
         if !template.canGive(.array, .object) {
@@ -208,7 +207,7 @@ extension DescriptionCompiler {
 }
 
 extension Computed where Input == RowInput {
-    /// A JSON boolean: whether the expression's value is truthy.
+    /// Whether the expression is truthy.
     init(holding expression: Expression) {
         let reads = Reads(names: expression.names)
         self.init(reads: reads) { input, evaluation in

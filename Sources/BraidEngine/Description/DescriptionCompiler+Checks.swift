@@ -1,8 +1,8 @@
-// What can be checked only with all bindings.
+// What needs all bindings.
 extension DescriptionCompiler {
-    /// Rows may move only between sections of one model type, and only to stored rows.
+    /// Only between sections of one model type, and to stored rows.
     mutating func checkMoves(_ bindings: TableBindings, _ binder: Binder) {
-        // By scope, because many bindings can have the same large one, such as "allOtherSections".
+        // Many bindings can have one large scope, such as "allOtherSections".
         var typesOfScope: [Scope: Set<UTF8Key?>] = [:]
         for binding in bindings.bindings {
             guard case .sections(let targets)? = binding.moving?.targets else { continue }
@@ -20,7 +20,6 @@ extension DescriptionCompiler {
                     continue
                 }
                 guard types.contains(where: { $0 != to.modelType.name }) else { continue }
-                // Of several such sections, the message names the first.
                 let other = sources.first {
                     binder.binding(of: $0).map { $0.modelType.name != to.modelType.name } ?? false
                 }
@@ -33,7 +32,7 @@ extension DescriptionCompiler {
         }
     }
 
-    /// A binding without cells may not bind `editing`, `insert` or `moving` if all its sections have derived rows.
+    /// Without cells, a binding may not bind these if all its sections are derived.
     mutating func checkPolicies(_ bindings: TableBindings, _ binder: Binder) {
         var derived: [Scope: Bool] = [:]
         for binding in bindings.bindings where binding.cells == nil && !reader.isFull {
@@ -50,8 +49,7 @@ extension DescriptionCompiler {
         }
     }
 
-    /// Whether all sections of a binding have derived rows. `known` by scope, because many bindings can have the same
-    /// large one.
+    /// `known` by scope: many bindings can have one large scope.
     private func isDerived(
         _ binding: ScopeBinding, _ bindings: TableBindings, _ binder: Binder, _ known: inout [Scope: Bool]
     ) -> Bool {
@@ -62,7 +60,7 @@ extension DescriptionCompiler {
         return isDerived
     }
 
-    /// Warns about actions on the handler's own row where all rows are derived.
+    /// Warns about actions on the handler's own row if all rows are derived.
     mutating func checkActions(_ bindings: TableBindings, _ binder: Binder) {
         guard reader.warns else { return }
         let actions = Dictionary(grouping: reader.actionsOnOwnRow) { JSONPointer(tokens: Array($0.tokens.prefix(2))) }
@@ -80,7 +78,7 @@ extension DescriptionCompiler {
         }
     }
 
-    /// `assumingModelType` must name the type that another binding binds.
+    /// It must be the type that another binding binds.
     mutating func checkAssumedTypes(_ bindings: TableBindings, _ binder: Binder) {
         for binding in bindings.bindings where !reader.isFull {
             guard let name = binding.assumedType else { continue }

@@ -1,5 +1,4 @@
-/// Compiles a description to a `Binder`. Does not stop at the first fault: the `DescriptionReader` collects up to a
-/// hundred.
+/// Compiles a description to a `Binder`; the reader collects up to a hundred faults.
 struct DescriptionCompiler {
     struct Compiled {
         var name: String
@@ -18,7 +17,7 @@ struct DescriptionCompiler {
 
     init(_ text: JSONText, warns: Bool) { reader = DescriptionReader(text, warns: warns) }
 
-    /// `nil` if the description is no object.
+    /// `nil` if it is no object.
     mutating func compile() -> Compiled? {
         let root = JSONPointer.root
         guard
@@ -120,7 +119,7 @@ struct DescriptionCompiler {
     }
 }
 
-// The declarations: sections, model types, cells and display.
+// Sections, model types, cells, display.
 extension DescriptionCompiler {
     mutating func readSections(_ value: JSONValue?) {
         let pointer = JSONPointer.root.appending("sections")

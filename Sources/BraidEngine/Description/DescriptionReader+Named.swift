@@ -1,17 +1,16 @@
-/// The handlers or templates to which a description gives names, each compiled once.
+/// Named handlers or templates, each compiled once.
 struct NamedParts<Part> {
-    /// The member of the description, such as `handlers`; the word for one part in messages; the member that uses a
-    /// part, such as `run`.
+    /// The description's member (`handlers`), the word in messages, the member that uses a part (`run`).
     let place: String, what: String, reference: String
     var sources: [UTF8Key: JSONValue] = [:]
     var made: [UTF8Key: Part] = [:]
-    /// Those that could not be compiled.
+    /// Do not compile.
     var faulty: Set<UTF8Key> = []
-    /// How deep each compiled part nests, the parts that it uses included.
+    /// How deep each nests, with what it uses.
     var heights: [UTF8Key: Int] = [:]
-    /// The parts being compiled, each used by the one before; with the nesting depth of the use.
+    /// Being compiled, each used by the one before; with the depth of the use.
     var open: [(name: String, depth: Int)] = []
-    /// `nil` until a message needs them.
+    /// Made for the first message.
     private var sortedNames: [String]?
 
     init(place: String, what: String, reference: String) {
@@ -26,7 +25,7 @@ struct NamedParts<Part> {
 
     func pointer(of name: String) -> JSONPointer { JSONPointer.root.appending(place).appending(name) }
 
-    /// How deep a value nests, the named parts that it uses included.
+    /// With the named parts that it uses.
     func height(of value: JSONValue) -> Int {
         switch value {
         case .array(let elements): 1 + (elements.lazy.map { height(of: $0) }.max() ?? 0)
@@ -43,14 +42,14 @@ struct NamedParts<Part> {
 
 struct NamedHandler {
     var steps: [HandlerStep]
-    /// Which of `event` and `reason` it reads.
+    /// Of `event` and `reason`.
     var reads: Set<String>
-    /// Whether an action has no target, and so changes the handler's own row.
+    /// An action has no target, and so changes the handler's own row.
     var changesOwnRow: Bool
 }
 
 extension DescriptionReader {
-    /// `event` exists in handlers of cell events, `reason` in those of deletes and inserts.
+    /// For cell events, and for deletes and inserts.
     private static let callNames = ["event", "reason"]
 
     mutating func readTemplates(_ value: JSONValue?) {
@@ -65,8 +64,7 @@ extension DescriptionReader {
         for (name, _) in named { _ = namedHandler(name, at: handlers.pointer(of: name)) }
     }
 
-    /// Compiles the named templates that a value uses, and reports those that do not exist. Returns whether all could
-    /// be compiled.
+    /// Compiles the named templates that a value uses. False if one is missing or faulty.
     mutating func requireTemplates(in value: JSONValue, at pointer: JSONPointer) -> Bool {
         var isComplete = true
         for (name, place) in JSONeCompiler.references(in: value) {
@@ -97,7 +95,7 @@ extension DescriptionReader {
         return template != nil
     }
 
-    /// The steps of a named handler. Warns if it reads `event` or `reason` where that has no value.
+    /// Warns if it reads `event` or `reason` where that has no value.
     mutating func steps(ofHandler name: String, at pointer: JSONPointer) -> [HandlerStep] {
         guard let handler = namedHandler(name, at: pointer) else { return [] }
         readNames.formUnion(handler.reads)
@@ -123,8 +121,7 @@ extension DescriptionReader {
         return handler
     }
 
-    /// Marks a named part as being compiled, and returns its source. Reports an unknown name, a circle or too deep a
-    /// chain.
+    /// Reports an unknown name, a circle or too deep a chain; otherwise marks the part as being compiled.
     private mutating func begin<Part>(
         _ name: String, at pointer: JSONPointer, _ parts: WritableKeyPath<DescriptionReader, NamedParts<Part>>
     ) -> JSONValue? {
@@ -144,7 +141,7 @@ extension DescriptionReader {
             fault(pointer, .conflict, "the \(all.what) uses itself: \(chain)")
             return nil
         }
-        // This also limits the recursion of compiling.
+        // Limits the compiler's recursion, too.
         let depth = pointer.tokens.count
         guard all.open.reduce(depth, { $0 + $1.depth }) <= JSONeBudget.maximumDepth else {
             fault(pointer, .conflict, "too many \(all.what)s form a chain in which each uses the next")
@@ -154,7 +151,7 @@ extension DescriptionReader {
         return source
     }
 
-    /// Records how deep a named part nests. Too deep is a fault, which limits the recursion of rendering and running.
+    /// Too deep is a fault, which limits the recursion of rendering and running.
     private mutating func height<Part>(
         of source: JSONValue, _ name: String, _ parts: WritableKeyPath<DescriptionReader, NamedParts<Part>>
     ) -> Int? {

@@ -1,4 +1,4 @@
-// Values that occur in several members, such as titles, dimensions and handlers.
+// Values of several members.
 extension DescriptionReader {
     mutating func schema(_ value: JSONValue, at pointer: JSONPointer) -> JTDSchema? {
         let (schema, faults) = JTDSchema.compile(value)
@@ -6,9 +6,7 @@ extension DescriptionReader {
         return schema
     }
 
-    /// A template that gives a string, null or a view, or `{"view": name, "viewModel": template}`.
-    ///
-    /// - Parameter names: what the template may read besides the common names.
+    /// A template for a string, null or a view, or `{"view": name, "viewModel": template}`. It may read `names`, too.
     mutating func title(
         _ value: JSONValue, at pointer: JSONPointer, over names: [String] = DescriptionReader.titleNames
     ) -> Computed<SectionInput>? {
@@ -50,7 +48,7 @@ extension DescriptionReader {
         }
     }
 
-    /// A number from 0, `"automatic"`, or a template that gives one of them.
+    /// A number from 0, `"automatic"`, or a template for these.
     mutating func dimension<Input>(
         _ value: JSONValue, at pointer: JSONPointer, over names: [String] = [],
         context: @escaping @Sendable (Input, Evaluation, Reads) -> JSONeContext
@@ -83,9 +81,7 @@ extension DescriptionReader {
         }
     }
 
-    /// An array of steps, or the name of a handler.
-    ///
-    /// - Parameter name: what the steps may read besides the names of every handler, such as `event`.
+    /// Steps, or a handler's name. Steps may read `name`, such as `event`, too.
     mutating func handler(_ value: JSONValue, at pointer: JSONPointer, over name: String? = nil) -> Handler {
         handlerNames = Self.handlerNames + (name.map { [$0] } ?? [])
         defer { handlerNames = [] }
@@ -206,7 +202,7 @@ extension DescriptionReader {
         }
     }
 
-    /// A template that must be able to give one JSON kind.
+    /// It must be able to give this kind.
     private mutating func template(_ value: JSONValue, at pointer: JSONPointer, giving kind: JSONKind) -> JSONeTemplate?
     {
         guard let template = template(value, at: pointer) else { return nil }
@@ -219,7 +215,7 @@ extension DescriptionReader {
         return template
     }
 
-    /// A template that gives an object by section id. Checks literal ids without rendering.
+    /// A template for an object by section id. Checks literal ids without rendering.
     private mutating func bySection<Checked>(
         _ value: JSONValue, at pointer: JSONPointer, _ check: (inout Self, JSONValue, JSONPointer) -> Checked?
     ) -> JSONeTemplate? {
@@ -232,7 +228,7 @@ extension DescriptionReader {
         return template
     }
 
-    /// A template that gives an array of section ids. Checks literal ids without rendering.
+    /// A template for an array of section ids. Checks literal ids without rendering.
     private mutating func displayed(_ value: JSONValue, at pointer: JSONPointer) -> JSONeTemplate? {
         guard let template = template(value, at: pointer, giving: .array) else { return nil }
         guard case .array(let elements) = value else { return template }
@@ -268,7 +264,7 @@ extension DescriptionReader {
                 fault(place, .wrongType, "`section` must be a section's id, or a template that gives one")
             }
         case "row":
-            // A string is no row index, and `"${row}"` gives a string.
+            // `"${row}"` gives a string.
             if !template.canGive(.number) || constant.map({ ($0.intValue ?? -1) < 0 }) ?? false {
                 fault(
                     place, constant.map { .rejecting($0, accepting: .number) } ?? .wrongType,
@@ -294,7 +290,7 @@ extension DescriptionReader {
         return template
     }
 
-    /// The row that an action changes. `nil` for the handler's own row, and after a fault.
+    /// `nil` for the handler's own row, and after a fault.
     private mutating func target(_ object: JSONObject, at pointer: JSONPointer) -> ActionTarget? {
         if object["id"] != nil {
             if object["row"] != nil { fault(pointer, .conflict, "a target has either `id` or `row`") }
@@ -341,8 +337,7 @@ extension Expression {
 }
 
 extension JSONeContext {
-    /// Charges the command's budget for a template or expression of the description. If it fails, the command is
-    /// refused.
+    /// Charges the command's budget; a failure refuses the command.
     fileprivate func charging<Result>(
         _ what: String, from place: JSONPointer?, _ body: (inout JSONeBudget) throws(JSONeError) -> Result
     ) throws(Refusal) -> Result {

@@ -1,30 +1,30 @@
-/// Reads a description, and collects the first faults with their pointers.
+/// Reads a description, and collects its faults.
 struct DescriptionReader {
-    /// Models are cut from it, and so keep their author's spelling.
+    /// Models are cut from it, and so keep their spelling.
     let text: JSONText
-    /// Once read. `nil` if sections are dynamic.
+    /// Once read; `nil` if dynamic.
     var declared: Set<SectionID>?
-    /// Up to a hundred, fewer if their pointers are long (`FaultBudget`).
+    /// Up to a hundred, fewer with long pointers (`FaultBudget`).
     private(set) var faults: [Refusal.Fault] = []
     private var faultBudget = FaultBudget()
     private(set) var faultCount = 0
     static let faultLimit = 100
-    /// Looking for warnings makes the reading slower.
+    /// Warnings make reading slower.
     let warns: Bool
-    /// What is allowed but probably a mistake: up to a hundred, fewer if their pointers are long (`FaultBudget`).
+    /// Allowed, but probably mistakes. Limited as faults are.
     private(set) var warnings: [Refusal.Fault] = []
     private var warningBudget = FaultBudget()
-    /// While a handler is read: what its templates may use besides the common names.
+    /// While a handler is read: what its templates may read, too.
     var handlerNames: [String] = []
-    /// The actions, and uses of named handlers, that change the handler's own row.
+    /// Actions, and uses of named handlers, that change the handler's own row.
     var actionsOnOwnRow: [JSONPointer] = []
-    /// While a named handler is read: the names that it reads.
+    /// While a named handler is read: what it reads.
     var readNames: Set<String> = []
     var templates = NamedParts<NamedTemplate>(
         place: "templates", what: "template", reference: JSONeCompiler.reference)
     var handlers = NamedParts<NamedHandler>(place: "handlers", what: "handler", reference: "run")
 
-    /// Each binding's text, so that the document is not scanned from its start for each of them.
+    /// So that the document is not scanned from its start for each.
     private let bindings: [JSONText]
 
     init(_ text: JSONText, warns: Bool) {
@@ -33,7 +33,7 @@ struct DescriptionReader {
         bindings = text["bindings"]?.elements() ?? []
     }
 
-    /// Whether no further fault is kept, so that its message need not be made.
+    /// No more are kept, so no message need be made.
     var isFull: Bool { faults.count >= Self.faultLimit || faultBudget.isExhausted }
 
     mutating func fault(_ pointer: JSONPointer, _ code: FaultCode, _ detail: String) {
@@ -42,7 +42,7 @@ struct DescriptionReader {
         faults.append(.init(pointer: pointer, code: code, detail: shortened(detail)))
     }
 
-    /// Unknown members are faults, except `$schema` and `$comment`.
+    /// Unknown ones are faults, except `$schema` and `$comment`.
     mutating func object(_ value: JSONValue, at pointer: JSONPointer, members known: [String], what: String)
         -> JSONObject?
     {
@@ -57,7 +57,7 @@ struct DescriptionReader {
         return object
     }
 
-    /// An object whose names the author chooses, such as those of cells.
+    /// Names are the author's, such as those of cells.
     mutating func map(_ value: JSONValue?, at pointer: JSONPointer, what: String) -> [(name: String, value: JSONValue)]
     {
         guard let value else { return [] }
@@ -68,7 +68,7 @@ struct DescriptionReader {
         return object.members.filter { !Self.isRemark($0.name) }
     }
 
-    /// What every object of a description may contain.
+    /// Allowed in every object.
     static func isRemark(_ name: String) -> Bool { name == "$schema" || name == "$comment" }
 
     mutating func string(_ value: JSONValue?, at pointer: JSONPointer, what: String) -> String? {
@@ -80,9 +80,7 @@ struct DescriptionReader {
         return string
     }
 
-    /// Elements that are no strings, and repetitions, are faults and left out.
-    ///
-    /// - Returns: the strings with their indices in the array.
+    /// With their indices. Other elements and repetitions are faults, and left out.
     mutating func strings(_ value: JSONValue, at pointer: JSONPointer, what: String) -> [(index: Int, text: String)]? {
         guard case .array(let elements) = value else {
             fault(pointer, .wrongType, "\(what) must be an array of strings")
@@ -102,7 +100,7 @@ struct DescriptionReader {
         return strings
     }
 
-    /// An array of ids of sections, each of which must be declared or dynamic.
+    /// Each declared or dynamic.
     mutating func sectionIDs(_ value: JSONValue, at pointer: JSONPointer, what: String) -> [SectionID]? {
         guard let ids = strings(value, at: pointer, what: what) else { return nil }
         for (index, id) in ids { requireSection(SectionID(id), at: pointer.appending(index)) }
@@ -121,10 +119,8 @@ struct DescriptionReader {
         return nil
     }
 
-    /// - Parameters:
-    ///   - names: what the template may read besides the common names.
-    ///   - isName: whether it gives a name that the author chooses, which can look like an expression without a
-    ///     warning.
+    /// It may read `names`, too. `isName`: it gives a name of the author's, which may look like an expression without a
+    /// warning.
     mutating func template(
         _ value: JSONValue, at pointer: JSONPointer, over names: [String] = [], isName: Bool = false
     ) -> JSONeTemplate? {
@@ -162,7 +158,7 @@ struct DescriptionReader {
     static let titleNames = ["count", "displayedCount"]
     static let sectionNames = titleNames + ["header", "footer"]
 
-    /// Unknown names are warnings, because rendering fails only if it reaches them.
+    /// Warnings: rendering fails only if it gets there.
     private mutating func checkNames(_ read: NamesRead, _ names: [String], at pointer: JSONPointer) {
         let needed = read.all.subtracting(read.tolerated)
         readNames.formUnion(needed)
@@ -176,7 +172,7 @@ struct DescriptionReader {
     }
 
     /// Warns about literals that look like expressions over names of their place: a name, or an access such as
-    /// `event.text`. Not about the id of a declared section, nor a single name that only the template defines.
+    /// `event.text`. Not about ids of declared sections, nor a single name that only the template defines.
     mutating func checkLiterals(_ node: JSONeNode, _ names: [String], at pointer: JSONPointer) {
         guard warns else { return }
         let known = Self.commonNames + names + handlerNames.filter { $0 != "uuid" }
@@ -196,7 +192,7 @@ struct DescriptionReader {
         }
     }
 
-    /// Replaces an equal warning at the same or an enclosing pointer, because some values are read twice.
+    /// Replaces an equal one at the same or an enclosing pointer: some values are read twice.
     mutating func warn(_ pointer: JSONPointer, _ code: FaultCode, _ detail: String) {
         let detail = shortened(detail)
         guard warns, warningBudget.admit(pointer) else { return }
@@ -204,7 +200,7 @@ struct DescriptionReader {
         if warnings.count < Self.faultLimit { warnings.append(.init(pointer: pointer, code: code, detail: detail)) }
     }
 
-    /// The section is declared, or sections are dynamic.
+    /// Declared or dynamic.
     @discardableResult
     mutating func requireSection(_ id: SectionID, at pointer: JSONPointer) -> Bool {
         guard let declared, !declared.contains(id) else { return true }
@@ -212,7 +208,7 @@ struct DescriptionReader {
         return false
     }
 
-    /// As above, for a section that a binding names besides its scope.
+    /// For one that a binding names besides its scope.
     @discardableResult
     mutating func requireSection(
         _ id: SectionID, notExcluded isExcluded: (SectionID) -> Bool, at pointer: JSONPointer
@@ -222,7 +218,7 @@ struct DescriptionReader {
         return false
     }
 
-    /// The value's text as the description has it.
+    /// As the description has it.
     func slice(_ pointer: JSONPointer) -> JSONText {
         if pointer.tokens.count > 1, pointer.tokens[0] == "bindings", let index = JSONPointer.index(pointer.tokens[1]),
             bindings.indices.contains(index)

@@ -1,12 +1,11 @@
-/// An action, a choice between two lists of steps, or a named handler.
 indirect enum HandlerStep: Sendable {
     case choice(Expression, then: [HandlerStep], otherwise: [HandlerStep])
     case action(HandlerAction)
-    /// A use of a named handler. All uses of the handler share its compiled steps.
+    /// All uses share its compiled steps.
     case run([HandlerStep])
 }
 
-/// The members are templates, which can read what the handler may read.
+/// Members are templates over what the handler may read.
 enum HandlerAction: Sendable {
     case insert(section: JSONeTemplate, row: JSONeTemplate?, model: JSONeTemplate)
     case remove(ActionTarget?)
@@ -22,7 +21,7 @@ enum HandlerAction: Sendable {
     case reject(JSONeTemplate)
 }
 
-/// The stored row that an action changes. `nil` in its place means the handler's own row.
+/// A stored row. `nil` in its place means the handler's own.
 enum ActionTarget: Sendable {
     case id(JSONeTemplate, section: JSONeTemplate?)
     case place(section: JSONeTemplate, row: JSONeTemplate)
@@ -31,7 +30,7 @@ enum ActionTarget: Sendable {
 struct StepRunner {
     let call: HandlerCall
     private(set) var context: HandlerContext
-    /// Of the cell event, if the handler runs for one.
+    /// If it runs for a cell event.
     private let event: JSONValue?
     /// Replaced after each action, so that expressions read the current table.
     private var evaluation: Evaluation
@@ -60,7 +59,7 @@ struct StepRunner {
                 }
                 evaluation = Evaluation(table: editor.table, now: context.now, meter: context.meter)
             case .run(let steps):
-                // A few named handlers that use each other can run very many steps, so each use is charged.
+                // A few handlers that use each other can run very many steps, so each use costs.
                 try context.meter.charge { (budget) throws(JSONeError) in try budget.spend() }
                 try run(steps, on: &editor)
             }
@@ -80,10 +79,10 @@ struct StepRunner {
         return context
     }
 
-    /// Where the handler's row is now. `nil` if it is derived or gone.
+    /// The handler's row; `nil` if derived or gone.
     private func current(_ editor: TableEditor) -> (section: SectionID, row: Int, model: JSONText)? {
         guard let key = call.key else { return nil }
-        // In the handler's section, or where the command or an action moved it.
+        // In its section, or where the command or an action moved it.
         var places = [(call.section, call.row)]
         if case .movedTo(let section, let row)? = call.reason { places.append((section, row)) }
         if let movedTo { places.append(movedTo) }
@@ -248,9 +247,9 @@ struct StepRunner {
     }
 }
 
-// Renders the members of actions, and refuses actions.
+// Members of actions, and refusals.
 extension StepRunner {
-    /// Names the handler as the cause, if the refusal would look like a mistake of the client's request.
+    /// Names the handler as the cause of what would look like the client's mistake.
     private func refused(_ refusal: Refusal) -> Refusal {
         switch refusal.code {
         case .ambiguousRow, .badRequest, .modelTypeMismatch, .rowNotFound, .sectionNotFound:
@@ -271,7 +270,7 @@ extension StepRunner {
 
     private func rendered(_ template: JSONeTemplate, _ names: JSONeContext) throws -> JSONValue? {
         guard let value = try template.rendered(names) else { return nil }
-        // Rendering a constant is free, but actions can copy it many times, so its size is charged.
+        // Rendering a constant is free, but actions can copy it many times.
         if template.constant != nil {
             try context.meter.charge { (budget) throws(JSONeError) in try budget.admit(value, counting: true) }
         }
@@ -288,8 +287,7 @@ extension StepRunner {
         try bounded(JSONText(try value(template, names, what)))
     }
 
-    /// Throws if JSON of a handler nests deeper than 128 levels, as handlers that use earlier results could without
-    /// end. A request's JSON has its own limit.
+    /// At most 128 levels: handlers that use earlier results could nest without end. Requests have their own limit.
     private func bounded(_ json: JSONText) throws -> JSONText {
         guard json.depth <= 128 else { throw fault("it made JSON that nests deeper than 128 levels") }
         return json
@@ -330,7 +328,7 @@ extension StepRunner {
 }
 
 extension HandlerReason {
-    /// As expressions read it: `"editing"` or `{"moved": {…}}`.
+    /// `"editing"` or `{"moved": {…}}`.
     var json: JSONValue {
         func moved(_ name: String, _ section: SectionID, _ row: Int) -> JSONValue {
             .object(

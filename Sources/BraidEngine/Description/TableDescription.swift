@@ -1,30 +1,34 @@
-/// A JSON document that describes a table, checked and compiled. A class, so that many sessions share one. Source:
-/// docs/table-description.md.
+/// A checked and compiled description of a table: docs/table-description.md. A class, so that sessions share it.
+///
+/// ```swift
+/// let description = try TableDescription(JSONText(parsing: text))
+/// let table = try description.openingTable()
+/// let snapshot = try description.binder.snapshot(of: table, revision: 0, now: now)
+/// ```
 public final class TableDescription: Sendable {
     /// From the document.
     public let name: String
-    /// The document, exactly as it was given.
+    /// Exactly as given.
     public let text: JSONText
     /// What it was compiled to.
     public let binder: Binder
-    /// That of a new session, a JSON object.
+    /// Of a new session, a JSON object.
     public let state: JSONText
-    /// Those of a new session by section, in declared order or that of the document. `pointer` leads to them.
+    /// Of a new session, in declared order or that of the document. `pointer` leads to them.
     public let initialModels: [(section: SectionID, models: [JSONText], pointer: JSONPointer)]
-    /// What is allowed but probably a mistake, such as names that have no value. Each access reads the whole document.
+    /// Allowed, but probably mistakes. Each access reads the whole document.
     public var warnings: [Refusal.Fault] {
         var compiler = DescriptionCompiler(text, warns: true)
         _ = compiler.compile()
         return compiler.reader.warnings
     }
 
-    /// Throws ``Refusal`` with `descriptionInvalid` and the pointers of the first faults, about a hundred at most.
+    /// Throws `descriptionInvalid` with the first faults, about a hundred at most.
     public convenience init(_ text: JSONText) throws(Refusal) {
         try self.init(text, checksIDs: true)
     }
 
-    /// Compiles a description that an earlier version may have stored, whatever the ids of its sections and models.
-    /// Throws ``Refusal`` with `descriptionInvalid`.
+    /// Accepts any ids of sections and models, as an earlier version may have stored them. Throws `descriptionInvalid`.
     public convenience init(stored text: JSONText) throws(Refusal) {
         try self.init(text, checksIDs: false)
     }
@@ -58,7 +62,7 @@ public final class TableDescription: Sendable {
         }
     }
 
-    /// Of the declared sections, or the dynamic ones with models.
+    /// Of declared sections, or dynamic ones with models.
     private var sectionIDFaults: [Refusal.Fault] {
         var budget = FaultBudget()
         let sections =
@@ -69,7 +73,7 @@ public final class TableDescription: Sendable {
             .map { .init(pointer: $0.1, code: .invalidValue, detail: "a section's id has \(IDRule.text)") }
     }
 
-    /// What would prevent a session from opening, such as invalid or repeated ids.
+    /// What keeps a session from opening.
     private func modelFaults(checksIDs: Bool) -> [Refusal.Fault] {
         var faults: [Refusal.Fault] = [], budget = FaultBudget()
         func add(_ found: [Refusal.Fault]) { faults += found.prefix { budget.admit($0.pointer) } }
@@ -100,8 +104,8 @@ public final class TableDescription: Sendable {
         return faults
     }
 
-    /// Whether a string can name a table or a session: `[A-Za-z0-9._-]{1,64}`, but not `.` or `..`, which clients
-    /// remove from URL paths (RFC 3986, section 5.2.4).
+    /// Of a table or session: `[A-Za-z0-9._-]{1,64}`, but not `.` or `..`, which clients remove from paths (RFC 3986,
+    /// section 5.2.4).
     public static func isName(_ name: String) -> Bool {
         (1...64).contains(name.utf8.count) && name != "." && name != ".."
             && name.utf8.allSatisfy {
@@ -115,16 +119,12 @@ public final class TableDescription: Sendable {
             }
     }
 
-    /// The rule of ``isName(_:)`` as part of a sentence in error messages.
+    /// ``isName(_:)`` as part of a sentence.
     public static let nameRule =
         "1 to 64 of the characters A-Z, a-z, 0-9, \".\", \"_\", \"-\", and is not \".\" or \"..\""
 
-    /// The stored table of a new session. O(models).
-    ///
-    /// - `given`: models in place of the description's.
-    /// - `givenState`: a merge patch for the description's state (RFC 7396).
-    /// - `displayed`: those that do not exist are left out. `nil` for the description's choice.
-    /// - Throws: ``Refusal`` if a section does not exist, or if a model is invalid or has the id of another.
+    /// Of a new session. `given` models replace the description's; `givenState` is a merge patch (RFC 7396); of
+    /// `displayed`, `nil` takes the description's choice and missing ones are left out. Throws ``Refusal``. O(models).
     public func openingTable(
         models given: [(section: SectionID, models: [JSONText])] = [], state givenState: JSONText? = nil,
         displayed: [SectionID]? = nil, within limits: TableLimits = TableLimits()
@@ -143,8 +143,8 @@ public final class TableDescription: Sendable {
         return editor.table
     }
 
-    /// The given models that fit this description's sections and model types; of several with one id, the first. For a
-    /// reset of a session that may have been bound to another version.
+    /// Models that fit; of several with one id, the first. For the reset of a session that was bound to another
+    /// version.
     public func fitting(_ given: [(section: SectionID, models: [JSONText])]) -> [(
         section: SectionID, models: [JSONText]
     )] {
@@ -153,7 +153,7 @@ public final class TableDescription: Sendable {
             .map { ($0.section, binder.fitting($0.models, in: $0.section).models.map(\.model)) }
     }
 
-    /// Why no session could be opened with the description's own models and state, if so. Templates read `now`.
+    /// Why no session could be opened with the description's own models and state. Templates read `now`.
     public func openingFault(within limits: TableLimits = TableLimits(), now: String) -> Refusal.Fault? {
         var binder = binder
         binder.limits = limits

@@ -1,29 +1,25 @@
-/// Why an update cannot be applied or composed: a table view would crash, or a rule of the wire format is broken.
+/// Why an update cannot be applied or composed: a table view would crash, or it breaks a rule of the wire format.
 public struct InvalidUpdate: Error, Sendable, Equatable, CustomStringConvertible {
-    /// From 0. `nil` if the fault is in no stage.
+    /// From 0; `nil` if the fault is in none.
     public var stage: Int?
-    /// What is wrong with the update, as part of a sentence for a developer.
+    /// Part of a sentence for a developer.
     public var detail: String
 
     public var description: String { stage.map { "stage \($0): \(detail)" } ?? detail }
 }
 
 extension BatchUpdate {
-    /// A stage with the sections before and after it: what a view needs for one `performBatchUpdates`.
+    /// What a view needs for one `performBatchUpdates`.
     public struct Step: Sendable {
-        /// The operations of this stage.
+        /// Its operations.
         public let stage: Stage
-        /// The displayed sections before the stage.
+        /// Displayed before it.
         public let before: [Section]
-        /// What a table view's data source returns while the view performs the stage.
+        /// What the data source returns while the view performs it.
         public let after: [Section]
     }
-    /// The update's stages, each with the displayed sections before and after it. `snapshot` is at the revision
-    /// ``from``.
-    ///
-    /// - Throws: ``InvalidUpdate`` if the snapshot is of another revision, and for the faults of ``applied(to:)``
-    ///   except a wrong ``totalRowCount``.
-    /// - Complexity: O(sections, and rows of the changed sections).
+    /// Each stage with the sections before and after it, for views. Throws as ``applied(to:)``, except for a wrong
+    /// ``totalRowCount``. O(sections, and rows of the changed sections).
     public func steps(from snapshot: Snapshot) throws(InvalidUpdate) -> [Step] {
         guard snapshot.revision == from else {
             throw InvalidUpdate(
@@ -42,13 +38,17 @@ extension BatchUpdate {
         return steps
     }
 
-    /// The snapshot after the update; `snapshot` is at the revision ``from``. The reference for how clients apply
-    /// updates.
+    /// Applies the update; the reference for how clients do.
     ///
-    /// - Throws: ``InvalidUpdate`` where a table view would crash and where a rule of the wire format is broken:
-    ///   - an index that is out of bounds or named twice,
-    ///   - a row operation inside a section that the same stage deletes, inserts, moves or reloads,
-    ///   - reloads in the same stage as moves,
+    /// ```swift
+    /// let update = try BatchUpdate(from: old, to: new)
+    /// let result = try update.applied(to: old)  // shows what `new` does
+    /// ```
+    ///
+    /// - Throws: ``InvalidUpdate`` where a table view would crash, or a rule of the wire format is broken:
+    ///   - an index out of bounds or named twice,
+    ///   - a row operation in a section that the same stage deletes, inserts, moves or reloads,
+    ///   - reloads in one stage with moves,
     ///   - a stage without operations, or an update of a section that changes nothing,
     ///   - a row or section that changes its id,
     ///   - a wrong revision or ``totalRowCount``.
@@ -66,11 +66,10 @@ extension BatchUpdate {
     }
 }
 
-/// Checks one stage against the rules that `applied(to:)` lists, and applies it.
 private struct StageApplication {
     private let stage: BatchUpdate.Stage
     private let before: [Section]
-    /// What becomes of each section before the stage, and where each section after it comes from.
+    /// Of each section before the stage; `origins` is for each one after it.
     private var fates: [Fate]
     private var origins: [Origin]
 
@@ -169,8 +168,7 @@ private struct StageApplication {
         return after
     }
 
-    /// Takes out the deleted and moved rows, and replaces reloaded and updated ones. `rows` receives the rows of each
-    /// section concerned, by their index before the stage; `nil` is where a row left.
+    /// `rows` receives the rows of the sections concerned, by index before the stage; `nil` is where one left.
     private func takeRows(from rows: inout [Int: ContiguousArray<Row?>]) throws(InvalidUpdate) {
         var sources: Set<RowPath> = []
         func check(_ path: RowPath, _ what: String, _ replacement: Row?) throws(InvalidUpdate) {
@@ -212,7 +210,7 @@ private struct StageApplication {
         }
     }
 
-    /// By their section's and their own index after the stage.
+    /// By section and index after the stage.
     private func arrivals() throws(InvalidUpdate) -> [Int: [Int: Row]] {
         var arrivals: [Int: [Int: Row]] = [:]
         func arrive(_ row: Row, _ path: RowPath) throws(InvalidUpdate) {
@@ -239,7 +237,7 @@ private struct StageApplication {
         return arrivals
     }
 
-    /// The inserted and moved rows are at their indexes, the others in order around them.
+    /// Arrivals at their indexes, the others in order around them.
     private static func filled(_ section: Int, _ stayed: [Row], _ arrivals: [Int: Row]) throws(InvalidUpdate)
         -> PersistentList<Row>
     {

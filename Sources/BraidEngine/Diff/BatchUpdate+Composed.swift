@@ -1,22 +1,18 @@
 extension BatchUpdate {
-    /// Folds consecutive updates into one, from the first one's ``from`` to the last one's ``to``, which obeys the
-    /// rules of ``applied(to:)``, with as few row operations and stages as can be known without the table.
+    /// Folds consecutive updates into one, with as few row operations and stages as can be known without the table.
     ///
-    /// What is inserted and deleted again disappears. Several moves of a row become one, or none if it is back in its
-    /// place; several changes of content one, with a visual reload if any had one. ``state`` and ``empty`` are the last
-    /// that were set. If only one update has stages, they stay as they are, unchecked.
+    /// What is inserted and deleted again disappears. Several moves or changes of a row become one; ``state`` and
+    /// ``empty`` are the last ones. If only one update has stages, they stay as they are, unchecked. The result can
+    /// differ from the diff of the first and last snapshots:
+    /// - A deleted row's id is known only if an earlier update changed the row. If it is, and it is inserted again, the
+    ///   two are matched as in a diff; otherwise, and for sections, they stay a delete and an insert.
+    /// - A row or title that was changed and changed back is still a change.
+    /// - A row that only moved, so that its content is unknown, moves into an inserted section after the insert, and
+    ///   out of a deleted one before the delete. A reloaded section that it enters or leaves is deleted and inserted
+    ///   instead.
     ///
-    /// Updates do not contain the whole table, so the result differs from the diff of the first and last snapshots:
-    /// - The id of a deleted row is known only if an earlier update changed the row's content. A row with a known id
-    ///   that is inserted again is matched by the diff's rules, otherwise deleted and inserted, as sections always are.
-    /// - A row or title that was changed and then changed back is still a change.
-    /// - A row that was only moved, so that its content is unknown, moves into an inserted section after the insert,
-    ///   and out of a deleted one before the delete. If it moves into or out of a reloaded section, that is deleted and
-    ///   inserted instead.
-    ///
-    /// - Throws: ``InvalidUpdate`` if there are no updates, if they are not consecutive, or if they contradict each
-    ///   other whatever the table: a negative index, an index used twice, a row that becomes another row, an index
-    ///   beyond the end of a list that the updates contain as a whole.
+    /// - Throws: ``InvalidUpdate`` if there are none, or they are not consecutive or contradict each other whatever the
+    ///   table.
     /// - Complexity: O(n log n) for n operations and rows of inserted and reloaded sections, however large the table.
     public static func composing(_ updates: [BatchUpdate]) throws(InvalidUpdate) -> BatchUpdate {
         guard let first = updates.first, let last = updates.last else {
@@ -53,22 +49,18 @@ extension BatchUpdate {
     }
 }
 
-/// The difference of the tables before the first and after the last of several updates, from the updates alone.
-///
-/// Adjacent sections that no update touched are one folded section; `stages` counts them out. O(n log n) for n pieces
-/// and rows of inserted and reloaded sections.
+/// What several updates changed, from them alone. Adjacent sections that none touched are one folded section, which
+/// `stages` counts out.
 struct FoldedDifference: ~Copyable {
     private let table: FoldedTable
-    /// After the last update.
     private let order: [FoldedTable.SectionPiece]
-    /// How many sections each folded section before the first update is.
+    /// How many sections each folded one was at first.
     private var counts: [Int] = []
-    /// Of each section in `FoldedTable.named`, its folded index before the first update, or -1 if it was inserted.
+    /// By the index in `FoldedTable.named`: the folded index at first, or -1 if inserted.
     private var oldPlaces: [Int]
-    /// Of each section in `FoldedTable.named`, its rows after the last update; none if it was deleted.
+    /// By the same index, after the last update.
     private var rows: [[FoldedTable.RowPiece]]
-    /// Whether each section in `FoldedTable.named` is deleted and inserted in place of a reload: a row with unknown
-    /// content moves into or out of it.
+    /// By the same index: deleted and inserted, not reloaded, because a row with unknown content enters or leaves.
     private var isReplaced: [Bool]
     private var difference = TableDifference(oldPlaces: [], newPlaces: [])
 
@@ -83,7 +75,6 @@ struct FoldedDifference: ~Copyable {
         compareSections()
     }
 
-    /// The fewest stages that the rules allow.
     consuming func stages() -> [BatchUpdate.Stage] {
         var counts = counts
         return difference.stages().map { $0.countingOut(&counts) }
@@ -156,7 +147,7 @@ struct FoldedDifference: ~Copyable {
         if !comparison.leaving.isEmpty { difference.deletedRows.removeAll { comparison.leaving.contains($0) } }
     }
 
-    /// An inserted or reloaded section with the rows whose content is known. The others become moves into it.
+    /// With the rows whose content is known. The others become moves into it.
     private mutating func bring(
         _ section: Section, _ pieces: [FoldedTable.RowPiece], to new: Int, _ comparison: inout Comparison
     ) -> Section {
@@ -217,7 +208,7 @@ struct FoldedDifference: ~Copyable {
 private struct Comparison {
     var runs: ContiguousArray<MatchedRun> = []
     var changes: ContiguousArray<ChangedRow> = []
-    /// The old places of rows that move into inserted or reloaded sections, which must not be deleted as well.
+    /// Old places of rows that move into inserted or reloaded sections, and must not be deleted, too.
     var leaving: Set<RowPath> = []
 
     mutating func match(_ old: RowPath, _ new: RowPath, count: Int) {
@@ -236,8 +227,8 @@ private struct Comparison {
 private typealias ReturnedRows = [RowPath: (origin: FoldedTable.Origin, needsReload: Bool)]
 
 extension FoldedDifference {
-    /// The inserted rows that have the id of a deleted one, preferably of their own section. Across sections only if
-    /// exactly one deleted and one inserted row remain, as in the diff of snapshots.
+    /// Inserted rows with the id of a deleted one, in their own section if possible; across sections only if one of
+    /// each remains, as in a diff.
     private func returnedRows() -> ReturnedRows {
         var deleted: [RowID: [(origin: FoldedTable.Origin, row: Row, needsReload: Bool)]] = [:]
         for gone in table.deleted where isCompared(gone.origin.section) {
@@ -286,9 +277,9 @@ extension Section {
     }
 }
 
-// While stages are computed, adjacent sections that an update does not touch can count as one.
+// Adjacent sections without changes count as one while stages are computed.
 extension BatchUpdate.Stage {
-    /// - Parameter counts: how many sections each folded one is, before the stage; on return, after it.
+    /// `counts`: the sections in each folded one before the stage; on return, after it.
     func countingOut(_ counts: inout [Int]) -> BatchUpdate.Stage {
         let sizes = counts, before = Self.starts(counts)
         arrange(&counts)

@@ -1,11 +1,8 @@
 extension BatchUpdate {
-    /// Decodes an update from the JSON form that has `stages`. If ``json`` made it, encoding again gives the same
-    /// bytes. Unknown members are faults. Of an index, only that it is not negative is checked: ``applied(to:)`` checks
-    /// the rest.
+    /// From JSON with `stages`; that of ``json`` is encoded to the same bytes again. Unknown members are faults.
+    /// Indexes must not be negative; ``applied(to:)`` checks the rest. Faults' pointers begin with `pointer`.
     ///
-    /// - `pointer`: leads to the update in a larger document; the faults' pointers begin with it.
-    /// - Throws: ``Refusal`` with `badRequest` and the pointers of the first hundred faults.
-    /// - Complexity: O(bytes of the JSON).
+    /// Throws ``Refusal`` with `badRequest` and the first hundred faults.
     public init(json: JSONText, at pointer: JSONPointer = .root) throws(Refusal) {
         var reader = SnapshotReader()
         let update = reader.update(json, pointer)
@@ -126,7 +123,6 @@ extension SnapshotReader {
         elements(json, pointer).enumerated().map { read(&self, $1, pointer.appending($0)) }
     }
 
-    /// As `members`, with a fault for each required member that is missing.
     private mutating func object(
         _ json: JSONText, _ pointer: JSONPointer, _ what: String, _ required: [String], _ optional: [String] = [],
         _ body: (inout SnapshotReader, _ name: String, _ value: JSONText, _ pointer: JSONPointer) -> Void

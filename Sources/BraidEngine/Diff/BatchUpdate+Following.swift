@@ -1,15 +1,11 @@
 extension BatchUpdate {
-    /// Where a displayed row is after this update.
-    ///
-    /// - Parameter path: before the update. Without such a row, the result means nothing.
-    /// - Returns: `nil` if the update deletes the row, or deletes or reloads its section.
-    /// - Complexity: O(n log n) for n operations.
+    /// Where a row is after the update; `nil` if it, or its section, is deleted, or the section reloaded. O(operations
+    /// · log operations): ``RowFollower`` is faster for many rows.
     public func following(_ path: RowPath) -> RowPath? {
         RowFollower(self).following(path)
     }
 
-    /// Where the rows with an id are that the update inserts, those of inserted and reloaded sections included.
-    /// O(n log n) for n operations and such rows.
+    /// Where rows with this id are inserted, with or without their sections.
     func arrivals(of id: RowID) -> [RowPath] {
         var paths: [RowPath] = []
         for stage in stages {
@@ -27,9 +23,7 @@ extension BatchUpdate {
     }
 }
 
-/// Where many rows are after the same update, which is prepared once.
-///
-/// - Complexity: O(n log n) to prepare n operations, O(log n) for each row.
+/// Where many rows are after one update: O(n log n) to prepare n operations, then O(log n) for each row.
 public struct RowFollower: Sendable {
     private let stages: [StageFollower]
 
@@ -40,9 +34,7 @@ public struct RowFollower: Sendable {
         stages = (backwards ? update.stages.reversed() : update.stages).map { StageFollower($0, backwards: backwards) }
     }
 
-    /// Where a displayed row is after the update; `path` is before it.
-    ///
-    /// - Returns: `nil` if the update deletes the row, or deletes or reloads its section.
+    /// `nil` if the update deletes the row or its section, or reloads the section.
     public func following(_ path: RowPath) -> RowPath? {
         var path = path
         for stage in stages {
@@ -52,20 +44,18 @@ public struct RowFollower: Sendable {
         return path.section >= 0 && path.row >= 0 ? path : nil
     }
 
-    /// `nil` if the update deletes the section.
     func followingSection(_ index: Int) -> Int? {
         stages.reduce(Optional(index)) { index, stage in index.flatMap { stage.sections.following($0) } }
             .flatMap { $0 >= 0 ? $0 : nil }
     }
 }
 
-/// Where rows and sections are after one stage or, backwards, before it.
+/// Across one stage, forwards or backwards.
 struct StageFollower {
     private let isBackwards: Bool
     let sections: SectionFollower
-    /// Before the stage.
     private let reloadedSections: Set<Int>
-    /// Ascending row indexes by section. Backwards, the rows that come with the stage are those that leave.
+    /// By section, ascending. Backwards, what came leaves.
     private var leaving: [Int: [Int]] = [:]
     private var arriving: [Int: [Int]] = [:]
     private var moves: [RowPath: RowPath] = [:]
@@ -87,8 +77,7 @@ struct StageFollower {
         }
     }
 
-    /// `nil` if the row's other end is not known: it is deleted (backwards, inserted), or its section is, or is
-    /// reloaded.
+    /// `nil` if the other end is unknown: row or section is deleted (backwards, inserted), or the section reloaded.
     func following(_ path: RowPath) -> RowPath? {
         guard path.row >= 0, path.row < RowPieces.endless, let section = sections.following(path.section),
             !reloadedSections.contains(isBackwards ? section : path.section)
@@ -100,7 +89,6 @@ struct StageFollower {
     }
 }
 
-/// Where sections are after one stage or, backwards, before it.
 struct SectionFollower {
     private let leaving: [Int]
     private let arriving: [Int]
@@ -117,7 +105,7 @@ struct SectionFollower {
         }
     }
 
-    /// `nil` if the stage deletes the section (backwards, inserts it).
+    /// `nil` if it is deleted (backwards, inserted).
     func following(_ index: Int) -> Int? {
         guard index >= 0, index < RowPieces.endless else { return nil }
         if let target = moves[index] { return target }

@@ -1,18 +1,15 @@
-// The JSON format of updates. Members are in the order that the HTTP contract defines.
+// Members are in the HTTP contract's order.
 extension BatchUpdate {
-    /// The update as JSON: `{"from", "to", "stages", "totalRowCount", "state"?, "empty"?}`. A stage's empty lists are
-    /// omitted.
+    /// `{"from", "to", "stages", "totalRowCount", "state"?, "empty"?}`. A stage's empty lists are omitted.
     public var json: JSONText { json { _ in } }
 
-    /// With the members that a closure writes at its end.
     func json(_ members: (inout JSONWriter) -> Void) -> JSONText {
         json(members) { $0.member("stages", stages) }
     }
 
-    /// The update as JSON with `operations`, to be applied one by one, in place of `stages`; see ``sequential()``.
+    /// With `operations` in place of `stages`; see ``sequential()``.
     public var sequentialJSON: JSONText { sequentialJSON { _ in } }
 
-    /// ``sequentialJSON`` with the members that a closure writes at its end.
     func sequentialJSON(_ members: (inout JSONWriter) -> Void) -> JSONText {
         json(members) { $0.member("operations", sequential()) }
     }
@@ -29,7 +26,7 @@ extension BatchUpdate {
         }
     }
 
-    /// An estimate of the number of bytes of ``json``. O(operations, and rows of inserted and reloaded sections).
+    /// In bytes, estimated. O(operations, and rows of inserted and reloaded sections).
     package var estimatedSize: Int {
         stages.reduce(128 + (state?.count ?? 0) + (empty?.count ?? 0)) { $0 + $1.estimatedSize }
     }
@@ -69,7 +66,7 @@ extension BatchUpdate.Stage: JSONWritable {
     }
 }
 
-// An object with one member, such as `{"deleteRow": [0,3]}`.
+// One member each, such as `{"deleteRow": [0,3]}`.
 extension TableOperation: JSONWritable {
     public func write(to writer: inout JSONWriter) {
         writer.object {

@@ -1,40 +1,38 @@
-/// One operation of an update, for clients that change one row or section at a time (RecyclerView, NSTableView, the
-/// DOM). Its indexes refer to the table after all earlier operations; the `to` of a move, to the list without what
-/// moves.
+/// For clients that change one row or section at a time (RecyclerView, NSTableView, the DOM). Indexes refer to the
+/// table after all earlier operations; a move's `to`, to the list without what moves.
 public enum TableOperation: Sendable {
     /// With its rows.
     case deleteSection(Int)
     /// With its rows.
     case insertSection(at: Int, Section)
-    /// With its rows. `to` is in the list without the section.
+    /// With its rows.
     case moveSection(from: Int, to: Int)
-    /// With all its rows; old and new ones are not matched.
+    /// Old and new rows are not matched.
     case reloadSection(at: Int, Section)
-    /// Its header, footer or `movesTo`.
+    /// Header, footer or `movesTo`.
     case updateSection(BatchUpdate.SectionUpdate)
-    /// Deletes a row.
+    /// One row.
     case deleteRow(RowPath)
-    /// Inserts a row.
+    /// One row.
     case insertRow(at: RowPath, Row)
-    /// Moves a row; `to` is without it. The `Row` is its new content, if that changed without a visual reload.
+    /// With the new content, if that changed without a visual reload.
     case moveRow(from: RowPath, to: RowPath, Row?)
-    /// Replaces a row's content, with a visual reload of its cell.
+    /// New content, shown with a visual reload.
     case reloadRow(at: RowPath, Row)
-    /// Replaces a row's content, without a visual reload.
+    /// New content, without a visual reload.
     case updateRow(at: RowPath, Row)
 }
 
 extension BatchUpdate {
-    /// The update as single operations, as many as in all stages together. Means nothing if ``applied(to:)`` would
-    /// refuse the update. O(n log n) for n operations.
+    /// As many as in all stages together. Meaningless if ``applied(to:)`` would refuse the update. O(n log n).
     public func sequential() -> [TableOperation] {
         stages.flatMap { $0.sequential() }
     }
 }
 
 extension BatchUpdate.Stage {
-    /// Reloads and updates of content come first, while every index is still that before the stage; then rows: deletes
-    /// from the last to the first, moves, inserts from the first to the last; then sections in the same order.
+    /// Content first, while indexes are those before the stage. Then rows: deletes from the last, moves, inserts from
+    /// the first. Then sections likewise.
     fileprivate func sequential() -> [TableOperation] {
         var operations: [TableOperation] = []
         operations += reloadSections.map { .reloadSection(at: $0.at, $0.section) }
@@ -62,7 +60,7 @@ extension BatchUpdate.Stage {
 
     private func arrangeRows(_ operations: inout [TableOperation]) {
         guard !deleteRows.isEmpty || !insertRows.isEmpty || !moveRows.isEmpty else { return }
-        // Sections come after rows, so all still have their indexes before the stage.
+        // Sections, which follow, still have their old indexes.
         let sections = SectionFollower(self, backwards: true)
         func origin(of section: Int) -> Int { sections.following(section) ?? section }
         var leaving: [Int: [Int]] = [:], arriving: [Int: [Int]] = [:]

@@ -1,20 +1,20 @@
-/// The change of a table between two revisions, as stages of operations of `UITableView.performBatchUpdates`. Source:
-/// the wire contract, "Update".
+/// A table's change between two revisions, as stages for `UITableView.performBatchUpdates`. Source: the wire contract,
+/// "Update".
 public struct BatchUpdate: Sendable {
     /// The revision before.
     public var from: Int
     /// The revision after.
     public var to: Int
-    /// In order. Empty if no displayed row or section changed.
+    /// Empty if no displayed row or section changed.
     public var stages: [Stage]
-    /// Of all sections, after the update.
+    /// After the update, of all sections.
     public var totalRowCount: Int
-    /// The session's new state. `nil` if unchanged.
+    /// `nil` if unchanged.
     public var state: JSONText?
-    /// The snapshot's new `empty`: `nil` if unchanged, JSON `null` for none any more.
+    /// `nil` if unchanged, JSON `null` if there is none any more.
     public var empty: JSONText?
 
-    /// Creates an update, without the checks of ``applied(to:)``.
+    /// Unchecked; ``applied(to:)`` checks.
     public init(
         from: Int, to: Int, stages: [Stage] = [], totalRowCount: Int, state: JSONText? = nil, empty: JSONText? = nil
     ) {
@@ -26,11 +26,11 @@ public struct BatchUpdate: Sendable {
         self.empty = empty
     }
 
-    /// No stages, and neither `state` nor `empty` changed.
+    /// No stages, `state` or `empty`.
     public var isEmpty: Bool { stages.isEmpty && state == nil && empty == nil }
 
-    /// What a view performs in one `performBatchUpdates`. Indexes count from 0, among what is displayed: `at` of
-    /// inserts and `to` of moves after the stage, all others before it.
+    /// One `performBatchUpdates`. Indexes are among what is displayed: `at` of inserts and `to` of moves after the
+    /// stage, all others before it.
     public struct Stage: Sendable {
         /// With their rows.
         public var deleteSections: [Int] = []
@@ -38,25 +38,25 @@ public struct BatchUpdate: Sendable {
         public var insertSections: [(at: Int, section: Section)] = []
         /// With their rows.
         public var moveSections: [(from: Int, to: Int)] = []
-        /// Their whole content, rows included, is replaced.
+        /// Replaced with their rows.
         public var reloadSections: [(at: Int, section: Section)] = []
-        /// Their header, footer or `movesTo` changed.
+        /// Header, footer or `movesTo`.
         public var updateSections: [SectionUpdate] = []
-        /// The rows to delete.
+        /// One by one.
         public var deleteRows: [RowPath] = []
-        /// The rows to insert.
+        /// One by one.
         public var insertRows: [PlacedRow] = []
-        /// Within their section or to another.
+        /// Within a section or to another.
         public var moveRows: [MovedRow] = []
-        /// Changed rows whose cells are reloaded visually.
+        /// Changed, with a visual reload of the cell.
         public var reloadRows: [PlacedRow] = []
-        /// Changed rows whose cells are not reloaded.
+        /// Changed, without a visual reload.
         public var updateRows: [PlacedRow] = []
 
-        /// Creates a stage without operations.
+        /// Empty.
         public init() {}
 
-        /// Without operations. An update must not contain such a stage.
+        /// Not allowed in an update.
         public var isEmpty: Bool {
             deleteSections.isEmpty && insertSections.isEmpty && moveSections.isEmpty && reloadSections.isEmpty
                 && updateSections.isEmpty && deleteRows.isEmpty && insertRows.isEmpty && moveRows.isEmpty
@@ -66,31 +66,31 @@ public struct BatchUpdate: Sendable {
 
     /// A row and its path.
     public struct PlacedRow: Sendable {
-        /// Before the stage for a reload or update, after it for an insert.
+        /// After the stage for an insert, otherwise before it.
         public var at: RowPath
         /// After the stage.
         public var row: Row
     }
 
-    /// A row that a stage moves.
+    /// A row that changes its place.
     public struct MovedRow: Sendable {
         /// Before the stage.
         public var from: RowPath
         /// After the stage.
         public var to: RowPath
-        /// The new content, if it changed without a visual reload.
+        /// If the content changed without a visual reload.
         public var row: Row?
     }
 
-    /// What changed of a section that is not reloaded. `nil` is unchanged, JSON `null` removed.
+    /// Changes of a section that is not reloaded. `nil` is unchanged, JSON `null` removed.
     public struct SectionUpdate: Sendable {
         /// Before the stage.
         public var at: Int
-        /// `nil` if unchanged, JSON `null` for none any more.
+        /// As in ``Section``.
         public var header: JSONText?
-        /// `nil` if unchanged, JSON `null` for none any more.
+        /// As in ``Section``.
         public var footer: JSONText?
-        /// `nil` if unchanged, JSON `null` if rows may no longer move.
+        /// As in ``Section``.
         public var movesTo: JSONText?
 
         var isEmpty: Bool { header == nil && footer == nil && movesTo == nil }

@@ -1,9 +1,9 @@
-/// A row of both tables whose new content the update contains.
+/// In both tables, with other content.
 struct ChangedRow {
     let oldPlace: UInt64
     let newPlace: UInt64
     private let reference: RowView
-    /// Whether the cell shows something else, and the binding's `updates` is not `manually`.
+    /// The cell shows something else, and `updates` is not `manually`.
     var needsReload: Bool
 
     @inline(__always) var old: RowPath { RowPath(place: oldPlace) }
@@ -17,7 +17,6 @@ struct ChangedRow {
         self.needsReload = needsReload
     }
 
-    /// `nil` if both are equal.
     @inline(__always)
     init?(_ before: RowView, _ after: RowView, old: RowPath, new: RowPath) {
         if before.isSame(as: after) { return nil }
@@ -28,12 +27,11 @@ struct ChangedRow {
     }
 }
 
-/// An unowned reference to a row: counting references would take longer than comparing rows.
-///
-/// The row's snapshot, or the updates that are folded, must keep it alive. Has the memory layout of a `Row`.
+/// An unowned row, with the memory layout of `Row`: counting references would take longer than comparing rows.
+/// Snapshots or folded updates must keep the row alive.
 struct RowView {
     let marks: RowMarks
-    /// The bits of the reference, which is not counted.
+    /// The reference's bits, uncounted.
     private let content: UInt
 
     @inline(__always)
@@ -50,14 +48,13 @@ struct RowView {
     @inline(__always)
     func isSame(as other: RowView) -> Bool { marks.shown == other.marks.shown }
 
-    /// False for rows without ids.
+    /// False without ids.
     @inline(__always)
     func hasSameID(as other: RowView) -> Bool {
         marks.idHash == other.marks.idHash && marks.idHash != 0
             && (isSame(as: other) || withRow { mine in other.withRow { mine.content.hasSameID(as: $0.content) } })
     }
 
-    /// Whether a cell would show the same; `movable` and the like may differ.
     @inline(__always)
     func looksSame(as other: RowView) -> Bool {
         marks.shown.content == other.marks.shown.content
@@ -66,7 +63,7 @@ struct RowView {
 }
 
 extension UnsafeBufferPointer<Row> {
-    /// Unowned views, so that no references are counted.
+    /// Counts no references.
     @inline(__always)
     func withReferences<Result>(_ body: (UnsafeBufferPointer<RowView>) -> Result) -> Result {
         withMemoryRebound(to: RowView.self, body)

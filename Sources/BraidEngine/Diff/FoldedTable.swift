@@ -1,22 +1,20 @@
-/// A table that is known only through updates: what was there before by its index, what was inserted by its content. A
-/// list of unknown length is endless, so that no index is beyond its end. O(log operations) for each operation.
+/// A table known only through updates: what was there by its index, what came by its content. Unknown lists are
+/// endless, so no index is too large. O(log operations) for each operation.
 struct FoldedTable {
-    /// A section that an operation mentioned or inserted.
     struct Named {
-        /// Before the first update. `nil` if it was inserted.
+        /// At first; `nil` if inserted.
         let place: Int?
-        /// Without its rows, once it was inserted or reloaded.
+        /// Without rows, if inserted or reloaded.
         var known: Section?
-        /// What changed of the section while `known` is `nil`.
+        /// Changes while `known` is `nil`.
         var update = BatchUpdate.SectionUpdate(at: -1)
         var isGone = false
         var rows: Rope<RowPiece>
     }
 
     enum SectionPiece: RopePiece {
-        /// Neighbours of the beginning whose content no update changed. `place` is the first one's index then.
+        /// Neighbours whose content no update changed; `place` is the first one's index at first.
         case untouched(place: Int, count: Int)
-        /// A single section that an update touched. The number is the section's index in `named`.
         case named(Int)
 
         var count: Int {
@@ -32,19 +30,18 @@ struct FoldedTable {
         }
     }
 
-    /// Before the first update. `section` is an index in `named`.
+    /// At first. `section` is an index in `named`.
     struct Origin: Hashable {
         var section: Int
         var row: Int
     }
 
     enum RowPiece: RopePiece {
-        /// Rows that were adjacent before the first update and whose content is unknown.
+        /// Neighbours with unknown content.
         case before(Origin, count: Int)
-        /// A row from before the first update, with its content after the updates so far.
         case changed(Origin, Row, needsReload: Bool)
         case came(Row)
-        /// Rows that came with an inserted or reloaded section.
+        /// With an inserted or reloaded section.
         case brought(PersistentList<Row>, start: Int, count: Int)
 
         var count: Int {
@@ -68,7 +65,6 @@ struct FoldedTable {
             }
         }
 
-        /// Of the piece's first or only row, if an update contained it.
         var content: Row? {
             switch self {
             case .before: nil
@@ -77,7 +73,7 @@ struct FoldedTable {
             }
         }
 
-        /// The piece must be a single row.
+        /// One row only.
         mutating func change(to row: Row, needsReload: Bool) {
             switch self {
             case .before(let origin, _): self = .changed(origin, row, needsReload: needsReload)
@@ -90,11 +86,11 @@ struct FoldedTable {
 
     private(set) var named: [Named] = []
     private(set) var order = Rope(SectionPiece.untouched(place: 0, count: RowPieces.endless))
-    /// Rows of the beginning that were deleted after an update had made their content known.
+    /// Rows from before whose content an update had shown.
     private(set) var deleted: [(origin: Origin, row: Row, needsReload: Bool)] = []
 
-    /// Throws if the stage contradicts what is known: an index is negative, used twice or beyond a known end, or a row
-    /// becomes another.
+    /// Throws what contradicts the known: a negative or repeated index, one beyond a known end, a row that becomes
+    /// another.
     mutating func apply(_ stage: BatchUpdate.Stage) throws(InvalidUpdate) {
         try changeContent(stage)
         let arrivals = try takeRows(stage)
@@ -132,7 +128,7 @@ struct FoldedTable {
         if !isThere { throw InvalidUpdate(detail: "there is no row \(path) to be changed") }
     }
 
-    /// Takes out deleted and moved rows, last first. Returns those that move or are inserted, by ascending targets.
+    /// Takes out deleted and moved rows, last first. Returns moved and inserted ones by ascending targets.
     private mutating func takeRows(_ stage: BatchUpdate.Stage) throws(InvalidUpdate) -> [(
         path: RowPath, piece: RowPiece
     )] {
@@ -195,7 +191,7 @@ struct FoldedTable {
         }
     }
 
-    /// Where in `named` the section at an index is; adds it if necessary.
+    /// In `named`; adds it if necessary.
     private mutating func section(_ place: Int) throws(InvalidUpdate) -> Int {
         switch order.piece(at: place) {
         case .named(let index): return index
@@ -225,7 +221,7 @@ extension FoldedTable.Named {
         know(section)
     }
 
-    /// Replaces all that is known of the section, rows included.
+    /// Replaces all, rows included.
     fileprivate mutating func know(_ section: Section) {
         rows = section.rows.isEmpty ? Rope() : Rope(.brought(section.rows, start: 0, count: section.rows.count))
         known = section
@@ -245,7 +241,6 @@ extension FoldedTable.Named {
 }
 
 extension FoldedTable.RowPiece {
-    /// Throws if the row is known to have another id.
     fileprivate mutating func change(to row: Row, needsReload: Bool, at path: RowPath) throws(InvalidUpdate) {
         if let content, content.id != row.id {
             throw InvalidUpdate(detail: "the row \(path), \(content.json), is changed to another row, \(row.json)")

@@ -1,10 +1,9 @@
-/// Rows that are neighbours, in the same order, in both snapshots.
+/// Neighbours, in the same order, in both snapshots.
 struct MatchedRun {
-    /// Of the first row, as one number (`RowPath.place`).
+    /// Of the first row (`RowPath.place`).
     let oldPlace: UInt64
     let newPlace: UInt64
     private var rowCount: UInt32
-    /// Decided once all runs are found.
     var isMoved = false
 
     @inline(__always)
@@ -22,13 +21,12 @@ struct MatchedRun {
     @inline(__always) var newStart: Int { RowPath(place: newPlace).row }
     @inline(__always) var newEnd: Int { newStart + count }
 
-    /// In both snapshots.
     @inline(__always)
     func isFollowed(by run: MatchedRun) -> Bool {
         newPlace + UInt64(count) == run.newPlace && oldPlace + UInt64(count) == run.oldPlace
     }
 
-    /// The runs must be in order of the new snapshot.
+    /// In order of the new snapshot.
     static func join(_ runs: inout ContiguousArray<MatchedRun>) {
         var last = 0
         for position in runs.indices.dropFirst() {
@@ -42,13 +40,12 @@ struct MatchedRun {
         if last + 1 < runs.count { runs.removeLast(runs.count - last - 1) }
     }
 
-    /// By the next row of both snapshots.
     @inline(__always)
     mutating func extend() { rowCount += 1 }
 }
 
 extension RowPath {
-    /// The index path as one number in the same order: the section in the upper 32 bits.
+    /// In the same order: the section in the upper 32 bits.
     @inline(__always)
     var place: UInt64 { UInt64(truncatingIfNeeded: section) << 32 | UInt64(truncatingIfNeeded: row) }
 
@@ -56,24 +53,23 @@ extension RowPath {
     init(place: UInt64) { self.init(section: Int(place >> 32), row: Int(place & 0xFFFF_FFFF)) }
 }
 
-/// The rows of both snapshots, and those of them whose content changed.
 struct MatchedRows {
     var runs: ContiguousArray<MatchedRun> = []
     var changes: ContiguousArray<ChangedRow> = []
-    /// How many runs, at the start of `runs`, were found before `RowMatching.match` added more.
+    /// The runs found before `RowMatching.match` added more.
     var stayingCount = 0
-    /// By the sections of the new snapshot; -1 for an inserted one.
+    /// By new section; -1 for an inserted one.
     let oldSections: [Int]
 
     init(oldSections: [Int]) {
         self.oldSections = oldSections
-        // Avoids several reallocations for the first few.
+        // Saves reallocations for the first few.
         runs.reserveCapacity(8)
     }
 
     var staying: ArraySlice<MatchedRun> { runs[..<stayingCount] }
 
-    /// Two entries are the same row. Calls with neighbours extend one run.
+    /// Neighbours extend one run.
     @inline(__always)
     mutating func add(_ before: RowEntry, _ after: RowEntry) {
         let old = RowPath(section: oldSections[Int(before.section)], row: before.index)

@@ -1,4 +1,4 @@
-/// Rows that are neighbours, in the same order, in two lists; the indexes are the first one's.
+/// Neighbours, in the same order, in two lists.
 struct MatchedStretch {
     var old: Int
     var new: Int
@@ -6,12 +6,11 @@ struct MatchedStretch {
 }
 
 extension RowMatching {
-    /// Every so many old entries, one is an anchor.
+    /// One old entry in so many.
     private static var anchorDistance: Int { 16 }
 
-    /// Finds long stretches of neighbours: looks up new entries among the anchors, and extends each match in both
-    /// directions. Stops early if it finds little, as in a shuffled list. The rest is matched one by one, which for all
-    /// entries would give the same update.
+    /// Looks up new entries among the anchors, and extends matches in both directions. Gives up if it finds little, as
+    /// in a shuffled list. The rest is matched one by one: that alone would give the same update, more slowly.
     private func stretches(from start: (old: Int, new: Int), _ section: SectionID) throws(Refusal) -> ContiguousArray<
         MatchedStretch
     > {
@@ -22,7 +21,6 @@ extension RowMatching {
         }
         var isMatched = ContiguousArray(repeating: false, count: old.count - start.old)
         var stretches = ContiguousArray<MatchedStretch>()
-        // The first new entry after the last stretch.
         var at = start.new, open = at
         var misses = 0
         let tolerance = max(64, (new.count - start.new) / 8)
@@ -53,8 +51,7 @@ extension RowMatching {
         return stretches
     }
 
-    /// Takes the stretches out. The entries from the start positions on must be of one section. Throws
-    /// `duplicateRowID`.
+    /// From the start positions on, all entries must be of one section. Throws `duplicateRowID`.
     mutating func takeStretches(from start: (old: Int, new: Int), _ section: SectionID) throws(Refusal)
         -> ContiguousArray<MatchedStretch>
     {
@@ -68,7 +65,6 @@ extension RowMatching {
         return stretches
     }
 
-    /// The ranges are ascending.
     private static func removing(_ ranges: some Sequence<Range<Int>>, from entries: ContiguousArray<RowEntry>)
         -> ContiguousArray<RowEntry>
     {
@@ -83,10 +79,10 @@ extension RowMatching {
     }
 }
 
-// Rows without ids are known by their keys in the stored table.
+// Rows without ids are known by their stored keys.
 extension MatchedStretch {
-    /// A longest sequence of stored rows that are in both lists in the same order. O(n log n) for the rows between the
-    /// first and the last difference, which are found in O(log rows) if all else is shared.
+    /// A longest sequence of stored rows in the same order in both. O(n log n) in the rows between the first and last
+    /// difference, which take O(log rows) to find if all else is shared.
     static func matching(_ old: PersistentList<StoredRow>, _ new: PersistentList<StoredRow>) -> [MatchedStretch] {
         let shorter = min(old.count, new.count)
         let prefix = PersistentList.walk(old, 0, new, 0, limit: shorter, .forward) { left, right, count, _ in
@@ -114,7 +110,6 @@ extension MatchedStretch {
         return stretches
     }
 
-    /// The same for row keys. O(n log n).
     static func matching(_ old: [Int], _ new: [Int]) -> [MatchedStretch] {
         var oldPlaces: [Int: Int] = [:]
         for (place, key) in old.enumerated() { oldPlaces[key] = place }
@@ -133,7 +128,7 @@ extension MatchedStretch {
 }
 
 extension RowComparison {
-    /// Matches the rows of the stretches, which are ascending, and finds those whose content changed.
+    /// Matches the rows of ascending stretches, and finds those whose content changed.
     func follow(_ stretches: [MatchedStretch], _ found: inout MatchedRows) {
         for stretch in stretches {
             var passed = 0
@@ -143,7 +138,7 @@ extension RowComparison {
                 let matched = matchingPrefix(
                     oldStart: start.old, newStart: start.new, limit: count - passed, changes: &found.changes)
                 if matched > 0 { found.runs.append(run(old: start.old, new: start.new, count: matched)) }
-                // A row with another id than before: delete and insert.
+                // Another id: delete and insert.
                 passed += matched + 1
             }
         }

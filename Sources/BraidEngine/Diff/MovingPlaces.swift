@@ -1,10 +1,8 @@
-/// Indexes in a list, of sections or of a section's rows, while its elements leave and arrive, whatever number of
-/// elements stay. "Old" is before any has left, "new" after all have arrived. What moves within the list leaves at its
-/// old index and arrives at its new one.
+/// Indexes in a list while elements leave and arrive, however many stay. "Old" is before any has left, "new" after all
+/// have arrived. What moves within the list leaves at its old index and arrives at its new one.
 ///
-/// Each mover has a slot in the order of all elements that are ever in the list. Its index minus its rank among those
-/// that leave, or arrive, is the number of staying elements before it. A Fenwick tree counts the movers in the list.
-/// O(log movers) for each operation.
+/// Each mover has a slot in the order of all elements that are ever in the list; its index minus its rank among the
+/// movers is the number of stayers before it. A Fenwick tree counts present movers. O(log movers) for each operation.
 struct MovingPlaces {
     private let leaving: [Int]
     private let arriving: [Int]
@@ -23,7 +21,7 @@ struct MovingPlaces {
     private mutating func arrangeSlots() {
         while leavingSlots.count < leaving.count || arrivingSlots.count < arriving.count {
             let left = leavingSlots.count, arrived = arrivingSlots.count
-            // With the same number of staying elements before them, the arriving one comes first.
+            // Of equals, the arriving one comes first.
             let arrivesNext =
                 arrived < arriving.count
                 && (left == leaving.count || arriving[arrived] &- arrived <= leaving[left] &- left)
@@ -31,10 +29,8 @@ struct MovingPlaces {
         }
     }
 
-    /// Where an element is now that has not left yet.
     func place(ofOld index: Int) -> Int { place(of: index, among: leaving, leavingSlots, others: arriving) }
 
-    /// Where an element is now that has arrived.
     func place(ofNew index: Int) -> Int { place(of: index, among: arriving, arrivingSlots, others: leaving) }
 
     private func place(of index: Int, among movers: [Int], _ slots: [Int], others: [Int]) -> Int {
@@ -43,14 +39,14 @@ struct MovingPlaces {
         return staying &+ present(before: isMover ? slots[rank] : rank + others.shifted(staying) - staying)
     }
 
-    /// Returns the index at which the element was just before.
+    /// Returns the index just before.
     @discardableResult
     mutating func leave(_ index: Int) -> Int {
         change(leavingSlots[leaving.firstPosition { $0 >= index }], by: -1)
         return place(ofOld: index)
     }
 
-    /// Returns the index at which the element is then.
+    /// Returns the index then.
     @discardableResult
     mutating func arrive(_ index: Int) -> Int {
         change(arrivingSlots[arriving.firstPosition { $0 >= index }], by: 1)
@@ -75,7 +71,7 @@ struct MovingPlaces {
     }
 }
 
-/// In most lists, everything leaves and arrives in one stage.
+/// Most lists change in one stage.
 enum StagedList {
     case inOneStage(Int)
     /// Before each stage, and after the last.
@@ -92,12 +88,8 @@ enum StagedList {
         self = .spread(states)
     }
 
-    /// The index just before a stage.
-    ///
-    /// - Parameters:
-    ///   - old: -1 if the element arrives from elsewhere.
-    ///   - new: -1 if it leaves the list.
-    ///   - stage: in which it moves within the list, if it does.
+    /// Just before a stage. `old` is -1 for what arrives from elsewhere, `new` for what leaves; `stage` is that in
+    /// which it moves within the list.
     func place(old: Int = -1, new: Int = -1, movingIn stage: Int? = nil, before state: Int) -> Int {
         switch self {
         case .inOneStage(let stage): return state <= stage ? old : new

@@ -1,10 +1,8 @@
-/// Compares a section's rows pair by pair, from the starts or from the ends. Skips shared tree nodes: after an edit of
-/// one row, all rows take O(log rows).
+/// Compares a section's rows pair by pair, from either end. Skips shared tree nodes: O(log rows) after one edit.
 struct RowComparison {
     enum Rule {
         case sameID, samePlace
-        /// For a section whose rows do not all have ids: the caller has paired the rows. A pair is one row if both have
-        /// the same id, or none.
+        /// Paired by the caller, as not all have ids. A pair is one row if both have the same id, or none.
         case known
     }
 
@@ -19,8 +17,8 @@ struct RowComparison {
         MatchedRun(oldSection: oldSection, oldStart: old, newSection: newSection, newStart: new, count: count)
     }
 
-    /// How many rows from the two starts on are the same, at most `limit`. Appends those whose content changed to
-    /// `changes`. With `samePlace`, stops at the first that needs a reload.
+    /// Rows that are the same, at most `limit`; other content goes to `changes`. `samePlace` stops at the first that
+    /// needs a reload.
     func matchingPrefix(oldStart: Int = 0, newStart: Int = 0, limit: Int, changes: inout ContiguousArray<ChangedRow>)
         -> Int
     {
@@ -38,7 +36,6 @@ struct RowComparison {
         }
     }
 
-    /// As `matchingPrefix`, from the ends.
     func matchingSuffix(limit: Int, changes: inout ContiguousArray<ChangedRow>) -> Int {
         PersistentList.walk(old, old.count, new, new.count, limit: limit, .backward) { left, right, count, passed in
             withRows(left.chunk, right.chunk) { oldRows, newRows in
@@ -79,8 +76,8 @@ struct RowComparison {
         _ oldRow: RowView, _ newRow: RowView, _ oldIndex: Int, _ newIndex: Int,
         _ changes: inout ContiguousArray<ChangedRow>
     ) -> Bool {
-        // Equal hashes count as the same row, so that ids are not read from memory. Were two ids ever to collide, the
-        // update would change the old row to the whole new one.
+        // By hash: reading ids is slow. Were two ever to collide, the update would change the old row to the whole new
+        // one.
         if rule != .samePlace, oldRow.marks.idHash != newRow.marks.idHash || rule == .sameID && newRow.marks.idHash == 0
         {
             return false
@@ -89,11 +86,10 @@ struct RowComparison {
             oldRow, newRow, old: RowPath(section: oldSection, row: oldIndex),
             new: RowPath(section: newSection, row: newIndex))
         if let change {
-            // Mostly all rows of a list changed if many did, so grow fourfold.
+            // Mostly all rows changed if many did, so grow fourfold.
             if changes.count == changes.capacity { changes.reserveCapacity(max(8, 4 * changes.count)) }
             changes.append(change)
-            // A section compared by indexes is then reloaded as a whole. After an insert, most further rows would
-            // differ.
+            // The section is then reloaded as a whole: after an insert, most further rows would differ.
             if rule == .samePlace, change.needsReload { return false }
         }
         return true
@@ -101,12 +97,12 @@ struct RowComparison {
 }
 
 extension RowComparison {
-    /// How many rows `nearest` skips at most.
+    /// The most that `nearest` skips.
     private static var reach: Int { 8 }
 
-    /// Matches neighbours with little hashing, and leaves the rest to `matching`: first rows in the same order and
-    /// close to each other, then, if these are few, long stretches that moved. Ids are unique in a section, so the
-    /// update does not depend on which rows are found here. O(rows).
+    /// Matches neighbours with little hashing, and leaves the rest to `matching`: first those in the same order and
+    /// near each other; if they are few, long stretches that moved. As ids are unique, the update does not depend on
+    /// which are found here. O(rows).
     func matchStretches(
         _ oldRange: Range<Int>, _ newRange: Range<Int>, _ section: SectionID, _ found: inout MatchedRows,
         _ matching: inout RowMatching
@@ -129,14 +125,13 @@ extension RowComparison {
         }
     }
 
-    /// Each search skips at most `reach` rows of one list; after one without result, a row of each. Returns where the
-    /// last match ends.
+    /// Skips at most `reach` rows of one list, or one of each after a miss. Returns where the last match ends.
     private func matchNearby(
         _ oldRange: Range<Int>, _ newRange: Range<Int>, _ section: SectionID, _ found: inout MatchedRows,
         _ matching: inout RowMatching
     ) throws(Refusal) -> (old: Int, new: Int) {
         var at = (old: oldRange.lowerBound, new: newRange.lowerBound)
-        // The first rows that are neither in a run nor passed on.
+        // Neither in a run nor passed on.
         var open = at
         var misses = 0
         var oldAhead = PersistentList.Window(old), newAhead = PersistentList.Window(new)
@@ -164,7 +159,7 @@ extension RowComparison {
         return open
     }
 
-    /// The fewest rows to skip, in one list, so that both continue with the same row. The ranges must not be empty.
+    /// The fewest to skip, in one list, so that both continue with one row. Neither range is empty.
     private static func nearest(
         _ oldRows: inout PersistentList<Row>.Window, _ oldRange: Range<Int>,
         _ newRows: inout PersistentList<Row>.Window, _ newRange: Range<Int>

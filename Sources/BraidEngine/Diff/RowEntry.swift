@@ -1,7 +1,6 @@
-/// A row of one snapshot that is to be matched with one of the other.
 struct RowEntry {
     private let row: RowView
-    /// In the new snapshot, even for an old row: sections are matched first.
+    /// In the new snapshot even for an old row: sections are matched first.
     let section: Int32
     private var indexAndMark: UInt32
 
@@ -22,7 +21,7 @@ struct RowEntry {
     @inline(__always)
     mutating func markMatched() { indexAndMark |= 1 }
 
-    /// Every row that has an entry has one.
+    /// Rows without one get no entry.
     var id: RowID { row.id ?? RowID("") }
 
     @inline(__always)
@@ -33,11 +32,10 @@ struct RowEntry {
         row.hasSameID(as: other.row)
     }
 
-    /// The same id in the same section.
+    /// Same id, same section.
     @inline(__always)
     func isTwin(of other: RowEntry) -> Bool { section == other.section && hasSameID(as: other) }
 
-    /// If the content differs, appends the change.
     @inline(__always)
     static func compare(
         _ before: RowEntry, _ after: RowEntry, _ old: RowPath, _ new: RowPath,
@@ -48,7 +46,7 @@ struct RowEntry {
 }
 
 extension PersistentList<Row> {
-    /// Throws if a row has no id.
+    /// Throws if one has no id.
     func appendEntries(
         of range: Range<Int>, in section: Int, _ id: SectionID, to entries: inout ContiguousArray<RowEntry>
     ) throws(Refusal) {

@@ -1,19 +1,16 @@
-/// Matches by id what the side-by-side comparison left over: first within a section; then, if exactly one old and one
-/// new row with an id remain, as one row that changed its section. More would be ambiguous.
-///
-/// - Complexity: expected O(rows to match).
+/// Matches by id what comparing side by side left over, within sections; then, if one old and one new row with an id
+/// remain, as one that changed its section. More would be ambiguous. Expected O(rows to match).
 struct RowMatching {
     var old: ContiguousArray<RowEntry> = []
     var new: ContiguousArray<RowEntry> = []
-    /// Positions in `old` by section and id. Empty if there are few, which are searched one by one.
+    /// Empty for a few, which are searched one by one.
     private var oldTable = RowTable()
-    /// New entries without a match in their own section.
+    /// New entries without a match in their section.
     private(set) var leftCount = 0
 
-    /// Up to so many old entries are searched one by one.
     private static var few: Int { 8 }
 
-    /// The entries of each snapshot must be in the order of their sections. Throws `duplicateRowID`.
+    /// Entries are in the order of their sections. Throws `duplicateRowID`.
     mutating func match(in snapshot: Snapshot, _ found: inout MatchedRows) throws(Refusal) {
         found.stayingCount = found.runs.count
         guard !new.isEmpty || !old.isEmpty else { return }
@@ -21,7 +18,7 @@ struct RowMatching {
         var expected = 0
         for position in new.indices {
             let entry = new[position]
-            // Neighbours mostly stay neighbours, so try the entry after the last match first.
+            // Neighbours mostly stay neighbours.
             let source = expected < old.count && old[expected].isTwin(of: entry) ? expected : findOld(entry)
             guard let source else {
                 leftCount += 1
@@ -40,7 +37,6 @@ struct RowMatching {
         }
     }
 
-    /// Fills `oldTable` if there are many old entries. Throws if two of a section have the same id.
     private mutating func findTwins(_ snapshot: Snapshot) throws(Refusal) {
         if old.count > Self.few { oldTable = RowTable(capacity: old.count) }
         for position in old.indices {
@@ -59,7 +55,7 @@ struct RowMatching {
         return oldTable.find(entry.hashInSection) { old[$0].isTwin(of: entry) }
     }
 
-    /// Then no row can come from another.
+    /// No row can then come from another.
     private var hasOneSection: Bool {
         guard let section = (old.first ?? new.first)?.section else { return true }
         return old.last?.section ?? section == section && new.first?.section ?? section == section
@@ -77,7 +73,7 @@ struct RowMatching {
     }
 
     private func matchAcrossSections(_ snapshot: Snapshot, _ found: inout MatchedRows) throws(Refusal) {
-        /// The entries of an id without a match in their own section: the last new one, and the old one or -1.
+        /// Entries of one id without a match in their section: the last new one, the old one or -1.
         struct Group {
             var lastNew: Int32
             var source: Int32 = -1
@@ -113,8 +109,8 @@ struct RowMatching {
 }
 
 extension RowMatching {
-    /// That no row that had to be matched by id has the id of one that was found side by side; `match` has compared the
-    /// former with each other. Throws `duplicateRowID`. Expected O(rows of the sections that have entries).
+    /// That no row to match has the id of one found side by side; `match` compares the former with each other. Throws
+    /// `duplicateRowID`. Expected O(rows of sections with entries).
     func checkIDs(against found: MatchedRows, _ old: Snapshot, _ new: Snapshot) throws(Refusal) {
         let stayed = found.staying.filter {
             !new.sections[$0.newSection].idsWereChecked || !old.sections[$0.oldSection].idsWereChecked
@@ -124,7 +120,7 @@ extension RowMatching {
         for entry in self.old {
             isLookedAt[Int(entry.section)] = true
         }
-        // A new entry with a match has the id of an old one, which `findOld` finds, so those without are enough.
+        // Those without a match are enough: `findOld` finds the old one's id for the others.
         var left = RowTable(capacity: leftCount)
         for (position, entry) in self.new.enumerated() where !entry.isMatched {
             isLookedAt[Int(entry.section)] = true
@@ -147,7 +143,6 @@ extension RowMatching {
     }
 }
 
-// Missing or repeated ids.
 extension Refusal {
     static func rowWithoutID(at index: Int, in section: SectionID) -> Refusal {
         Refusal(
@@ -162,7 +157,7 @@ extension Refusal {
 }
 
 extension Section {
-    /// Throws `duplicateRowID`, or `badRequest` if a row of a diffable section has no id. Expected O(rows).
+    /// Throws `duplicateRowID`, or `badRequest` for a row without id. Expected O(rows).
     func checkIDs() throws(Refusal) {
         guard isDiffable, !rows.isEmpty, !idsWereChecked else { return }
         var matching = RowMatching()

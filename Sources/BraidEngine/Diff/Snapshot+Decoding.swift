@@ -1,10 +1,9 @@
 extension Snapshot {
-    /// Decodes a snapshot from its JSON form. Unknown members are faults; `session`, `table` and `epoch` are checked
-    /// and dropped. The members of rows are put into the order of the wire format, so that rows can be compared.
+    /// From JSON. Unknown members are faults; `session`, `table` and `epoch` are checked and dropped. Members of rows
+    /// come into the wire format's order, so that rows can be compared. Faults' pointers begin with `pointer`.
     ///
-    /// - `pointer`: leads to the snapshot in a larger document; the faults' pointers begin with it.
-    /// - Throws: ``Refusal`` with the pointers of the first hundred faults: `duplicateRowID` if all are ids that a
-    ///   section contains twice, else `badRequest`.
+    /// Throws ``Refusal`` with the first hundred faults: `duplicateRowID` if all are repeated ids, otherwise
+    /// `badRequest`.
     public init(json: JSONText, at pointer: JSONPointer = .root) throws(Refusal) {
         var reader = SnapshotReader()
         let snapshot = reader.snapshot(json, pointer)
@@ -13,14 +12,13 @@ extension Snapshot {
     }
 }
 
-/// Goes on after a fault, to find more. The results count only if there was none.
+/// Goes on after a fault to find more; results then do not count.
 struct SnapshotReader {
     private var faults: [Refusal.Fault] = []
     private var faultCount = 0
     private var onlyDuplicateRows = true
     private static let limit = 100
 
-    /// `what` names the document. `nil` if there was no fault.
     func refusal(_ what: String) -> Refusal? {
         guard let first = faults.first else { return nil }
         let others = faultCount > 1 ? " There are \(faultCount - 1) more faults." : ""
@@ -161,9 +159,7 @@ struct SnapshotReader {
     ]
 }
 
-// Single values of a snapshot or an update.
 extension SnapshotReader {
-    /// Unknown members are faults.
     mutating func members(
         _ json: JSONText, _ pointer: JSONPointer, _ what: String, _ known: [String],
         _ body: (inout SnapshotReader, _ name: String, _ value: JSONText, _ pointer: JSONPointer) -> Void
@@ -226,7 +222,7 @@ extension SnapshotReader {
         return json.detached
     }
 
-    /// `null`, `{"title", "height"?, "estimatedHeight"?}`, or `view` and an optional `viewModel` in place of `title`.
+    /// `null`, `{"title", "height"?, "estimatedHeight"?}`, or `view` and perhaps `viewModel` in place of `title`.
     mutating func title(_ json: JSONText, _ pointer: JSONPointer) -> JSONText {
         if json.isNull { return json.detached }
         let isView = json["view"] != nil

@@ -1,27 +1,22 @@
 extension BatchUpdate {
-    /// The update from one snapshot to another: as few row operations as the ids allow, in the fewest stages.
+    /// The fewest row operations that the ids allow, in the fewest stages.
     ///
-    /// Sections are matched by id, then the rows of diffable sections across all sections of both snapshots; rows of
-    /// others by their indexes. A row that changed its section is one move if its id is unique. Parts that both
-    /// snapshots share are read only to find repeated ids.
+    /// Matches sections by id, then rows of diffable sections across all sections, and other rows by index. A row that
+    /// changed its section is one move if its id is unique. Shared parts are read only to find repeated ids.
     ///
-    /// - Throws: ``Refusal`` with `duplicateRowID` if an id is found twice in a section, `badRequest` if two sections
-    ///   have one id or a compared row of a diffable section has none.
+    /// - Throws: ``Refusal`` with `duplicateRowID`, or `badRequest` if two sections have one id or a compared row of a
+    ///   diffable section has none.
     /// - Complexity: O(rows) expected, O(n log n) for n moved rows.
     public init(from old: Snapshot, to new: Snapshot) throws(Refusal) {
         try self.init(from: old, to: new, touched: nil)
     }
 
-    /// The same update, cheaper thanks to notes of the rows that a command touched.
+    /// The same update, cheaper by notes of what a command touched. They cannot make it wrong: what is not shared is
+    /// compared anyway, and a section that does not fit its notes is diffed in full. Ids must be unique within their
+    /// sections.
     ///
-    /// Notes cannot make it wrong: what the snapshots do not share is compared anyway, and a section whose ids do not
-    /// fit the notes is diffed in full. Ids must be unique within their sections.
-    ///
-    /// - Parameters:
-    ///   - touched: `nil` if unknown.
-    ///   - staying: the rows that stay in a section that is not diffable, as ascending stretches. `nil` compares the
-    ///     rows by their indexes.
-    /// - Complexity: O(sections), and O(k log k + k log rows) for k touched rows.
+    /// `staying` gives, for a section that is not diffable, the rows that stay, ascending; `nil` compares by index.
+    /// O(sections, and k log k + k log rows) for k touched rows.
     init(
         from old: Snapshot, to new: Snapshot, touched: TouchedRows?,
         staying: (SectionID) -> [MatchedStretch]? = { _ in nil }
@@ -80,7 +75,6 @@ extension BatchUpdate {
 }
 
 extension RowComparison {
-    /// Matches the common start and end, then long stretches in between, and leaves the rest to `matching`.
     func matchRows(_ section: SectionID, _ found: inout MatchedRows, _ matching: inout RowMatching) throws(Refusal) {
         let shorter = min(old.count, new.count)
         let prefix = matchingPrefix(limit: shorter, changes: &found.changes)
@@ -93,8 +87,8 @@ extension RowComparison {
         found.changes += changesAtEnd.reversed()
     }
 
-    /// Matches the rows that the command did not touch side by side, and leaves the others to `matching`. False, with
-    /// `found` unchanged, if the notes name no single rows or do not fit.
+    /// Matches untouched rows side by side, and leaves the others to `matching`. False, without effect, if the notes
+    /// name no single rows or do not fit.
     func follow(
         _ touched: TouchedRows.Rows, _ section: SectionID, _ found: inout MatchedRows, _ matching: inout RowMatching
     ) throws(Refusal) -> Bool {
@@ -113,7 +107,7 @@ extension RowComparison {
             guard count > 0 else { continue }
             found.runs.append(self.run(old: run.old, new: run.new, count: count))
         }
-        // By id, too: a row that was replaced at its place may be another.
+        // By id: a row replaced in place may be another.
         for change in edits.changes {
             try old.appendEntries(of: change.old, in: newSection, section, to: &matching.old)
             try new.appendEntries(of: change.new, in: newSection, section, to: &matching.new)
@@ -123,7 +117,6 @@ extension RowComparison {
 }
 
 extension TableDifference {
-    /// The fewest stages that the rules allow, each list in order of its indexes.
     consuming func stages() -> [BatchUpdate.Stage] {
         let sectionsStay =
             deletedSections.isEmpty && insertedSections.isEmpty
@@ -131,8 +124,8 @@ extension TableDifference {
         return sectionsStay ? stagesInPlace() : Staging(self).stages()
     }
 
-    /// A fast path for most updates, without inserts, deletes or moves of sections, with the result of `Staging`: one
-    /// stage, or two if rows move and something is reloaded.
+    /// Without inserts, deletes or moves of sections, as in most updates: one stage, or two if rows move and something
+    /// reloads. Same result as `Staging`.
     private func stagesInPlace() -> [BatchUpdate.Stage] {
         let isOne = movedRows.isEmpty || reloadedRows.isEmpty && reloadedSections.isEmpty
         func place(_ change: ChangedRow) -> RowPath { isOne ? change.old : change.new }

@@ -1,12 +1,12 @@
-/// Assigns each kind of operation to a stage, in as few as the contract allows. Sections are inserted in the first
-/// stage, and all moves of sections share one. What can require more stages:
-/// - Reloads never share a stage with moves.
-/// - Nothing happens inside a section in the stage that inserts, moves or deletes it.
-/// - A row moves into an inserted section after the insert, and out of a deleted one before the delete.
+/// Which operations go into which stage, in as few as the contract ("Update") allows. Sections are inserted in the
+/// first stage, and all their moves share one. More may be needed because:
+/// - reloads never share a stage with moves,
+/// - nothing happens inside a section in the stage that inserts, moves or deletes it,
+/// - a row moves into an inserted section after the insert, and out of a deleted one before the delete.
 ///
-/// One stage is tried, then two; three are always enough. Source: the wire contract, "Update".
+/// Tries one stage, then two; three are always enough.
 struct StagePlan {
-    /// What decides in which stages a row's insert, delete or move is allowed.
+    /// In which stages a row's operation is allowed.
     struct RowTask: OptionSet {
         let rawValue: Int
         static let inMovedSection = RowTask(rawValue: 1)
@@ -16,13 +16,11 @@ struct StagePlan {
         static let all = (0..<16).map { RowTask(rawValue: $0) }
     }
 
-    /// What decides how many stages an update needs.
     struct Tasks {
         var sectionsMove = false
-        /// Whether each combination of `RowTask` occurs, by its raw value.
+        /// By a `RowTask`'s raw value.
         var rows = Array(repeating: false, count: 16)
         var hasReloads = false
-        /// Whether a section that moves also has reloads or updates.
         var hasContentInMovedSections = false
 
         fileprivate var rowsMoveOutOfDeleted: Bool {
@@ -36,17 +34,16 @@ struct StagePlan {
     private(set) var deletedSections = 0
     private(set) var content = 0
     private var rows = Array(repeating: 0, count: 16)
-    /// Of all inserts, deletes and moves of rows, if it is one.
+    /// All rows' inserts, deletes and moves, if it is one.
     private(set) var stageOfAllRows: Int? = 0
 
     func stage(of task: RowTask) -> Int { rows[task.rawValue] }
 
-    /// All operations in one stage.
     init() {}
 
     init(for tasks: Tasks) {
         for stageCount in 1...2 {
-            // Reloads last and section moves first are preferred.
+            // Rather reloads last and section moves first.
             for reloads in (0..<stageCount).reversed() {
                 for moves in 0..<stageCount {
                     if let plan = StagePlan(tasks, stageCount: stageCount, movedSections: moves, reloads: reloads) {
@@ -62,7 +59,7 @@ struct StagePlan {
         (movedSections, deletedSections, content) = tasks.rowsMoveOutOfDeleted ? (2, 2, 0) : (0, 0, 2)
     }
 
-    /// With given stages for section moves and reloads. `nil` if the rules allow an operation in none.
+    /// `nil` if the rules allow an operation in no stage.
     private init?(_ tasks: Tasks, stageCount: Int, movedSections: Int, reloads: Int) {
         if tasks.sectionsMove, tasks.hasReloads, movedSections == reloads { return nil }
         self.stageCount = stageCount

@@ -1,7 +1,7 @@
-/// Arranges a difference in the fewest stages that the contract allows.
+/// Arranges a difference in the fewest stages that the contract ("Update") allows.
 ///
 /// If no row moves into an inserted section or out of a deleted one, the first stage arranges the sections, and the
-/// first fitting row applies. "Rows" are their deletes, inserts and moves, "content" reloads and updates; semicolons
+/// first fitting line applies. "Rows" are deletes, inserts and moves, "content" reloads and updates; semicolons
 /// separate stages.
 ///
 /// | inside moving sections | and the update contains | stages |
@@ -12,25 +12,22 @@
 /// | rows, but no row moves | reloads, and rows move elsewhere | sections and other rows; these rows and content |
 /// | row moves | reloads | sections; rows; content |
 ///
-/// If a row does, there are at most three: inserted sections and content; rows; deleted and moved sections, if a row
-/// moves out of a deleted one, else sections; rows; content.
+/// Otherwise there are at most three. If a row moves out of a deleted section: inserted sections and content; rows;
+/// deleted and moved sections. If not: sections; rows; content.
 ///
-/// As few sections as possible move; of equal choices, those whose operations would force another stage rather stay.
-/// Source: the wire contract, "Update".
+/// As few sections as possible move; of equal choices, those stay whose moves would force another stage.
 struct Staging: ~Copyable {
     private let difference: TableDifference
-    /// By the sections of the new table.
     private var sectionMoves: [Bool]
     private var plan = StagePlan()
     private var sectionList = StagedList.inOneStage(0)
-    /// By `listKey`. Empty if all row operations are in one stage.
+    /// By `listKey`; empty if all rows are in one stage.
     private var rowLists: [Int: StagedList] = [:]
 
     init(_ whole: consuming TableDifference) {
         sectionMoves = Array(repeating: false, count: whole.oldPlaces.count)
         difference = whole
 
-        // What happens inside each section of the new table.
         var hasRowMoves = sectionMoves, hasRows = sectionMoves, hasContent = sectionMoves
         for move in difference.movedRows {
             let origin = difference.newPlaces[move.from.section]
@@ -46,8 +43,7 @@ struct Staging: ~Copyable {
         let reloads = !difference.reloadedRows.isEmpty || !difference.reloadedSections.isEmpty
 
         let pairs = difference.pairs
-        // What leaving a section in place is worth, compared in this order: how many sections it is, whether its move
-        // would force another stage, whether something happens in it.
+        // What staying is worth, in this order: the number of sections, avoiding another stage, changes inside.
         let weights = pairs.map { pair in
             let isTouched = hasRowMoves[pair.new] || hasRows[pair.new] || hasContent[pair.new]
             let forcesStage = reloads ? hasRowMoves[pair.new] : isTouched
@@ -71,7 +67,7 @@ struct Staging: ~Copyable {
         findPlaces()
     }
 
-    /// Without empty stages; each list in order of its indexes. O(n log n) for n operations.
+    /// None is empty, each list is in order. O(n log n).
     func stages() -> [BatchUpdate.Stage] {
         var stages = Array(repeating: BatchUpdate.Stage(), count: plan.stageCount)
         arrangeSections(&stages)
@@ -95,7 +91,7 @@ struct Staging: ~Copyable {
 
     private func arrangeRows(_ stages: inout [BatchUpdate.Stage]) {
         if stages.count == 1 {
-            // Most updates have one stage: old indexes before it, new ones after.
+            // Mostly one stage: old indexes before it, new ones after.
             difference.arrangeRows(&stages[0])
             return
         }
@@ -130,9 +126,8 @@ struct Staging: ~Copyable {
     }
 }
 
-// In which stages row operations are allowed, and how they shift indexes.
 extension Staging {
-    /// `nil` for a row that is not in the old, or the new, table.
+    /// `nil` for a row in only one of the tables.
     private func task(_ old: RowPath?, _ new: RowPath?) -> StagePlan.RowTask {
         var task: StagePlan.RowTask = []
         if let old {
@@ -185,7 +180,7 @@ extension Staging {
         }
     }
 
-    /// The section's new index, or a negative number for a deleted one.
+    /// The new index; negative for a deleted section.
     private func listKey(ofOld section: Int) -> Int {
         difference.newPlaces[section] >= 0 ? difference.newPlaces[section] : ~section
     }
@@ -205,7 +200,7 @@ extension Staging {
             movingIn: sectionMoves[section] ? plan.movedSections : nil, before: stage)
     }
 
-    /// The row has not left yet.
+    /// Has not left yet.
     private func place(ofOld path: RowPath, before stage: Int) -> RowPath {
         let list = rowLists[listKey(ofOld: path.section)]
         return RowPath(
@@ -213,7 +208,7 @@ extension Staging {
             row: list?.place(old: path.row, before: stage) ?? path.row)
     }
 
-    /// The row has arrived.
+    /// Has arrived.
     private func place(ofNew path: RowPath, before stage: Int) -> RowPath {
         let list = rowLists[path.section]
         return RowPath(
@@ -221,7 +216,7 @@ extension Staging {
             row: list?.place(new: path.row, before: stage) ?? path.row)
     }
 
-    /// If the row moves, in another stage.
+    /// If it moves, in another stage.
     private func place(of change: ChangedRow, before stage: Int) -> RowPath {
         let moves = plan.stage(of: task(change.old, change.new))
         guard difference.newPlaces[change.old.section] == change.new.section else {

@@ -1,33 +1,30 @@
-/// What differs between two tables, each thing once, not yet in stages. Names with "old" or "new" say to which table an
-/// index belongs.
+/// What differs between two tables, not yet in stages. "Old" and "new" in names say whose index it is.
 ///
-/// Not copyable: an accidental copy of its lists would take noticeable time for small tables.
+/// Not copyable: an accidental copy would take noticeable time for small tables.
 struct TableDifference: ~Copyable {
-    /// A section of both tables.
     struct Pair {
         var old: Int
         var new: Int
-        /// False if it is reloaded with all its rows.
+        /// False if it is reloaded with all rows.
         var comparesRows: Bool
-        /// Whether the rows share their storage, and need not be compared.
+        /// One storage: nothing to compare.
         var rowsAreShared = false
-        /// Whether the whole section is shared, so that nothing of it changed.
+        /// Nothing at all changed.
         var isShared = false
-        /// The number of rows, set only if they are matched in runs.
+        /// Set only if rows are matched in runs.
         var oldCount = 0
         var newCount = 0
-        /// How many sections this is: adjacent ones that no update touches can count as one.
+        /// Adjacent ones without changes can count as one.
         var sectionCount = 1
     }
 
-    /// In the order of the new table.
+    /// In the new order.
     var pairs: [Pair] = []
     var deletedSections: [Int] = []
     var insertedSections: [(at: Int, section: Section)] = []
-    /// Replaced with all their rows.
+    /// With all their rows.
     var reloadedSections: [(pair: Pair, section: Section)] = []
-    /// The sections whose header, footer or `movesTo` changed. `placed.at`, the section's index, is set later, when the
-    /// stage is known.
+    /// Header, footer or `movesTo`. The index is set with the stage.
     var updatedSections: [(pair: Pair, content: BatchUpdate.SectionUpdate)] = []
 
     var deletedRows: [RowPath] = []
@@ -36,10 +33,10 @@ struct TableDifference: ~Copyable {
     var reloadedRows: ContiguousArray<ChangedRow> = []
     var updatedRows: [ChangedRow] = []
 
-    /// From new to old sections, and from old to new; -1 for none.
+    /// From new to old sections, and back; -1 for none.
     var oldPlaces: [Int] = []
     var newPlaces: [Int] = []
-    /// The sections at the start that keep their indexes: how many, and which of them may have changed, ascending.
+    /// Sections at the start that keep their indexes: how many, and which may have changed, ascending.
     private let differing: (places: [Int], end: Int)
 
     /// Sections matched, no rows compared.
@@ -50,10 +47,9 @@ struct TableDifference: ~Copyable {
         deletedSections = newPlaces.indices.filter { newPlaces[$0] < 0 }
     }
 
-    /// Throws if two sections of a snapshot have one id, which `unique` says cannot be. Expected O(sections), with
-    /// little work for those that are shared.
+    /// Throws if two sections have one id, unless `unique`. Expected O(sections), with little work for shared ones.
     static func matchingSections(_ old: Snapshot, _ new: Snapshot, unique: Bool) throws(Refusal) -> TableDifference {
-        // Most updates do not change the list, so compare from the start first.
+        // Most updates do not change the list of sections.
         var differing: [Int] = []
         let rest = PersistentList.walk(
             old.sections, 0, new.sections, 0, limit: min(old.sections.count, new.sections.count), .forward
@@ -91,8 +87,7 @@ struct TableDifference: ~Copyable {
         return difference
     }
 
-    /// Pairs up the sections that are in both snapshots. When the method returns, `comparesRows` is final, except for
-    /// sections that are not diffable, whose rows may have to be compared first.
+    /// Pairs up sections. `comparesRows` is final, except for those that are not diffable.
     mutating func compareSections(_ old: Snapshot, _ new: Snapshot) {
         pairs.reserveCapacity(oldPlaces.count)
         var next = 0
@@ -105,7 +100,7 @@ struct TableDifference: ~Copyable {
                 }
                 next += 1
             }
-            // By index: most sections did not change, and copying them would be most of the work.
+            // By index: copying unchanged sections would be most of the work.
             let comparesRows = old.sections[oldPlace].isDiffable == new.sections[newPlace].isDiffable
             pairs.append(
                 Pair(
@@ -116,7 +111,6 @@ struct TableDifference: ~Copyable {
         }
     }
 
-    /// Of the sections that are not reloaded.
     mutating func collectSectionUpdates(_ old: Snapshot, _ new: Snapshot) {
         for pair in pairs where pair.comparesRows && !pair.isShared {
             let before = old.sections[pair.old], after = new.sections[pair.new]
@@ -134,7 +128,7 @@ struct TableDifference: ~Copyable {
         }
     }
 
-    /// By indexes: rows come and go at the section's end, and a row that needs a visual reload reloads the section.
+    /// By index: rows come and go at the end, and one that needs a visual reload reloads the section.
     mutating func compareByPlace(_ position: Int, _ old: Snapshot, _ new: Snapshot) {
         let pair = pairs[position]
         let comparison = RowComparison(
@@ -156,9 +150,9 @@ struct TableDifference: ~Copyable {
         }
     }
 
-    /// The fewest deletes, inserts and moves. A matched row moves if it changed its section or is not in its section's
-    /// heaviest increasing subsequence. `runs` have each row at most once; they and `changes` are sorted. `insert`
-    /// appends a range of a section's rows. O(runs log runs + operations).
+    /// The fewest operations: a matched row moves if it changed its section or is not in its section's heaviest
+    /// increasing subsequence. `runs` have each row at most once. `insert` appends rows of a section. O(runs log runs +
+    /// operations).
     mutating func compareRows(
         _ runs: inout ContiguousArray<MatchedRun>, _ changes: inout ContiguousArray<ChangedRow>,
         insert: (_ rows: Range<Int>, _ section: Int, _ inserted: inout [BatchUpdate.PlacedRow]) -> Void
@@ -166,7 +160,7 @@ struct TableDifference: ~Copyable {
         runs.sortAscending { $0.newPlace }
         MatchedRun.join(&runs)
         changes.sortAscending { $0.newPlace }
-        // A row that moves without a visual reload brings its new content with the move.
+        // These bring their new content with a move.
         let broughtRows = ContiguousArray(changes.lazy.filter { !$0.needsReload })
         reloadedRows = broughtRows.isEmpty ? changes : ContiguousArray(changes.lazy.filter(\.needsReload))
         var nextRun = 0, nextChange = 0
@@ -205,7 +199,6 @@ struct TableDifference: ~Copyable {
         }
     }
 
-    /// A move for each row of the run, with its new content unless it is reloaded.
     private mutating func move(_ run: MatchedRun, _ broughtRows: ContiguousArray<ChangedRow>) {
         for offset in 0..<run.count {
             let to = RowPath(section: run.newSection, row: run.newStart + offset)
@@ -222,7 +215,6 @@ struct TableDifference: ~Copyable {
         for row in rows { deletedRows.append(RowPath(section: section, row: row)) }
     }
 
-    /// As few rows as possible move.
     private static func findMoves(_ runs: inout ContiguousArray<MatchedRun>, _ range: Range<Int>, of pair: Pair) {
         var last = -1, increases = true
         for run in runs[range] where increases {
@@ -247,7 +239,7 @@ struct TableDifference: ~Copyable {
                 of: own.count, { runs[own[$0]].oldStart }, weight: { runs[own[$0]].count })
             for position in kept { runs[own[position]].isMoved = false }
         } else {
-            // Row by row is faster for short runs. A longest subsequence contains all rows of a run or none.
+            // Faster for short runs. A longest subsequence contains a run whole or not at all.
             var rows: [Int] = [], sources: [Int] = []
             rows.reserveCapacity(rowCount)
             sources.reserveCapacity(rowCount)

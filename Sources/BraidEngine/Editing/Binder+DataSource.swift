@@ -1,16 +1,15 @@
 extension Binder {
-    /// The binder of sessions without a table description, which a controller changes by data source calls.
-    ///
-    /// Sections are dynamic. The cell of a row is the one registered for its model's type, or else the type's name. Its
-    /// id is the model's member `id`, if that is a string or an integer.
+    /// Of sessions without a description, which a controller changes by data source calls. Sections are dynamic. A
+    /// row's cell is the one registered for its model's type, or else the type's name; its id the model's `id`, a
+    /// string or an integer.
     public static let dataSource: Binder = {
         var type = ModelType(id: JSONPointer("/id"))
         type.isIDOptional = true
         return sections(showing: .cellByModelType(RegisteredCells(), typeNamesCell: true), of: type)
     }()
 
-    /// Of every ``DataSourceController``: the models are numbers for the program's values, so no row depends on a
-    /// model's content.
+    /// Of every ``DataSourceController``. Models are numbers that stand for the program's values, so no row depends on
+    /// a model's content.
     static let values = sections(showing: Computed(constant: .string("")), of: ModelType(id: nil))
 
     private static func sections(showing cell: Computed<RowInput>, of type: ModelType) -> Binder {
@@ -21,9 +20,7 @@ extension Binder {
             cells: CellDeclarations(others: CellDeclaration()), bindings: [binding])
     }
 
-    /// The stored table of a new session with the given sections.
-    ///
-    /// - Throws: ``Refusal`` if a model or an id is invalid, or if the binder's sections are declared.
+    /// For a new session. Throws ``Refusal`` for invalid models or ids, and if sections are declared.
     public func openingTable(_ sections: [SectionContent], cells: RegisteredCells = RegisteredCells()) throws(Refusal)
         -> TableModel
     {
@@ -34,9 +31,7 @@ extension Binder {
 }
 
 extension Snapshot {
-    /// A row's model, or its view model if it shows no model, or JSON null.
-    ///
-    /// - Throws: ``Refusal`` with `sectionNotFound` or `rowNotFound`.
+    /// A row's model, otherwise its view model or JSON null. Throws `sectionNotFound` or `rowNotFound`.
     public func modelObject(at path: RowPath) throws(Refusal) -> JSONText {
         let section = try section(.displayed(path.section))
         guard section.rows.indices.contains(path.row) else {
@@ -46,15 +41,13 @@ extension Snapshot {
         return row.model ?? row.json["viewModel"] ?? .null
     }
 
-    /// A displayed section's header and footer, as commands set them.
-    ///
-    /// - Throws: ``Refusal`` with `sectionNotFound`.
+    /// Header and footer as commands set them. Throws `sectionNotFound`.
     public func sectionData(for section: SectionReference) throws(Refusal) -> (header: JSONText, footer: JSONText) {
         let section = try self.section(section)
         return (Self.title(section.header), Self.title(section.footer))
     }
 
-    /// Without its heights: a string, null, or `{"view": name, "viewModel"?: …}`.
+    /// Without heights: a string, null, or `{"view": name, "viewModel"?: …}`.
     private static func title(_ shown: JSONText) -> JSONText {
         if let title = shown["title"] { return title }
         guard let members = shown.members() else { return .null }

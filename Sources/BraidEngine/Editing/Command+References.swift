@@ -1,9 +1,6 @@
 extension Command {
-    /// Returns this command with its row references replaced. Moves, data source calls and transactions are returned
-    /// unchanged. A move also has a target: the caller replaces both references of a move.
-    ///
-    /// - Parameter replacement: returns the new reference for a row reference of the command. `orEnd` is true if the
-    ///   reference may name the place after the section's last row.
+    /// With other row references; moves (which have two), data source calls and transactions stay unchanged. `orEnd`
+    /// says that the place after the last row is allowed.
     func replacingRows<Failure: Error>(
         _ replacement: (_ row: RowReference, _ orEnd: Bool) throws(Failure) -> RowReference
     ) throws(Failure) -> Command {
@@ -23,13 +20,8 @@ extension Command {
         }
     }
 
-    /// Returns the JSON form of this command: `original`, but with this command's row and section references. For a
-    /// transaction or a report of displayed rows, returns `original` unchanged.
-    ///
-    /// The journal stores the result for a command that was rebased, so that the journal contains the command that was
-    /// executed.
-    ///
-    /// - Parameter original: the JSON form of the command before its references were rebased.
+    /// For the journal, which needs the command as it was executed: `original`, from before it was rebased, with this
+    /// command's references. Transactions and reports of displayed rows stay unchanged.
     public func rewriting(_ original: JSONText) -> JSONText {
         switch self {
         case .delete(let row): original.replacing(["edits", "delete"], by: row.json)
@@ -73,7 +65,7 @@ extension DataSourceCommand {
 }
 
 extension RowReference {
-    /// The reference as JSON, in the form that data source calls usually have: an index path as `[section, row]`.
+    /// As in data source calls, an index path as `[section, row]`.
     fileprivate var dataSourceJSON: JSONText {
         guard case .at(.displayed(let section), let row) = self else { return json }
         return JSONText(RowPath(section: section, row: row))
@@ -105,8 +97,7 @@ extension SectionReference {
 }
 
 extension JSONText {
-    /// Returns a JSON object in which another value replaces the value at a path of member names. All members of the
-    /// path must exist.
+    /// All members of the path must exist.
     fileprivate func replacing(_ path: [String], by value: JSONText) -> JSONText {
         guard let name = path.first, let members = members() else { return value }
         return .object(capacity: count + value.count) {

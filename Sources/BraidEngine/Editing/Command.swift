@@ -1,16 +1,16 @@
-/// A section as a client names it: by its id, or by its index among the displayed sections.
+/// A section as clients name it.
 public enum SectionReference: Sendable, Hashable {
-    /// The section with this section id.
+    /// By its id.
     case id(SectionID)
-    /// The section at this index among the displayed sections, from 0.
+    /// By its index among displayed sections.
     case displayed(Int)
 }
 
-/// A displayed row as a client names it: by its section and index, or by its id.
+/// A displayed row as clients name it.
 public enum RowReference: Sendable, Hashable {
-    /// The row at an index among its section's displayed rows, from 0.
+    /// By its index among the section's displayed rows.
     case at(SectionReference, row: Int)
-    /// The section is required if several displayed ones have a row with the id.
+    /// The section is needed if several display the id.
     case id(RowID, in: SectionReference?)
 
     /// By index path, from 0 among what is displayed.
@@ -19,55 +19,53 @@ public enum RowReference: Sendable, Hashable {
     init(_ path: RowPath) { self.init(section: path.section, row: path.row) }
 }
 
-/// A command that changes a session or reports something to it, completely or not at all. What changes something makes
-/// a new revision.
+/// Changes a session or reports something to it, wholly or not at all. A change makes a new revision.
+///
+/// ```swift
+/// let command = try Command(json: JSONText(parsing: #"{"edits": {"delete": {"id": "milk"}}}"#))
+/// let outcome = try binder.applying(command, to: table, shown: snapshot, unpublished: nil, now: now)
+/// ```
 public indirect enum Command: Sendable {
-    /// Deletes a row. The editing policy must give the row the style `delete`.
+    /// The policy must give the row the style `delete`.
     case delete(RowReference)
-    /// Inserts a row before the named one, whose index may be the section's row count if the policy allows inserts for
-    /// every row. With a `nil` model, `insert.template` makes the model, or a program's insert handler if the program
-    /// keeps the models.
+    /// Before the row, or at the row count's index if the policy allows inserts for every row. Without a model,
+    /// `insert.template` makes one, or the insert handler of a program that keeps the models.
     case insert(RowReference, model: JSONText?)
-    /// Moves a row. A target's index is in the list without the row, as in UITableView; a target's id is that of the
-    /// row after the place.
+    /// A target's index is in the list without the row, as in UITableView; a target's id is that of the row after the
+    /// place.
     case move(RowReference, to: RowReference)
-    /// Replaces the models of sections. The others become empty or, if `merging`, keep theirs.
+    /// The other sections become empty or, if `merging`, stay.
     case setModels([(section: SectionID, models: [JSONText])], merging: Bool)
-    /// Sets headers: a title, a view or JSON `null` for none. The other sections get the description's or, if
-    /// `merging`, keep theirs.
+    /// A title, a view, or JSON `null` for none. The other sections get the description's or, if `merging`, keep
+    /// theirs.
     case setHeaders([(section: SectionID, title: JSONText)], merging: Bool)
-    /// Sets the footers of sections, as ``setHeaders(_:merging:)`` sets the headers.
+    /// As ``setHeaders(_:merging:)``.
     case setFooters([(section: SectionID, title: JSONText)], merging: Bool)
-    /// Displays exactly these sections, in this order. Ignored under automatic display.
+    /// Exactly these, in this order. Ignored under automatic display.
     case setDisplayedSections([SectionID])
-    /// Replaces the state or, if `merging`, merges a patch into it (RFC 7396).
+    /// Replaces it or, if `merging`, applies a merge patch (RFC 7396).
     case setState(JSONText, merging: Bool)
-    /// Reports a tap on a row, whose tap handlers run.
+    /// Runs the tap handlers.
     case tap(RowReference)
-    /// Reports a cell's event: its handler runs, and the controllers receive it.
+    /// Runs the cell event's handler; controllers receive it, too.
     case event(RowReference, name: String, parameters: JSONText)
-    /// Reports which rows a client has on its screen, for `onPrefetch` near a section's end.
+    /// What a client has on its screen, for `onPrefetch` near a section's end.
     case displayedRows([RowReference])
-    /// A data source call. If not `notify`, clients see the change only when another command publishes it, except that
-    /// of `registerCell`.
+    /// Without `notify`, clients see the change when another command publishes it; that of `registerCell` at once.
     case dataSource(DataSourceCommand, notify: Bool)
-    /// Resets the session to the table that it was opened with. `nil` stands for this table until the session that
-    /// executes the command has read it. A transaction must not contain this command.
+    /// To the opening table: `nil` until the session has read it. Not in a transaction.
     case reset(to: TableModel?)
-    /// Binds the session to another version of its table description. A transaction must not contain this command.
+    /// To another version of the description. Not in a transaction.
     case rebind(Rebinding)
-    /// Commands in order, as one revision with one update. Not in a transaction.
+    /// In order, as one revision with one update. Not in a transaction.
     case transaction([Command])
 }
 
-// The JSON form in transactions and the journal: an object with one member, the kind's name, mostly with the body of a
-// request to its resource: `{"edits": {"delete": …}}`, `{"moves": {…}}`, `{"patchModels": {…}}`.
+// As JSON, in transactions and the journal: one member, the kind's name, mostly with the body of its request:
+// `{"edits": {"delete": …}}`, `{"moves": {…}}`, `{"patchModels": {…}}`.
 extension Command {
-    /// The command that a request to a resource asks for.
-    ///
-    /// - `kind`: the name of the command's kind, such as `edits`.
-    /// - `pointer`: leads to the body in a larger document; the faults' pointers begin with it.
-    /// - Throws: ``Refusal`` with `badRequest` and the pointer to the fault.
+    /// From a request: `kind` such as `edits`, and its body. Throws `badRequest`; faults' pointers begin with
+    /// `pointer`.
     public init(kind: String, body: JSONText, at pointer: JSONPointer = .root) throws(Refusal) {
         guard let decode = CommandKind.decodable(kind)?.decode else {
             throw Refusal.bad(
@@ -79,12 +77,8 @@ extension Command {
 
     private static let names = CommandKind.all.filter { $0.decode != nil }.map(\.name)
 
-    /// The command in its JSON form, as a transaction contains it: an object with one member, the kind's name, with the
-    /// body of a request to its resource. The bodies of `edits` and `moves` may lack the name. A transaction is
-    /// refused.
-    ///
-    /// - `pointer`: leads to the command in a larger document; the faults' pointers begin with it.
-    /// - Throws: ``Refusal`` with `badRequest` and the pointer to the fault.
+    /// As in a transaction, but not one itself; `edits` and `moves` may lack the kind's name. Throws `badRequest`;
+    /// faults' pointers begin with `pointer`.
     public init(json: JSONText, at pointer: JSONPointer = .root) throws(Refusal) {
         guard let members = json.members() else {
             throw Refusal.bad(pointer, .wrongType, "a command must be an object")
@@ -164,38 +158,37 @@ extension BodyReader {
     }
 }
 
-/// What all commands of one kind have in common; data source calls are one kind. The routes, roles, JSON forms and
-/// metrics follow from the declarations in this file.
+/// What all commands of a kind have in common; data source calls are one. Routes, roles, JSON and metrics follow from
+/// this.
 ///
-/// To add a command, add its case to ``Command``, its kind with a decoder here and to `all`, and its effect to
+/// To add a command, add its case to ``Command``, its kind here and to `all`, and its effect to
 /// `CommandInProgress.perform`. The compiler finds the other switches.
 public struct CommandKind: Sendable {
-    /// The HTTP method (RFC 9110, 9.3, and RFC 5789), which says how the resource changes.
+    /// Of HTTP (RFC 9110, 9.3, and RFC 5789).
     public enum Method: String, Sendable {
-        /// A POST request carries out an action, such as a move.
+        /// An action, such as a move.
         case post = "POST"
-        /// A PUT request replaces what its resource names, such as the session's models.
+        /// Replaces what the resource names.
         case put = "PUT"
-        /// Merges a patch into what the resource names, such as the state.
+        /// Merges a patch into it.
         case patch = "PATCH"
-        /// A DELETE request removes what its resource names, such as a row.
+        /// Removes it.
         case delete = "DELETE"
     }
 
-    /// The command's name in transactions, in the journal and in the metrics.
+    /// In transactions, journal and metrics.
     public let name: String
-    /// The last segment of the resource's path. Not used for data source calls.
+    /// The resource's last segment. Unused for data source calls.
     public let path: String
     /// `nil` for data source calls, which have their own (``DataSourceCommand/Call``).
     public let method: Method?
-    /// The lowest role that may send it. A transaction also needs those of its commands.
+    /// The lowest that may send it. A transaction also needs those of its commands.
     public let role: Role
-    /// Whether it may be sent for an earlier revision, and is then rebased.
+    /// May be sent for an earlier revision, and is then rebased.
     public let acceptsBase: Bool
-    /// Whether a request may have the parameter `strict`, which refuses calls that would be ignored.
+    /// The request may have `strict`, which refuses calls that would be ignored.
     public var acceptsStrict: Bool { self == .transactions || self == .dataSource }
 
-    /// `nil` if the body alone does not define the command.
     let decode: Decoder?
 
     typealias Decoder = @Sendable (_ body: JSONText, _ pointer: JSONPointer) throws(Refusal) -> Command
@@ -212,7 +205,7 @@ public struct CommandKind: Sendable {
         self.decode = decode
     }
 
-    /// All kinds of commands.
+    /// Every kind.
     public static let all = [
         edits, moves, models, patchModels, headers, patchHeaders, footers, patchFooters, displayedSections, state,
         patchState, taps, events, displayedRows, dataSource, transactions, reset, table,
@@ -220,7 +213,6 @@ public struct CommandKind: Sendable {
 
     private static let byName = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
 
-    /// `nil` also if the kind has no decoder.
     static func decodable(_ name: String) -> CommandKind? { byName[name].flatMap { $0.decode == nil ? nil : $0 } }
 
     static let edits = CommandKind(.post, "edits", for: .participant, acceptsBase: true) {
@@ -331,12 +323,12 @@ public struct CommandKind: Sendable {
         return .displayedRows(rows)
     }
 
-    /// The data source calls. Each call has its own HTTP resource (``DataSourceCommand/Call/resource``).
+    /// Each has its own resource (``DataSourceCommand/Call/resource``).
     public static let dataSource = CommandKind(nil, "dataSource", for: .controller, acceptsBase: true) {
         (body, pointer) throws(Refusal) in try Command(dataSource: body, at: pointer)
     }
 
-    /// A transaction: several commands that are applied together or not at all.
+    /// Several commands, all or nothing.
     public static let transactions = CommandKind(.post, "transactions", for: .participant) {
         (body, pointer) throws(Refusal) in
         let object = try BodyReader(body, at: pointer, members: ["commands"])
@@ -350,10 +342,10 @@ public struct CommandKind: Sendable {
         return .transaction(commands)
     }
 
-    /// No decoder: the command needs the table that the session was opened with.
+    /// No decoder: needs the opening table.
     public static let reset = CommandKind(.post, "reset", for: .controller, nil)
 
-    /// Another version of the description. No decoder: only the store knows registered versions.
+    /// No decoder: only the store knows registered versions.
     public static let table = CommandKind(.put, "table", for: .controller, nil)
 
     /// In a merge patch, `null` means an empty list.
@@ -382,12 +374,11 @@ public struct CommandKind: Sendable {
 }
 
 extension CommandKind: Equatable {
-    /// By name, which no two kinds share.
     public static func == (one: CommandKind, other: CommandKind) -> Bool { one.name == other.name }
 }
 
 extension Command {
-    /// The kind of this command, which describes its HTTP resource and role.
+    /// Which also says resource and role.
     public var kind: CommandKind {
         switch self {
         case .delete, .insert: .edits
@@ -407,7 +398,7 @@ extension Command {
         }
     }
 
-    /// The lowest role that may send this command; for a transaction, the highest that one of its commands needs.
+    /// The lowest that may send it; for a transaction, the highest of its commands.
     public var role: Role {
         guard case .transaction(let commands) = self else { return kind.role }
         return commands.map(\.role).max() ?? kind.role
@@ -415,13 +406,11 @@ extension Command {
 }
 
 extension Binder {
-    /// Estimates a command's cost as the number of rows that are rendered and compared, without what handlers do.
-    ///
-    /// - Complexity: O(sections and commands that the command lists).
+    /// Rows rendered and compared, roughly, without what handlers do. O(sections and commands listed).
     public func estimatedCost(of command: Command, rowCount: Int) -> Int {
         switch command {
         case .delete, .insert, .move, .tap, .event:
-            // Where expressions read these, any change may render every row again.
+            // If expressions read these, any change may render every row.
             reads.isDisjoint(with: [.row, .count, .models, .now]) ? 1 : rowCount
         case .setModels(let sections, let merging):
             sections.reduce(merging ? 0 : rowCount) { $0 + 1 + $1.models.count }
@@ -440,7 +429,6 @@ extension Binder {
 }
 
 extension DataSourceCommand {
-    /// The length of the call's list of rows, if it has one.
     fileprivate var bringsRows: Int {
         switch self {
         case .updateRowsOfSection(let rows, _), .insertRows(let rows, _, _), .putRows(let rows, _, _, _): rows.count
@@ -453,7 +441,6 @@ extension DataSourceCommand {
         }
     }
 
-    /// Whether many rows are replaced, removed or rendered again.
     fileprivate var concernsAllRows: Bool {
         switch self {
         case .updateRowsOfSection, .updateSection, .updateAllSections, .removeSection, .removeAllSections,

@@ -1,23 +1,21 @@
-// Data source calls that change rows.
+// Calls that change rows.
 extension CommandInProgress {
-    /// What a call changed, as far as the delegate is concerned.
     enum DataSourceEffect {
-        /// Refused with this, if the request is strict.
+        /// Or refused, if the request is strict.
         case ignored(Refusal)
         case table
         case section(Int)
         case rows([RowPath])
-        /// The notification names all rows that the section now displays.
+        /// All that the section displays now.
         case rowsOfSection(Int)
-        /// The registration of a cell for a model type, which sends no notification.
+        /// Cells registered for a model type.
         case nothingToTell
     }
 
-    /// Carried out on the stored table, but not in the snapshot yet.
+    /// Done in the stored table, but not in the snapshot yet.
     struct DataSourceCall {
         var effect: DataSourceEffect
         var notify: Bool
-        /// Before the call.
         var shown: Snapshot
     }
 
@@ -25,10 +23,8 @@ extension CommandInProgress {
         DataSourceCall(effect: try carryOut(command), notify: notify, shown: shown)
     }
 
-    /// After the snapshot was updated: whether the change is published, and whom it notifies. Returns why the call was
-    /// ignored, if so.
-    ///
-    /// - Throws: ``Refusal`` if the request is strict and the call was ignored.
+    /// With the new snapshot, decides whether the change is published and whom it notifies. Returns why the call was
+    /// ignored, or throws that if the request is strict.
     mutating func conclude(_ call: DataSourceCall, changesTable: Bool) throws(Refusal) -> String? {
         switch call.effect {
         case .ignored(let refusal):
@@ -38,9 +34,9 @@ extension CommandInProgress {
         default:
             guard call.notify else { break }
             publishes = true
-            // Also publishes earlier changes, even if it changed nothing itself.
+            // Publishes earlier changes, too, even if it changed nothing.
             if unpublished != nil { isRevision = true }
-            // Under automatic display, section indexes may have changed, so the notification is about everything.
+            // Under automatic display, section indexes may have changed.
             notification =
                 shown.sections.map(\.id) == call.shown.sections.map(\.id)
                 ? told(call.effect, since: call.shown) : .dataSource
@@ -54,8 +50,7 @@ extension CommandInProgress {
         case .table: .dataSource
         case .section(let section): .section(section)
         case .rows(let paths):
-            // The new model may hide a row, whose old path would mean another row, so the notification is about
-            // everything.
+            // The new model may hide a row, whose old path then means another.
             paths.allSatisfy { shown.sections[$0.section].rows.count == before.sections[$0.section].rows.count }
                 ? .rows(paths) : .dataSource
         case .rowsOfSection(let section):
@@ -136,14 +131,14 @@ extension CommandInProgress {
         for (reference, _) in rows {
             switch reference {
             case .at(.displayed(let section), _), .id(_, .displayed(let section)?):
-                // A program may pass a negative section index, which counts as a missing row.
+                // A program may pass a negative index, which counts as a missing row.
                 if section >= shown.sections.count { return noSection(.displayed(section)) }
             case .at(.id(let section), _), .id(_, .id(let section)?):
                 if displayedPlace(of: section) == nil { return noRow(reference) }
             case .id(_, nil): break
             }
         }
-        // All are located before the first changes: a changed model may hide its row and shift later ones.
+        // All located before the first changes: a new model may hide its row and shift later ones.
         var places: [(path: RowPath, section: SectionID, index: Int, row: (id: RowID?, model: JSONText))] = []
         var named: Set<RowPath> = []
         for (number, (reference, model)) in rows.enumerated() {
@@ -159,7 +154,7 @@ extension CommandInProgress {
             }
             places.append((path, section, index, try identified(model, in: section, at: pointer.appending("model"))))
         }
-        // Rows may exchange ids, so all give up their old ones first.
+        // Rows may exchange ids, so all give up theirs first.
         for (number, (_, section, index, row)) in places.enumerated()
         where editor.table[section]?.rows[index].id != row.id {
             try meter.checkTime(at: number)
@@ -183,7 +178,6 @@ extension CommandInProgress {
 }
 
 extension CommandInProgress {
-    /// The reference names no section, so the call is ignored.
     func noSection(_ section: SectionReference) -> DataSourceEffect { .ignored(missing(section)) }
 
     private func missing(_ section: SectionReference) -> Refusal {
@@ -199,7 +193,6 @@ extension CommandInProgress {
         }
     }
 
-    /// The reference names no displayed row, so the call is ignored.
     private func noRow(_ reference: RowReference) -> DataSourceEffect { .ignored(missing(reference)) }
 
     private func missing(_ reference: RowReference, at pointer: JSONPointer) -> Refusal {
@@ -230,9 +223,7 @@ extension CommandInProgress {
         }
     }
 
-    /// Whether or not there is such a section.
-    ///
-    /// - Throws: ``Refusal`` with `sectionNotFound` if no displayed section has the index.
+    /// It need not exist. Throws `sectionNotFound` for an index.
     func id(of section: SectionReference) throws(Refusal) -> SectionID {
         switch section {
         case .id(let id): return id
@@ -249,10 +240,8 @@ extension CommandInProgress {
         }
     }
 
-    /// In the stored table's snapshot. `nil` if the section is not displayed, or no row has the id; a row number may be
-    /// out of bounds.
-    ///
-    /// - Throws: ``Refusal`` with `ambiguousRow` if several displayed sections have a row with the id.
+    /// In the stored table's snapshot; a row number may be out of bounds. `nil` if the section is hidden or no row has
+    /// the id. Throws `ambiguousRow`.
     private func path(of reference: RowReference) throws(Refusal) -> RowPath? {
         switch reference {
         case .at(let section, let row): return displayedPlace(of: section).map { RowPath(section: $0, row: row) }
@@ -270,10 +259,8 @@ extension CommandInProgress {
         }
     }
 
-    /// Creates a missing dynamic section, at the end.
-    ///
-    /// - Throws: ``Refusal`` with `sectionNotFound` if the description allows no such section, or `editingNotAllowed`
-    ///   if its rows are derived.
+    /// At the end, if dynamic. Throws `sectionNotFound` if it cannot exist, `editingNotAllowed` if its rows are
+    /// derived.
     mutating func ensureSection(_ id: SectionID) throws(Refusal) {
         if binder.declaredSections == nil, editor.table.position(of: id) == nil { _ = try makeSection(id, before: nil) }
         _ = try editor.position(of: id)
@@ -288,7 +275,6 @@ extension CommandInProgress {
     }
 }
 
-// Data source calls that change sections.
 extension CommandInProgress {
     mutating func addSection(_ content: SectionContent, at index: Int?) throws(Refusal) -> DataSourceEffect {
         let next = index.flatMap { shown.sections.indices.contains($0) ? shown.sections[$0].id : nil }
@@ -365,9 +351,7 @@ extension CommandInProgress {
 }
 
 extension CommandInProgress {
-    /// An empty section, which the list of displayed sections gets, too, if there is one.
-    ///
-    /// - Parameter id: `nil` makes one.
+    /// Also joins the list of displayed sections, if any. `nil` makes an id.
     mutating func makeSection(_ id: SectionID?, before next: SectionID?) throws(Refusal) -> SectionID {
         let id = try insertSection(id, before: next)
         if var list = displayedList {
@@ -378,7 +362,7 @@ extension CommandInProgress {
         return id
     }
 
-    /// Without the list of displayed sections.
+    /// Without that list.
     private mutating func insertSection(
         _ id: SectionID?, before next: SectionID?, avoiding taken: Set<SectionID> = []
     ) throws(Refusal) -> SectionID {
@@ -399,14 +383,12 @@ extension CommandInProgress {
         if let list = displayedList { editor.setDisplayedSections(list.filter { !ids.contains($0) }) }
     }
 
-    /// The chosen list of displayed sections, which new sections must join. `nil` if there is none, or the display is
-    /// automatic.
+    /// New sections must join it. `nil` if there is none, or display is automatic.
     private var displayedList: [SectionID]? {
         guard binder.display.behavior == .manuallyManaged else { return nil }
         return editor.table.displayedSections ?? binder.display.displayed
     }
 
-    /// `pointer` leads to the content in the call.
     mutating func fill(_ id: SectionID, with content: SectionContent, at pointer: JSONPointer) throws(Refusal) {
         _ = try requireStored(id)
         try setHeader(content.header, of: id)

@@ -1,4 +1,4 @@
-// Deletes, inserts and moves of single rows, as clients request them.
+// Deletes, inserts and moves of single rows.
 extension CommandInProgress {
     mutating func delete(_ reference: RowReference) throws {
         let place = try resolve(reference)
@@ -14,7 +14,7 @@ extension CommandInProgress {
         let place = try resolve(reference, orEnd: true)
         let (binding, stored, index) = try requireEditing(.insert, place)
         if binding.cells.isProvided {
-            // The program makes the model itself.
+            // It makes the model itself.
             try call(binding.onInsert, HandlerCall(section: stored.id, row: index, model: .null, reason: .editing))
             try readProvided(isEdit: true)
             return try checkCount(of: stored.id, is: stored.rows.count + 1, after: "onInsert")
@@ -60,8 +60,7 @@ extension CommandInProgress {
         }
         if isWithin, place.row == targetRow { return }
 
-        // The target counts stored rows, some of them hidden: before the stored row of the displayed one that is to
-        // follow, or the section's end.
+        // Before the stored row of the displayed one that is to follow, or at the end; some stored rows are hidden.
         guard let moved = editor.table[source.id]?.rows[index], let before = editor.table[destination.id] else {
             throw Refusal.noSection(destination.id, among: editor.table.sections.lazy.map(\.id))
         }
@@ -113,12 +112,12 @@ extension CommandInProgress {
         try meter.checkTime()
         var context = HandlerContext(binder: binder, now: now, meter: meter, ids: ids)
         try handler.run(call, &editor, &context)
-        // A new revision even if no row changed, so that no controller misses the event.
+        // Even if no row changed, so that no controller misses the event.
         if !context.emitted.isEmpty { isRevision = true }
         controllerEvents += context.emitted.map { .emitted($0) }
     }
 
-    /// After a delete, for example, one fewer. Source: Braid's rule for `onDelete` and `onInsert`.
+    /// One fewer after a delete, for example. Source: Braid's rule for `onDelete` and `onInsert`.
     func checkCount(of section: SectionID, is expected: Int, after handler: String) throws(Refusal) {
         let count = editor.table[section]?.rows.count ?? 0
         guard count == expected else {
@@ -129,7 +128,6 @@ extension CommandInProgress {
         }
     }
 
-    /// The stored section, and the index among its stored rows. Throws if the policy does not allow the edit.
     func requireEditing(_ style: EditingStyle, _ place: Place) throws -> (
         binding: SectionBinding, stored: StoredSection, index: Int
     ) {
@@ -143,7 +141,7 @@ extension CommandInProgress {
                 section: stored.id, row: index, count: stored.rows.count, model: stored.rows[index].model)
             allowed = try binding.editingStyle(for: input, evaluation)
         } else {
-            // No row is at the section's end, so only a constant policy can allow an insert there.
+            // No row is there, so only a constant policy can allow an insert.
             allowed = binding.editing?.constant?.stringValue.flatMap(EditingStyle.init) ?? .none
         }
         guard allowed == style else {
@@ -155,7 +153,6 @@ extension CommandInProgress {
         return (binding, stored, index)
     }
 
-    /// The command's references are about this table.
     func requireAllowed(_ command: Command) throws {
         switch command {
         case .delete(let row): _ = try requireEditing(.delete, try resolve(row))
@@ -169,7 +166,7 @@ extension CommandInProgress {
         }
     }
 
-    /// Throws `editingNotAllowed` if the rows are derived.
+    /// Throws `editingNotAllowed` for derived rows.
     func requireStored(_ section: SectionID) throws(Refusal) -> SectionBinding {
         let binding = try binder.requiredBinding(of: section)
         guard binding.cells.source.isStored else {
@@ -181,7 +178,6 @@ extension CommandInProgress {
         return binding
     }
 
-    /// `pointer` leads to the model in the request.
     func identified(_ model: JSONText, in section: SectionID, at pointer: JSONPointer) throws(Refusal) -> (
         id: RowID?, model: JSONText
     ) {
@@ -192,7 +188,7 @@ extension CommandInProgress {
         }
     }
 
-    /// The moved row's index among its stored rows. Throws if a policy does not allow the move.
+    /// Returns the row's stored index. Throws if a policy forbids the move.
     func requireMove(_ binding: SectionBinding, _ place: Place, to destination: Section, bound target: SectionBinding)
         throws -> Int
     {

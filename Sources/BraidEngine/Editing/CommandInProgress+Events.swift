@@ -1,4 +1,4 @@
-// Reports of what happens on a client's screen: taps, cell events and displayed rows.
+// Taps, cell events, and reports of displayed rows.
 extension CommandInProgress {
     mutating func tap(_ reference: RowReference) throws {
         let place = try resolve(reference)
@@ -24,7 +24,7 @@ extension CommandInProgress {
         try self.call(handler, call)
     }
 
-    /// Makes a new revision even if no row changes, so that no controller misses the event.
+    /// A new revision even if no row changes, so that no controller misses the event.
     private mutating func note(_ kind: RowEvent.Kind, at place: Place) {
         isRevision = true
         let section = displayedPlace(of: place.section.id) ?? 0
@@ -34,10 +34,10 @@ extension CommandInProgress {
         )
     }
 
-    /// Runs `onPrefetch` of each section near whose end a reported row is. It runs again only if the section has more
-    /// rows or another last row (`hasNewEnd`), was filled with fewer, or was reset.
+    /// Runs `onPrefetch` of sections near whose end a reported row is. Not again until the section has more rows or
+    /// another last one (`hasNewEnd`), was filled with fewer, or was reset.
     mutating func noteDisplayed(_ references: [RowReference]) throws {
-        // All are chosen before the first runs, because it may change the rows of others.
+        // Chosen before the first runs, which may change others' rows.
         var nearest: [(section: Section, row: Int, handler: Handler, call: HandlerCall)] = []
         var indexes: [SectionID: Int] = [:]
         for reference in references {

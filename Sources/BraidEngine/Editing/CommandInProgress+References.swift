@@ -1,12 +1,10 @@
-// Finds the displayed rows and sections that references name.
 extension CommandInProgress {
-    /// A displayed row, or the place after the last.
     struct Place {
         var section: Section
         var row: Int
     }
 
-    /// - Parameter orEnd: whether the place after the last row is accepted.
+    /// `orEnd` accepts the place after the last row.
     func resolve(_ reference: RowReference, orEnd: Bool = false) throws(Refusal) -> Place {
         try meter.checkTime()
         switch reference {
@@ -40,7 +38,6 @@ extension CommandInProgress {
 
     func displayedPlace(of id: SectionID) -> Int? { binder.displayedPlace(of: id, in: shown, of: editor.table) }
 
-    /// - Throws: ``Refusal`` with `sectionNotFound` if the section is not displayed.
     func displayed(_ reference: SectionReference) throws(Refusal) -> Section {
         if case .id(let id) = reference, let place = displayedPlace(of: id) { return shown.sections[place] }
         return try shown.section(reference)
@@ -50,7 +47,7 @@ extension CommandInProgress {
         if case .stored? = binder.binding(of: section.id)?.cells.source { true } else { false }
     }
 
-    /// From displayed to stored rows. `nil` after the last row, and for derived rows.
+    /// `nil` after the last row, and for derived rows.
     func storedIndex(of row: Int, in section: Section, _ binding: SectionBinding) throws -> Int? {
         guard row < section.rows.count, let stored = editor.table[section.id] else { return nil }
         switch binding.cells.source {
@@ -58,13 +55,13 @@ extension CommandInProgress {
         case .derived, .counted: return nil
         case .shown(let shown):
             if let id = section.rows[row].id { return stored.index(of: id) }
-            // A row without an id is found by counting the displayed rows before it.
+            // Without an id: count the displayed rows before it.
             let places = try storedPlaces(of: section.id, shown)
             return row < places.count ? places[row] : nil
         }
     }
 
-    /// From stored to displayed rows. `nil` for hidden and derived rows.
+    /// `nil` for hidden and derived rows.
     func displayedIndex(ofStored index: Int, in section: SectionID) throws -> Int? {
         switch binder.binding(of: section)?.cells.source {
         case .stored: index
@@ -73,7 +70,7 @@ extension CommandInProgress {
         }
     }
 
-    /// By the time of the snapshot: at that of this command, `shown` could hide other rows.
+    /// With the snapshot's time: at this command's, `shown` could hide others.
     private func storedPlaces(of section: SectionID, _ shown: Computed<RowInput>) throws -> [Int] {
         try search.storedPlaces(of: section) {
             guard let stored = editor.table[section] else { return [] }
@@ -86,14 +83,13 @@ extension CommandInProgress {
     }
 }
 
-/// Finds displayed rows by id, for one command. Some sections must be searched row by row, so after many searches it
-/// indexes all displayed rows: *n* references to *n* rows take less than O(*n*²).
+/// Finds displayed rows by id. Where that means a look at each row, indexes them all after many searches, so that n
+/// references to n rows take less than O(n²).
 final class RowSearch {
     private var looks = 0
     private var index: [RowID: (first: RowPath, others: [RowPath])]?
     private var stored: [SectionID: [Int]] = [:]
 
-    /// `find` runs once for each section until `reset()`.
     func storedPlaces(of section: SectionID, _ find: () throws -> [Int]) rethrows -> [Int] {
         if let known = stored[section] { return known }
         let found = try find()
@@ -101,11 +97,10 @@ final class RowSearch {
         return found
     }
 
-    /// Ascending, in one section or in all.
     func places(of id: RowID, in section: Section?, _ command: CommandInProgress) throws(Refusal) -> [RowPath] {
         let shown = command.shown
         let sectionPlace = section.flatMap { command.displayedPlace(of: $0.id) }
-        // The index costs about as much as looking at each row sixteen times.
+        // The index costs about sixteen looks at each row.
         if index == nil, looks <= 1_000 + 16 * shown.totalRowCount {
             if let section, let sectionPlace {
                 let binder = command.binder, table = command.shownTable
@@ -136,7 +131,7 @@ final class RowSearch {
             for (row, shown) in section.rows.enumerated() {
                 guard let id = shown.id else { continue }
                 let path = RowPath(section: place, row: row)
-                // Of two rows with an id in a section, the first, as in a search.
+                // The first of two in a section, as in a search.
                 if let known = index[id] {
                     if (known.others.last ?? known.first).section != place { index[id]?.others.append(path) }
                 } else {
@@ -148,6 +143,5 @@ final class RowSearch {
         return index
     }
 
-    /// What is displayed may have changed.
     func reset() { (looks, index, stored) = (0, nil, [:]) }
 }

@@ -1,4 +1,4 @@
-// Calls that name rows by id, found in the section's index in O(log rows).
+// Calls that name rows by id. O(log rows).
 extension CommandInProgress {
     mutating func insertRow(_ model: JSONText, at placement: RowPlacement, in section: SectionReference) throws
         -> DataSourceEffect
@@ -42,7 +42,6 @@ extension CommandInProgress {
         let rows = try binder.identified(models, in: section, at: Self.models)
         try requireDistinct(rows, in: section)
         var tally = RowTally(section: section), arriving: [TableEditor.Model] = []
-        /// By section. A row without a new model moves away.
         var changes: [SectionID: [(index: Int, row: TableEditor.Model?)]] = [:]
         for (number, row) in rows.enumerated() {
             try meter.checkTime(at: number)
@@ -82,7 +81,6 @@ extension CommandInProgress {
         return changes.count > 1 ? .table : effect(onSection: changes.keys.first ?? section)
     }
 
-    /// Replaces or removes rows, and inserts arriving ones at an index.
     private mutating func change(
         _ changes: [(index: Int, row: TableEditor.Model?)], arriving: (index: Int, rows: [TableEditor.Model])?,
         in section: SectionID
@@ -144,12 +142,10 @@ extension CommandInProgress {
     {
         try editor.replace(at: index, in: section, id: row.id, model: row.model)
         guard let place = displayedPlace(of: section) else { return .table }
-        // In a section that can hide rows, the displayed index would need a look at every row, so only the section is
-        // named.
+        // If rows can be hidden, finding the displayed index would mean a look at each.
         return isWhollyShown(shown.sections[place]) ? .rows([RowPath(section: place, row: index)]) : .section(place)
     }
 
-    /// Among the stored rows.
     private func index(of placement: RowPlacement, in section: SectionID) throws(Refusal) -> Int {
         let count = editor.table[section]?.rows.count ?? 0
         switch placement {
@@ -163,9 +159,7 @@ extension CommandInProgress {
         }
     }
 
-    /// Among the stored rows.
-    ///
-    /// - Throws: ``Refusal`` with `sectionNotFound` or `rowNotFound`, or `editingNotAllowed` if the rows are derived.
+    /// Stored. Throws `sectionNotFound` or `rowNotFound`, or `editingNotAllowed` for derived rows.
     private func storedIndex(of id: RowID, in section: SectionID) throws(Refusal) -> Int {
         let stored = editor.table.sections[try editor.position(of: section)]
         _ = try requireStored(section)
@@ -173,9 +167,7 @@ extension CommandInProgress {
         return index
     }
 
-    /// In the given section or, if not there, in the only other one that has it.
-    ///
-    /// - Throws: ``Refusal`` with `ambiguousRow` if several others have it.
+    /// In this section or else the only one that has it. Throws `ambiguousRow`.
     private func place(of id: RowID, preferring section: SectionID) throws(Refusal) -> (SectionID, index: Int)? {
         if let index = editor.table[section]?.index(of: id) { return (section, index) }
         let holders = editor.table.positions(ofSectionsWith: id)
@@ -187,7 +179,6 @@ extension CommandInProgress {
         return holder.index(of: id).map { (holder.id, $0) }
     }
 
-    /// Refuses an id that two rows have, or that the section has already.
     private func requireNew(_ rows: [TableEditor.Model], in section: SectionID) throws(Refusal) {
         try requireDistinct(rows, in: section)
         guard let stored = editor.table[section] else { return }
@@ -219,7 +210,7 @@ extension CommandInProgress {
         return refusal
     }
 
-    /// As `identified(_:in:at:)`; the model must contain the call's id, too.
+    /// The model must contain the call's id.
     private func identified(_ model: JSONText, id: RowID, in section: SectionID, at pointer: JSONPointer)
         throws(Refusal) -> (id: RowID?, model: JSONText)
     {

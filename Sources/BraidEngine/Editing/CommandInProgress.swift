@@ -1,71 +1,63 @@
-/// What a command did: the new table, what a store has to write, and what clients receive.
+/// The result of a command.
 public struct Outcome: Sendable {
-    /// Whether a command was applied, had nothing to change, or was ignored.
+    /// What came of it.
     public enum Kind: Sendable, Equatable {
-        /// The command made a new revision.
+        /// There is a new revision.
         case applied
-        /// The command had nothing to change, and makes no new revision.
+        /// Nothing to change, no new revision.
         case unchanged
-        /// The contract has the server ignore the command, not refuse it. No new revision. The reason is a sentence for
-        /// the client.
+        /// By the contract neither done nor refused; no new revision. The reason is a sentence for the client.
         case ignored(reason: String)
     }
 
-    /// Whether the command was applied, had nothing to change, or was ignored.
+    /// What came of it.
     public var kind: Kind
-    /// The stored table after the command.
+    /// As stored afterwards.
     public var table: TableModel
-    /// What clients see after the command: ``table``, unless a change is unpublished.
+    /// What clients see: ``table``, unless a change is unpublished.
     public var snapshot: Snapshot
-    /// The stored changes that clients do not see yet. `nil` if clients see all changes.
+    /// What clients do not see yet, if anything.
     public var unpublished: Unpublished?
-    /// What a store has to write to get to ``table``.
+    /// What a store writes to get to ``table``.
     public var change: TableChange
-    /// What a store has to write to get back.
+    /// What it writes to get back.
     public var undo: TableChange
-    /// From what clients saw before to ``snapshot``; without stages if nothing displayed changed.
+    /// From what clients saw to ``snapshot``; without stages if nothing displayed changed.
     public var update: BatchUpdate
     /// For the session's controllers, in order.
     public var controllerEvents: [ControllerEvent] = []
     /// For the delegate of a data source.
     public var notification: DataSourceNotification?
-    /// What ``DataSourceCommand/insertRow(_:at:in:)`` or ``DataSourceCommand/putRow(_:id:in:)`` inserted, or the rows
-    /// of ``DataSourceCommand/insertRows(_:at:in:)`` without ids. Not in transactions, and not if the call replaced a
-    /// row.
+    /// Inserted by ``DataSourceCommand/insertRow(_:at:in:)`` or ``DataSourceCommand/putRow(_:id:in:)``, or
+    /// ``DataSourceCommand/insertRows(_:at:in:)`` without ids. Not in transactions.
     public var inserted: (section: SectionID, id: RowID?)?
-    /// What the call ``DataSourceCommand/insertRows(_:at:in:)`` or ``DataSourceCommand/putRows(_:at:in:moves:)`` did.
-    /// `nil` for other commands, and for transactions.
+    /// Of ``DataSourceCommand/insertRows(_:at:in:)`` or ``DataSourceCommand/putRows(_:at:in:moves:)``. Not in
+    /// transactions.
     public var tally: RowTally?
-    /// The new description, if the command changed it.
+    /// If the command changed the description.
     public var rebinding: Rebinding?
 
     /// Whether ``kind`` is `ignored`.
     public var isIgnored: Bool { if case .ignored = kind { true } else { false } }
 
-    /// About how many bytes a store writes, without the command's text and events. O(changed rows).
+    /// What a store writes, roughly, without the command's text and events. O(changed rows).
     package func estimatedSize(after before: Snapshot) -> Int {
         update.estimatedSize + update.hiddenSize(in: before) + change.estimatedSize + undo.estimatedSize
     }
 }
 
 extension Binder {
-    /// Executes a command: checks the policy, runs the handlers, checks the invariants, and computes the new snapshot
-    /// and update. If it throws, nothing has changed.
+    /// Executes a command: checks policies, runs handlers, checks invariants, and computes snapshot and update. If it
+    /// throws, nothing has changed.
     ///
-    /// - Parameters:
-    ///   - command: its index paths refer to `shown`; in a data source call, to the snapshot of `table`; in a
-    ///     transaction, to the table after the commands before.
-    ///   - table: the stored table.
-    ///   - shown: what clients see: the snapshot of `table` or, while a change is unpublished, the last published one.
-    ///   - unpublished: the stored changes that clients do not see yet.
-    ///   - now: the time in RFC 3339.
-    ///   - ids: the source of `uuid()`; an equal source makes the same ids again.
-    ///   - strict: whether a data source call that would be ignored is refused with `rowNotFound` or `sectionNotFound`.
-    ///   - refreshes: whether handlers may have changed what is displayed without changing the table, as a Swift
-    ///     program's closures can.
+    /// `shown` is what clients see: the snapshot of `table` or, while a change is unpublished, the last published one.
+    /// Index paths refer to it; those of a data source call to the snapshot of `table`, in a transaction to the table
+    /// after the commands before. `now` is in RFC 3339; equal `ids` make the same ids again. `strict` refuses data
+    /// source calls that would be ignored. `refreshes` says that handlers may change what is displayed without changing
+    /// the table, as a program's closures can.
+    ///
     /// - Throws: ``Refusal``, and the errors of a Swift program's closures.
-    /// - Complexity: O(sections), and rendering and comparing the touched rows, those of earlier unpublished changes
-    ///   included.
+    /// - Complexity: O(sections), and rendering and comparing touched rows, those of unpublished changes included.
     public func applying(
         _ command: Command, to table: TableModel, shown: Snapshot, unpublished: Unpublished?, now: String,
         ids: IDSource = .random, strict: Bool = false, refreshes: Bool = false
@@ -94,7 +86,7 @@ extension Binder {
     }
 }
 
-/// One command, or one transaction, being executed.
+/// A command or transaction being executed.
 struct CommandInProgress {
     let binder: Binder
     let now: String
@@ -103,40 +95,33 @@ struct CommandInProgress {
     let beforeTable: TableModel
     let before: Snapshot
     var editor: TableEditor
-    /// As the commands so far have left them; a transaction's next command refers to the snapshot.
+    /// Left by the commands so far; a transaction's next one refers to the snapshot.
     var shownTable: TableModel
     var shown: Snapshot
-    /// In `shown`.
     let search = RowSearch()
-    /// Whether there is a new revision even if nothing changed, as after a tap.
+    /// Makes a revision even if nothing changed, as after a tap.
     var isRevision = false
-    /// Whether there is a new revision if what is displayed changed, though no model did.
+    /// Makes one if what is displayed changed, though no model did.
     var isRefresh = false
-    /// Since the last handler ran.
     private var hasReadProvided = false
     var controllerEvents: [ControllerEvent] = []
-    /// What was stored but not published before.
     let unpublished: Unpublished?
-    /// The published table. `nil` if clients see the stored one.
+    /// `nil` if clients see the stored one.
     let seen: SeenTable?
-    /// Whether clients get to see the stored table. Not after ignored commands, those without effect, and calls with
-    /// `notify` false, except `registerCell`.
+    /// Whether clients see the stored table afterwards. Not after ignored commands, those without effect, and calls
+    /// with `notify` false, except `registerCell`.
     var publishes = false
-    /// Whether policies have allowed the command on the published table, which its requester sees.
+    /// Policies have allowed it on the published table, which the requester sees.
     var isAllowed = false
     private var hasChanged = false
     var isTransaction = false
-    /// Whether a call that would be ignored is refused.
     var isStrict = false
-    /// Then the new bindings render every row again.
     var isRebinding = false
     var notification: DataSourceNotification?
-    /// By `insertRow` or `putRow`, or `insertRows` without ids; not in a transaction.
     var inserted: (section: SectionID, id: RowID?)?
-    /// By `insertRows` or `putRows`; not in a transaction.
     var tally: RowTally?
 
-    /// `shown` is the published snapshot, that of `table` unless a change is unpublished.
+    /// `shown` is what clients see.
     init(
         binder: Binder, table: TableModel, shown: Snapshot, unpublished: Unpublished? = nil, now: String,
         ids: IDSource = .random
@@ -158,14 +143,14 @@ struct CommandInProgress {
 
     var evaluation: Evaluation { Evaluation(table: editor.table, now: now, meter: meter, ids: ids) }
 
-    /// Executes a command and renders what it changed. Returns why it was ignored, if so.
+    /// Returns why it was ignored, if so.
     mutating func perform(_ command: Command) throws -> String? {
         try meter.checkTime()
         var ignored: String?
         var call: DataSourceCall?
         hasReadProvided = false
         let given = command, command = seen == nil ? given : try rebased(given)
-        // A transaction's later commands mean the table as the earlier ones left it, which is the stored one.
+        // A transaction's later commands mean the stored table, as the earlier ones left it.
         isAllowed = false
         if let seen = seen?.command, !hasChanged {
             try seen.requireAllowed(given)
@@ -183,7 +168,7 @@ struct CommandInProgress {
             if !merging { for section in sections(notIn: titles.map(\.section)) { try setFooter(nil, of: section) } }
             for (section, title) in titles { try setFooter(title, of: section) }
         case .setDisplayedSections(let ids): ignored = try setDisplayedSections(ids)
-        // Copied, because the session keeps the state, and a slice would keep the whole body in memory.
+        // A slice would keep the request's whole body in memory.
         case .setState(let state, merging: false): editor.setState(state.detached)
         case .setState(let patch, merging: true):
             editor.setState(JSONText(editor.table.state.value().merging(patch: patch.value())))
@@ -199,7 +184,7 @@ struct CommandInProgress {
         if !hasReadProvided { try readProvided() }
         let changesTable = try show()
         if changesTable { hasChanged = true }
-        // What changes nothing publishes nothing; if `isRevision` is of an earlier command, that one has published.
+        // Without a change nothing is published; if an earlier command set `isRevision`, it has published.
         if let call {
             ignored = try conclude(call, changesTable: changesTable)
         } else if ignored == nil, changesTable || isRevision {
@@ -208,9 +193,7 @@ struct CommandInProgress {
         return ignored
     }
 
-    /// Reads what a Swift program keeps, and may have changed.
-    ///
-    /// - Parameter isEdit: whether only one row was inserted, deleted or moved.
+    /// What a Swift program keeps. `isEdit` if only one row came, went or moved.
     mutating func readProvided(isEdit: Bool = false) throws {
         hasReadProvided = true
         let providers = binder.providers
@@ -226,8 +209,8 @@ struct CommandInProgress {
         }
     }
 
-    /// Exactly the sections that the program names now, so that earlier commands do not matter: first those that chains
-    /// name, in that order, then the others by id.
+    /// Exactly those that the program names now, so earlier commands do not matter: first those that chains name, in
+    /// that order, then the others by id.
     private mutating func arrangeProvidedSections() throws(Refusal) {
         var others = binder.providers.reduce(into: binder.titledSections) { $0.formUnion($1.sections) }
         if binder.display.behavior == .manuallyManaged { others.formUnion(editor.table.displayedSections ?? []) }
@@ -239,14 +222,14 @@ struct CommandInProgress {
         editor.arrangeSections(sections)
     }
 
-    /// Renders again what changed, or can depend on the time. Returns whether the table has changed.
+    /// Renders what changed or can depend on the time. Returns whether the table changed.
     @discardableResult
     mutating func show() throws -> Bool {
         let step = editor.takeStep()
-        // A server that loads the session renders what reads the time again, and must get the same rows.
+        // A server that loads the session later renders with another time, and must get the same rows.
         guard step.changedAnything || binder.readsNow else { return step.prefetchChanged }
         search.reset()
-        // Added rows have new keys. They are counted only then, because counting visits every section.
+        // Added rows have new keys. Counting visits every section, so only then.
         if editor.table.nextKey > editor.firstNewKey { meter.allow(rows: editor.table.rowCount) }
         var remade: [Binder.Remade] = []
         let old = shown
@@ -256,19 +239,19 @@ struct CommandInProgress {
         for id in step.sections where hasNewEnd(id) { try editor.setPrefetched(nil, of: id) }
         for (id, rowCount) in remade {
             editor.noteWhole(id)
-            // A value that derived rows read may have changed.
+            // Derived rows may have read a changed value.
             guard binder.binding(of: id)?.cells.source.isStored == false else { continue }
             try editor.noteFilled(id, rows: rowCount)
             if hasNewEnd(id, since: old) { try editor.setPrefetched(nil, of: id) }
         }
         shownTable = editor.table
-        // What rendering changed is not the next command's change.
+        // What rendering changed is not the next command's.
         _ = editor.takeStep()
         return step.changedAnything || step.prefetchChanged
     }
 
-    /// Whether `onPrefetch` has run, and the last stored row is one that the section did not have at the last snapshot.
-    /// Rows without ids are the same unless a list of models replaced them.
+    /// The last stored row is new since the last snapshot. Rows without ids are the same unless a list of models
+    /// replaced them.
     private func hasNewEnd(_ id: SectionID) -> Bool {
         guard let section = editor.table[id], section.summary.prefetched != nil, let last = section.rows.last,
             let old = shownTable[id]
@@ -278,7 +261,6 @@ struct CommandInProgress {
         return editor.refilledSections.contains(id) && oldLast.model != last.model
     }
 
-    /// The same for derived rows.
     private func hasNewEnd(_ id: SectionID, since old: Snapshot) -> Bool {
         guard editor.table[id]?.summary.prefetched != nil, let place = displayedPlace(of: id),
             let last = shown.sections[place].rows.last?.id, let before = old.sections.first(where: { $0.id == id })
@@ -311,7 +293,7 @@ struct CommandInProgress {
     }
 }
 
-// Models, titles, displayed sections, and the reset.
+// Models, titles, displayed sections, reset.
 extension CommandInProgress {
     mutating func setModels(_ sections: [(section: SectionID, models: [JSONText])], merging: Bool) throws {
         for (section, models) in sections {
@@ -349,7 +331,7 @@ extension CommandInProgress {
         title.flatMap { $0.isNull && !isBound ? nil : $0 }
     }
 
-    /// Back to the opening table. A row keeps its key if its id is in the same section there.
+    /// A row keeps its key if its id is in the same section there.
     mutating func reset(to opening: TableModel) throws(Refusal) {
         let ids = opening.sections.map(\.id)
         try editor.removeSections(Set(editor.table.sections.map(\.id)).subtracting(ids))
@@ -365,28 +347,25 @@ extension CommandInProgress {
         editor.setDisplayedSections(opening.displayedSections)
         editor.setState(opening.state)
         editor.setCells(opening.cells)
-        // Clients may still see another, published table, so the reset publishes.
+        // Clients may still see another table.
         if unpublished != nil { isRevision = true }
     }
 
     mutating func setDisplayedSections(_ ids: [SectionID]) throws -> String? {
         for id in ids { _ = try editor.position(of: id) }
         if let reason = binder.display.behavior.whyNotSet { return reason }
-        // The stored list of dynamic sections may name more than are displayed, so it is always replaced.
+        // Always, if sections are dynamic: the stored list may name more than are displayed.
         if binder.declaredSections == nil || shown.sections.map(\.id) != ids { editor.setDisplayedSections(ids) }
         return nil
     }
 }
 
 extension CommandInProgress {
-    /// In a section that is not diffable, the ranges of displayed rows that stand for the same stored rows before and
-    /// after the command, in the same order.
+    /// Where a section is not diffable: displayed rows that stand for the same stored ones before and after, in order.
     ///
-    /// Unpublished changes count as changes of single rows, even if a command replaced all. So the update depends only
-    /// on the two tables and the command, and is the same after a restart and on every server.
-    ///
-    /// - Returns: `nil` if unknown, for example if the command replaced all models or the bindings, or if another
-    ///   change rendered the rows again.
+    /// Unpublished changes count as changes of single rows, so that the update depends only on the two tables and the
+    /// command, and is the same after a restart and on every server. `nil` if unknown, for example after all models
+    /// were replaced.
     func stayingRows(in section: SectionID) -> [MatchedStretch]? {
         guard !isRebinding, !editor.refilledSections.contains(section),
             unpublished != nil || editor.editedSections.contains(section)
@@ -405,11 +384,10 @@ extension CommandInProgress {
     }
 }
 
-// What a Swift program's binder does that is no command.
+// What a Swift program's binder does without a command.
 extension Binder {
-    /// The table of a new binder, with the models that the program keeps.
-    ///
-    /// - Parameter displayed: `nil` displays all sections or, under automatic display, those with something to show.
+    /// With the models that the program keeps. `nil` displays all sections or, under automatic display, those with
+    /// something to show.
     func openingTable(displayed: [SectionID]? = nil) throws -> TableModel {
         var work = CommandInProgress(binder: self, table: TableModel(), shown: Snapshot(), now: "")
         for id in declaredSections ?? [] { try work.editor.ensureSection(id) }
@@ -421,9 +399,7 @@ extension Binder {
         return work.editor.table
     }
 
-    /// Reads all that a program's closures return, and renders the table again.
-    ///
-    /// - Parameter displayed: `nil` keeps the displayed sections.
+    /// Reads and renders all again. `nil` keeps the displayed sections.
     func refreshing(_ table: TableModel, shown: Snapshot, displayed: [SectionID]?) throws -> Outcome {
         var work = CommandInProgress(binder: self, table: table, shown: shown, now: "")
         work.isRefresh = true
@@ -438,7 +414,6 @@ extension Binder {
 }
 
 extension CommandInProgress {
-    /// Each section must exist and be named once. A missing dynamic section is created.
     fileprivate mutating func admit(toDisplay ids: [SectionID]) throws(Refusal) {
         guard Set(ids).count == ids.count else {
             throw Refusal(
@@ -456,15 +431,14 @@ extension Refusal {
         let place = JSONPointer(tokens: ["commands", String(index)])
         switch (code, command) {
         case (.modelInvalid, .setModels) where !faults.isEmpty: return placed(at: place.appending(command.kind.name))
-        // The pointers of a failed template lead into the description.
+        // Those of failed templates lead into the description.
         case (.templateFailed, _):
             var refusal = self
             refusal.faults.insert(Fault(pointer: place, code: .templateFailed, detail: detail), at: 0)
             return refusal
         case (.eventInvalid, .event): return placed(at: place.appending("events"))
         default:
-            // The pointers may refer to a template's result or to a body, with or without its resource's name, so the
-            // pointer to the command takes their place.
+            // They may refer to a template's result or to a body, so the command's takes their place.
             var refusal = self
             refusal.faults =
                 faults.isEmpty
@@ -485,9 +459,6 @@ extension Refusal {
 }
 
 extension Snapshot {
-    /// The displayed section that a reference names.
-    ///
-    /// - Throws: ``Refusal`` with `sectionNotFound` if it is not displayed.
     package func section(_ reference: SectionReference) throws(Refusal) -> Section {
         switch reference {
         case .displayed(let index):

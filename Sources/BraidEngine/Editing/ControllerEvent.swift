@@ -1,11 +1,11 @@
-/// What happened in a command, for the session's controllers: a tap, a cell event, or an event that a handler emitted.
+/// For the session's controllers.
 public enum ControllerEvent: Sendable {
-    /// A row was tapped, or the cell of a row sent an event.
+    /// A tap, or a cell's event.
     case row(RowEvent)
-    /// A handler emitted an event.
+    /// By a handler.
     case emitted(EmittedEvent)
 
-    /// Only an emitted event has `name`, and only a cell event `event`.
+    /// Only emitted events have `name`, only cell events `event`.
     public var json: JSONText {
         switch self {
         case .row(let event): event.json

@@ -1,19 +1,19 @@
-// The JSON form of a call: `{"dataSource": {call: arguments}}`. The arguments come from a request's path, query and
-// body: see `Call.resource` and `Call.wholeBody`. Every call except `registerCell` accepts `notify`.
+// `{"dataSource": {call: arguments}}`, with arguments from a request's path, query and body: see `Call.resource` and
+// `Call.wholeBody`.
 extension DataSourceCommand {
-    /// The name of a data source call. The raw value is the name in JSON.
+    /// Raw values are the names in JSON.
     public enum Call: String, CaseIterable, Sendable {
-        /// A call of DataSourceController's row manager, which changes rows.
+        /// DataSourceController's row manager.
         case addRow, updateRow, updateRowsOfSection, updateRows, removeRow
-        /// A call of DataSourceController's section manager, which changes sections.
+        /// DataSourceController's section manager.
         case addSection, updateSectionData, updateSection, updateAllSections, removeSection, removeAllSections
-        /// A call that names existing rows by their ids.
+        /// Calls that name rows by id.
         case insertRow, putRow, putRows, patchRow, deleteRow
-        /// The registration of a cell for a model type.
+        /// A model type's cell.
         case registerCell
 
-        /// The method, and the path below the session's. Its variables are arguments: `{section}/{row}` is `at` as an
-        /// index path; a single `{section}` is `section` or, if the call has no such argument, `at`.
+        /// The path is below the session's. Its variables are arguments: `{section}/{row}` is `at`; a single
+        /// `{section}` is `section`, or else `at`.
         public var resource: (method: CommandKind.Method, path: String) {
             switch self {
             case .addRow: (.post, "rows")
@@ -36,13 +36,13 @@ extension DataSourceCommand {
             }
         }
 
-        /// The argument that names the section in a path with a single `{section}`.
+        /// What a single `{section}` in the path is.
         public var sectionArgument: String { self != .addSection && members.contains("section") ? "section" : "at" }
 
-        /// Whether the body may be lines, each of which is an element of `models`.
+        /// The body may be lines, each an element of `models`.
         public var acceptsLines: Bool { self == .insertRow }
 
-        /// The argument whose value is the whole body. `nil` if the body is an object of arguments.
+        /// The argument that is the body. `nil` for an object of arguments.
         public var wholeBody: String? {
             switch self {
             case .putRow: "model"
@@ -51,7 +51,7 @@ extension DataSourceCommand {
             }
         }
 
-        /// Whether the call accepts `notify`. With `notify` false, the call leaves its change unpublished.
+        /// With `notify` false, the change stays unpublished.
         public var acceptsNotify: Bool { members.contains("notify") }
 
         fileprivate var members: [String] {
@@ -77,14 +77,8 @@ extension DataSourceCommand {
 }
 
 extension Command {
-    /// The command for a data source call.
-    ///
-    /// - Parameters:
-    ///   - call: the call's name.
-    ///   - arguments: from the path, the query and the body of a request to ``DataSourceCommand/Call/resource``. Every
-    ///     call except `registerCell` accepts `notify`, by default true.
-    ///   - pointer: leads to the arguments in a larger document; the faults' pointers begin with it.
-    /// - Throws: ``Refusal`` with `badRequest` and the pointer to the fault.
+    /// Arguments are those of a request to ``DataSourceCommand/Call/resource``; every call except `registerCell`
+    /// accepts `notify`, by default true. Throws `badRequest`; faults' pointers begin with `pointer`.
     public init(
         dataSource call: DataSourceCommand.Call, arguments: JSONText, at pointer: JSONPointer = .root
     ) throws(Refusal) {
@@ -208,9 +202,7 @@ extension DataSourceCommand {
 }
 
 extension SectionContent {
-    /// Decodes a section: `{"id"?, "header"?, "footer"?, "rows"}`.
-    ///
-    /// - Throws: ``Refusal`` with `badRequest` and the pointer to the fault.
+    /// `{"id"?, "header"?, "footer"?, "rows"}`. Throws `badRequest`.
     public init(_ json: JSONText, at pointer: JSONPointer) throws(Refusal) {
         let object = try BodyReader(json, at: pointer, members: ["id", "header", "footer", "rows"])
         id = try object["id"] == nil ? nil : SectionID(object.string("id"))
@@ -219,9 +211,7 @@ extension SectionContent {
         rows = try object.array("rows")
     }
 
-    /// Decodes a JSON array of sections with their rows.
-    ///
-    /// - Throws: ``Refusal`` with `badRequest` and the pointer to the fault.
+    /// From an array. Throws `badRequest`.
     public static func list(_ json: JSONText, at pointer: JSONPointer) throws(Refusal) -> [SectionContent] {
         guard let elements = json.elements() else {
             throw Refusal.bad(pointer, .wrongType, "must be an array of sections")

@@ -1,7 +1,5 @@
-/// The sections and rows that an update removed from the display, as the journal stores them.
-///
-/// The JSON form is `{"sections": [{"at": index, "id": …, "rows": [id or null]}], "rows": [{"at": [section, row],
-/// "id"?: …}]}`. Indexes refer to the displayed table before the update.
+/// What an update removed from the display, in the journal as `{"sections": [{"at": index, "id": …, "rows": [id or
+/// null]}], "rows": [{"at": [section, row], "id"?: …}]}`. Indexes are those before the update.
 struct HiddenRows: Sendable {
     struct HiddenSection: Sendable {
         var index: Int
@@ -9,10 +7,8 @@ struct HiddenRows: Sendable {
         var rows: [RowID?]
     }
 
-    /// The sections that the update deleted or reloaded, with all their rows.
     var sections: [HiddenSection] = []
-    /// The single rows that the update deleted and that have ids. Also the rows without ids whose place shows another
-    /// model after the update.
+    /// Deleted rows with ids, and rows without whose place shows another model afterwards.
     var rows: [RowPath: RowID?] = [:]
 
     init() {}
@@ -32,8 +28,7 @@ struct HiddenRows: Sendable {
         }
     }
 
-    /// Returns the id of the row that was displayed at a path before the update hid it. `nil` if the journal does not
-    /// contain the id.
+    /// `nil` if the journal does not know it.
     func id(at path: RowPath) -> RowID? {
         if let id = rows[path] { return id }
         guard let section = sections.first(where: { $0.index == path.section }), section.rows.indices.contains(path.row)
@@ -41,9 +36,6 @@ struct HiddenRows: Sendable {
         return section.rows[path.row]
     }
 
-    /// Returns the index paths at which rows with the given id were displayed before the update hid them.
-    ///
-    /// - Complexity: O(rows).
     func places(of id: RowID) -> [RowPath] {
         var places = rows.filter { $0.value == id }.map(\.key)
         for section in sections {
@@ -54,12 +46,8 @@ struct HiddenRows: Sendable {
 }
 
 extension BatchUpdate {
-    /// Returns the rows and sections that this update removes from the display, so that ``RowHistory`` recognizes them
-    /// when they are displayed again.
-    ///
-    /// - Parameter before: the snapshot that the update is applied to.
-    /// - Returns: a JSON object for the journal. `nil` if the update hides nothing.
-    /// - Complexity: O(operations, and rows of deleted and reloaded sections).
+    /// For the journal, so that ``RowHistory`` recognizes what is displayed again. `before` is what the update is
+    /// applied to. `nil` if it hides nothing. O(operations, and rows of deleted and reloaded sections).
     public func hidden(in before: Snapshot) -> JSONText? {
         let (sections, rows) = hiddenPlaces(in: before)
         guard !sections.isEmpty || !rows.isEmpty else { return nil }
@@ -81,11 +69,9 @@ extension BatchUpdate {
         }
     }
 
-    /// The approximate size of the JSON that ``hidden(in:)`` returns, in bytes. O(operations, and rows of deleted and
-    /// reloaded sections).
+    /// Bytes of ``hidden(in:)``, roughly. O(operations, and rows of deleted and reloaded sections).
     func hiddenSize(in before: Snapshot) -> Int {
-        // Only deleted rows, and rows of deleted and reloaded sections, have ids in the JSON. Without such rows, the
-        // JSON is short, and the estimate ignores it.
+        // Otherwise the JSON contains no ids, and is short.
         let hides = stages.contains {
             !$0.deleteRows.isEmpty || !$0.deleteSections.isEmpty || !$0.reloadSections.isEmpty
         }
@@ -101,13 +87,12 @@ extension BatchUpdate {
         return size
     }
 
-    /// Returns the indexes of the sections and the index paths of the rows that this update hides. All indexes refer to
-    /// the table before the update. Rows without ids are `nil`.
+    /// Indexes before the update. Rows without ids are `nil`.
     private func hiddenPlaces(in before: Snapshot) -> (sections: [Int], rows: [(at: RowPath, row: Row?)]) {
         var sections: [Int] = []
         var rows: [(at: RowPath, row: Row?)] = []
-        // `origins[i]` is the index, before the update, of the section that is at index i before the current stage.
-        // Rows do not change their section before they are deleted, so the section's index before the update suffices.
+        // By index before the stage, the index before the update. That suffices, as rows do not change sections before
+        // they are deleted.
         var origins: [Int?] = Array(before.sections.indices)
         for stage in stages {
             func row(_ path: RowPath) -> (at: RowPath, row: Row)? {
@@ -134,8 +119,6 @@ extension BatchUpdate {
 }
 
 extension BatchUpdate.Stage {
-    /// Converts a list with one fact for each section before the stage to a list for the sections after it. The fact of
-    /// an inserted section is `nil`.
     fileprivate func sectionsAfter<Known>(_ before: [Known?]) -> [Known?] {
         let leaving = Set(deleteSections + moveSections.map(\.from))
         var staying = before.indices.lazy.filter { !leaving.contains($0) }.map { before[$0] }.makeIterator()
@@ -148,11 +131,8 @@ extension BatchUpdate.Stage {
         }
     }
 
-    /// Converts the list of section ids and the list of row counts after the stage to those before it.
-    ///
-    /// A section that the stage deletes gets the id `nil` and the count 0, because both are unknown. A section that the
-    /// stage reloads keeps its count, which may be wrong. The journal's record of hidden rows corrects these ids and
-    /// counts.
+    /// From after the stage to before it. Deleted sections get `nil` and 0, reloaded ones keep their counts, perhaps
+    /// wrong: the journal's `HiddenRows` corrects both.
     func undo(in sections: inout [SectionID?], counts: inout [Int]) {
         func count(_ paths: some Sequence<RowPath>, _ difference: Int) {
             for path in paths where counts.indices.contains(path.section) { counts[path.section] += difference }
@@ -167,8 +147,6 @@ extension BatchUpdate.Stage {
         count(moveRows.lazy.map(\.from), 1)
     }
 
-    /// Converts a list with one fact for each section after the stage to a list for the sections before it. The fact of
-    /// a deleted section is `nil`.
     private func sectionsBefore<Known>(_ after: [Known]) -> [Known?] {
         let arrivals = Set(insertSections.map(\.at) + moveSections.map(\.to))
         var staying = after.indices.lazy.filter { !arrivals.contains($0) }.map { after[$0] }.makeIterator()

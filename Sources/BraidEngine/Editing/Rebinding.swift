@@ -1,40 +1,40 @@
-/// The change of a session to another version of its table description.
+/// Changes a session to another version of its description.
 public struct Rebinding: Sendable {
     /// Where the description comes from.
     public enum Source: Sendable {
-        /// The number of a registered version. Whoever executes the command must first replace it by the description.
+        /// A registered version, to be replaced by its description first.
         case version(Int)
-        /// The text of a description, to be compiled before the command is executed.
+        /// To be compiled first.
         case inline(JSONText)
-        /// A compiled description. `version` is `nil` if it is not registered.
+        /// `version` is `nil` if it is not registered.
         case compiled(TableDescription, version: Int?)
     }
 
     /// Where the description comes from.
     public var source: Source
-    /// The ids of the sections that may lose models and titles which do not fit the new description.
+    /// Sections that may lose models and titles which do not fit.
     public let discard: Set<SectionID>
-    /// Whether the session is bound to this description already, so that there is nothing to change.
+    /// Bound to this description already.
     public var isCurrent = false
 
-    /// Creates the change to a registered version, with which the session must lose nothing.
+    /// Registered; nothing may be lost.
     public init(version: Int) {
         source = .version(version)
         discard = []
     }
 
-    /// Creates the change to a compiled description.
+    /// `version` is `nil` if the description is not registered.
     public init(to description: TableDescription, version: Int?, discarding discard: Set<SectionID> = []) {
         source = .compiled(description, version: version)
         self.discard = discard
     }
 
-    /// The description that the session uses after the change. `nil` until it is compiled.
+    /// `nil` until compiled.
     public var description: TableDescription? {
         if case .compiled(let description, _) = source { description } else { nil }
     }
 
-    /// The number of the new version. `nil` if the description is not registered.
+    /// `nil` if not registered.
     public var version: Int? {
         switch source {
         case .version(let version): version
@@ -43,8 +43,7 @@ public struct Rebinding: Sendable {
         }
     }
 
-    /// As in the journal: `{"version"?, "description", "discard"?}`, with the whole description, so that a reader needs
-    /// no registered versions.
+    /// As in the journal: `{"version"?, "description", "discard"?}`, so that a reader needs no registered versions.
     public var json: JSONText {
         let description = description?.text ?? .null
         return .object(capacity: description.count + 64) {
@@ -54,9 +53,7 @@ public struct Rebinding: Sendable {
         }
     }
 
-    /// Decodes the change from its ``json``.
-    ///
-    /// - Throws: ``Refusal`` with `badRequest` if the JSON has no `description`, and what `compiled` throws.
+    /// From ``json``. Throws `badRequest` without a `description`, and what `compiled` throws.
     public init(json: JSONText, compiled: (JSONText) throws -> TableDescription) throws {
         guard let description = json["description"] else {
             throw Refusal.bad(.root, .missingMember, "the journal's record has no `description`")
@@ -66,7 +63,7 @@ public struct Rebinding: Sendable {
             discarding: Set((json["discard"]?.elements() ?? []).compactMap { $0.stringValue.map { SectionID($0) } }))
     }
 
-    /// Parses the body of `PUT /v1/sessions/{id}/table`. Throws `badRequest` with the pointer to the fault.
+    /// The body of `PUT /v1/sessions/{id}/table`. Throws `badRequest`.
     public init(_ body: JSONText) throws(Refusal) {
         let object = try BodyReader(body, at: .root, members: ["version", "table", "discard"])
         switch (object["version"], object["table"]) {
@@ -105,8 +102,7 @@ public struct Rebinding: Sendable {
 }
 
 extension Binder {
-    /// `self` is the binder of the old description. Publishes all unpublished changes, unless the table is bound to the
-    /// description already.
+    /// `self` belongs to the old description. Publishes all, unless nothing changes.
     func rebinding(
         _ rebinding: Rebinding, _ table: TableModel, shown: Snapshot, unpublished: Unpublished?, now: String
     ) throws -> Outcome {
@@ -115,7 +111,7 @@ extension Binder {
         }
         var binder = description.binder
         binder.limits = limits
-        // After an operator has lowered a limit, a table above it may keep its size.
+        // A table above a lowered limit may keep its size.
         binder.limits.rows = max(limits.rows, table.rowCount, shown.totalRowCount)
         binder.limits.sections = max(limits.sections, table.sections.count)
         var work = CommandInProgress(binder: binder, table: table, shown: shown, unpublished: unpublished, now: now)
@@ -128,8 +124,6 @@ extension Binder {
 }
 
 extension CommandInProgress {
-    /// Changes the table so that it fits the new description, to which `binder` belongs, and renders the whole snapshot
-    /// again.
     fileprivate mutating func rebind(
         to description: TableDescription, discarding discard: Set<SectionID>
     ) throws {
@@ -138,8 +132,7 @@ extension CommandInProgress {
         publishes = true
         try keepModels(discarding: discard)
         try addSections(of: description)
-        // The session's state keeps its members. The state gets the members of the new description's state that it
-        // lacks.
+        // The state keeps its members, and gets new ones that it lacks.
         if let state = editor.table.state.members(), let defaults = description.state.members() {
             let names = Set(state.map(\.name)), new = defaults.filter { !names.contains($0.name) }
             if !new.isEmpty { editor.setState(JSONText(object: state + new)) }
@@ -150,9 +143,7 @@ extension CommandInProgress {
         try showWhole()
     }
 
-    /// Removes sections that are no more, and models that do not fit.
-    ///
-    /// - Throws: ``Refusal`` with `modelsDoNotFit` if a section that is not in `discard` would lose something.
+    /// Throws `modelsDoNotFit` if a section that is not in `discard` would lose something.
     private mutating func keepModels(discarding discard: Set<SectionID>) throws {
         let declared = binder.declaredSections.map { Set($0) }
         var faults: [Refusal.Fault] = [], budget = FaultBudget(), count = 0, gone: Set<SectionID> = []
@@ -190,7 +181,7 @@ extension CommandInProgress {
         try editor.removeSections(gone)
     }
 
-    /// Adds missing declared sections with the description's models, and brings all into declared order.
+    /// With the description's models; then brings all into declared order.
     private mutating func addSections(of description: TableDescription) throws {
         guard let declared = binder.declaredSections else { return }
         let new = Set(declared.filter { editor.table.position(of: $0) == nil })
@@ -201,7 +192,7 @@ extension CommandInProgress {
         editor.arrangeSections(declared)
     }
 
-    /// The new description can change every displayed row and title.
+    /// Every row and title can change.
     private mutating func showWhole() throws {
         let old = shown.sections.map(\.id) + before.sections.map(\.id)
         _ = editor.takeStep()
@@ -219,7 +210,6 @@ extension CommandInProgress {
 }
 
 extension StoredSection {
-    /// What would be lost with this section, for a message.
     fileprivate var contents: String? {
         switch rows.count {
         case 0: summary.header ?? summary.footer == nil ? nil : "a title"

@@ -1,13 +1,13 @@
-/// What the sender of a request may do: all that the roles before it may, too.
+/// Each may do what those before it may, too.
 public enum Role: String, Comparable, CaseIterable, Sendable {
-    /// A viewer may only read the session and receive its updates.
+    /// Reads.
     case viewer
-    /// Edits, moves and taps rows as far as the policies allow.
+    /// Edits, moves and taps as policies allow.
     case participant
-    /// A controller owns the session's data, and may send every command.
+    /// Owns the data; may send every command.
     case controller
 
-    /// Returns whether the left role may do less than the right role.
+    /// May do less.
     public static func < (left: Role, right: Role) -> Bool { left.rank < right.rank }
 
     private var rank: Int {

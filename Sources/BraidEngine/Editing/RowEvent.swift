@@ -1,22 +1,21 @@
-/// A tap on a row or an event of a row's cell, as the controllers of the session receive it.
+/// For the session's controllers.
 public struct RowEvent: Sendable {
-    /// Whether the row was tapped, or its cell sent an event.
+    /// Tap or cell event.
     public enum Kind: Sendable {
-        /// The row was tapped.
+        /// On the row.
         case tap
-        /// The row's cell sent an event, with the name that the cell declares and with the event's parameters.
+        /// With the declared name.
         case cellEvent(name: String, parameters: JSONText)
     }
 
-    /// The row's index path in the stored table's snapshot before the event's handler ran.
+    /// In the stored table's snapshot, before the handler ran.
     public var at: RowPath
-    /// The displayed row as it was before the event's handler ran.
+    /// Before the handler ran.
     public var row: Row
-    /// Whether the row was tapped, or its cell sent an event.
+    /// Tap or cell event.
     public var kind: Kind
 
-    /// The event as JSON: `{"at", "id"?, "cell", "event"?, "model"?}`. A tap has no `event`. As in the snapshot,
-    /// members that the row does not have are absent.
+    /// `{"at", "id"?, "cell", "event"?, "model"?}`; a tap has no `event`.
     public var json: JSONText {
         .object(capacity: 64 + row.json.count) {
             $0.member("at", at)

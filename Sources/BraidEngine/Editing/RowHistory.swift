@@ -1,14 +1,13 @@
-/// The updates of a table from an earlier revision to now, to rebase commands of clients that have seen only that
-/// revision.
+/// Rebases commands of clients that have seen only an earlier revision, by the updates since.
 ///
-/// An index path is followed through the updates one after the other. The journal keeps the ids of rows that an update
-/// hides: if such a row is displayed again, it is found by id in its own section, or in another if the id can mean no
-/// other row. A row without an id is followed while it stays displayed with the same model.
+/// Follows index paths through the updates one by one. The journal keeps the ids of rows that an update hides: if one
+/// is displayed again, it is found by id in its own section, or in another if the id can mean no other row. A row
+/// without id is followed while it stays displayed with the same model.
 public struct RowHistory: Sendable {
     private struct Step: Sendable {
         var update: BatchUpdate
         var hidden: HiddenRows
-        /// Before the update; `nil` for ids that the journal does not contain.
+        /// Before the update; `nil` for ids unknown to the journal.
         var sections: [SectionID?] = []
     }
 
@@ -17,17 +16,11 @@ public struct RowHistory: Sendable {
     private let meter: CommandMeter
     /// At the earlier revision.
     private let sectionsThen: [SectionID?]
-    /// Of the sections in `sectionsThen`.
     private let countsThen: [Int]
 
-    /// Creates a history from the journal.
-    ///
-    /// - Parameters:
-    ///   - updates: in order, each with the rows that it hid (``BatchUpdate/hidden(in:)``).
-    ///   - now: the snapshot to which the last update led.
-    ///   - limits: the command's, whose time starts here: this and ``rebased(_:)`` throw `commandTimeout`.
-    /// - Throws: ``Refusal`` if an update cannot be decoded, or with `rowGone` if the updates do not lead to `now`.
-    /// - Complexity: O(operations), and O(sections) for each update that changes the list of sections.
+    /// Updates in order, each with what it hid (``BatchUpdate/hidden(in:)``); they lead to `now`, else this throws
+    /// `rowGone`. The limits are the command's, whose time starts here. O(operations), and O(sections) for each update
+    /// that changes the list of sections.
     public init(
         _ updates: [(update: JSONText, hidden: JSONText?)], now: Snapshot, limits: TableLimits = TableLimits()
     ) throws(Refusal) {
@@ -57,12 +50,9 @@ public struct RowHistory: Sendable {
         countsThen = counts
     }
 
-    /// The command with its references changed to where the rows and sections are now, and the path of the one row or
-    /// place that it names.
-    ///
-    /// - Throws: ``Refusal`` with `rowNotFound` or `sectionNotFound` if there was no such row, place or section;
-    ///   `rowGone` if it, or a move's target, cannot be found any more; `ambiguousRow` if several displayed sections
-    ///   have a row with the id.
+    /// With references to where rows and sections are now, and the path of the one that the command names. Throws
+    /// `rowNotFound` or `sectionNotFound` if it never was there, `rowGone` if it or a move's target cannot be found
+    /// now, `ambiguousRow` if several sections display the id, `commandTimeout`.
     public func rebased(_ command: Command) throws(Refusal) -> (command: Command, at: RowPath?) {
         switch command {
         case .move(let row, let target):
@@ -82,7 +72,7 @@ public struct RowHistory: Sendable {
         }
     }
 
-    /// - Parameter orEnd: whether the place after the last row is accepted.
+    /// `orEnd` accepts the place after the last row.
     private func rebased(_ reference: RowReference, orEnd: Bool = false) throws(Refusal) -> RowPath {
         switch reference {
         case .at(let section, let row):
@@ -92,7 +82,7 @@ public struct RowHistory: Sendable {
             guard let place = try trace(path).place else { throw .gone(reference) }
             return place
         case .id(let id, let section):
-            // An id needs no history.
+            // Needs no history.
             var found: [RowPath] = []
             let only = try section.map { section throws(Refusal) in try rebased(section: try index(of: section)) }
             for (index, section) in now.sections.enumerated() where only == nil || only == index {
@@ -145,28 +135,26 @@ public struct RowHistory: Sendable {
         return index
     }
 
-    /// The place after its last row now; `section` is from the earlier revision.
+    /// After its last row now; `section` is the old index.
     private func end(of section: Int) throws(Refusal) -> RowPath {
         let index = try rebased(section: section)
         return RowPath(section: index, row: now.sections[index].rows.count)
     }
 }
 
-// Follows one row through all updates.
 extension RowHistory {
     private enum Fate {
         case displayed(at: RowPath)
         case gone
-        /// The row may be displayed, but its id is unknown, or several rows have it.
+        /// Perhaps displayed, but its id is unknown or not unique.
         case unknown
 
         var place: RowPath? { if case .displayed(let place) = self { place } else { nil } }
     }
 
-    /// - Throws: ``Refusal`` with `commandTimeout`.
     private func trace(_ path: RowPath) throws(Refusal) -> Fate {
         var place: RowPath? = path, isUnknown = false
-        // What the row was when an update hid it; `nil` again once it is displayed in that section.
+        // When an update hid it; `nil` once it is displayed in that section again.
         var lost: (id: RowID, section: SectionID?)?
         // The updates that hid it, with its path before each.
         var losses: [(step: Int, at: RowPath)] = []
@@ -190,7 +178,7 @@ extension RowHistory {
             }) {
                 (place, lost) = (own, nil)
             } else if place == nil {
-                // In another section than its own, it is recognized only if no other row can have had its id.
+                // In another section only if no other row can have had its id.
                 let hasRival = steps[...number].enumerated().contains { number, step in
                     step.hidden.places(of: id).contains { place in !losses.contains { $0 == (number, place) } }
                 }
@@ -201,9 +189,7 @@ extension RowHistory {
         return place.map { .displayed(at: $0) } ?? (isUnknown ? .unknown : .gone)
     }
 
-    /// Where the row that is now at `path` was at the earlier revision. Several rows with the id are possible.
-    ///
-    /// - Throws: ``Refusal`` with `commandTimeout`.
+    /// Where the row now at `path` may have been at the earlier revision.
     private func origins(of path: RowPath, _ id: RowID) throws(Refusal) -> [RowPath] {
         var places = [path]
         for step in steps.reversed() {
@@ -216,20 +202,18 @@ extension RowHistory {
     }
 }
 
-// A move's target.
 extension RowHistory {
-    /// The client meant the place between two rows that it saw. The first rule that applies:
+    /// The client meant a place between two rows that it saw. The first that applies:
     /// 1. It meant the section's end: the end.
     /// 2. The row that was to follow is still in the section: before it.
-    /// 3. After the nearest row above that is still in the section.
-    /// 4. It meant the section's beginning: the beginning.
-    /// 5. Before the nearest row below that is still in the section.
+    /// 3. After the nearest row above that is still there.
+    /// 4. It meant the beginning: the beginning.
+    /// 5. Before the nearest row below that is still there.
     ///
-    /// - Throws: ``Refusal`` with `rowGone` if none of the 16 nearest rows on either side remains, or this is unknown,
-    ///   for example because rows without ids have changed.
+    /// Throws `rowGone` if none of the 16 nearest rows on either side remains, or that is unknown, for example because
+    /// rows without ids have changed.
     private func target(_ target: RowReference, of moved: RowReference, at: RowPath) throws(Refusal) -> RowPath {
         guard case .at(let section, let row) = target else {
-            // An id says before which row, and needs no history.
             var place = try rebased(target)
             if place.section == at.section, place.row > at.row { place.row -= 1 }
             return place
@@ -270,7 +254,7 @@ extension RowHistory {
         return RowPath(section: end.section, row: at.section == end.section ? min(place, end.row - 1) : place)
     }
 
-    /// Now. `nil` if the first 16 have all left the section.
+    /// `nil` if the first 16 (`mostNeighbours`) have all left the section.
     private func nearest(_ rows: some Sequence<Int>, of then: Int, in section: Int, orThrow unknown: Refusal)
         throws(Refusal) -> Int?
     {
@@ -284,7 +268,7 @@ extension RowHistory {
         return nil
     }
 
-    /// At the earlier revision, if the row was then in the target's section.
+    /// The old index, if the row was in the target's section.
     private func source(of moved: RowReference, at: RowPath, in section: Int) throws(Refusal) -> Int? {
         switch moved {
         case .at(let reference, let row): return try index(of: reference) == section ? row : nil
@@ -303,7 +287,6 @@ extension RowHistory {
         }
     }
 
-    /// On each side of a move's target.
     private static let mostNeighbours = 16
 }
 
@@ -319,9 +302,9 @@ extension Refusal {
     }
 }
 
-// Data source calls. What was out of bounds stays out of bounds.
+// Data source calls. What was out of bounds stays so.
 extension RowHistory {
-    /// The path is that of `addRow`, `updateRow` or `removeRow`, if a row is displayed there.
+    /// The path is that of `addRow`, `updateRow` or `removeRow`, if displayed.
     private func rebased(_ call: DataSourceCommand) throws(Refusal) -> (call: DataSourceCommand, at: RowPath?) {
         switch call {
         case .addRow(let model, let row):
@@ -374,13 +357,11 @@ extension RowHistory {
             if let then = indexThen(of: section), (0..<countsThen[then]).contains(row) {
                 return RowReference(try rebased(reference))
             }
-            // Was out of bounds, and stays so.
             let present = try presentSection(section)
             return .at(present, row: max(row, displayed(present)?.rows.count ?? 0))
         }
     }
 
-    /// At the earlier revision.
     private func indexThen(of section: SectionReference) -> Int? {
         switch section {
         case .displayed(let index): sectionsThen.indices.contains(index) ? index : nil
@@ -400,12 +381,11 @@ extension RowHistory {
         return .displayed(try presentSection(index))
     }
 
-    /// An index that was out of bounds is raised so that it stays so.
+    /// Raises an index that was out of bounds, so that it stays so.
     private func presentSection(_ index: Int) throws(Refusal) -> Int {
         sectionsThen.indices.contains(index) ? try rebased(section: index) : max(index, now.sections.count)
     }
 
-    /// - Parameter orEnd: whether an index that is too high means the place after the last row.
     private func displayed(_ reference: RowReference, orEnd: Bool = false) -> RowPath? {
         guard case .at(let reference, let row) = reference else { return try? rebased(reference) }
         let place =

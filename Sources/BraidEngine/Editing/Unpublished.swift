@@ -1,12 +1,12 @@
-/// The changes that were stored with `notify: false`, which clients do not see until a later command publishes them.
+/// Changes stored with `notify: false`, unseen by clients until a later command publishes them.
 ///
-/// A class, so that a session without any stores only a `nil` reference.
+/// A class: a session without any has only a `nil` reference.
 public final class Unpublished: Sendable {
-    /// The last published table, which clients see.
+    /// What clients see.
     public let published: TableModel
-    /// The snapshot of the stored table, which a later command publishes.
+    /// Of the stored table.
     public let snapshot: Snapshot
-    /// Only these can differ between the published and the stored table.
+    /// Only these can differ between the two tables.
     let touched: TouchedRows
 
     init(published: TableModel, snapshot: Snapshot, touched: TouchedRows) {
@@ -15,16 +15,8 @@ public final class Unpublished: Sendable {
         self.touched = touched
     }
 
-    /// Restores unpublished changes, for example after a restart. Any row may differ between the two tables.
-    ///
-    /// - Parameters:
-    ///   - published: what clients see.
-    ///   - stored: with the unpublished changes.
-    ///   - binder: of both tables.
-    ///   - revision: of the stored table.
-    ///   - now: the time in RFC 3339.
-    /// - Throws: ``Refusal`` if the stored table cannot be rendered.
-    /// - Complexity: O(rows).
+    /// After a restart; any row may differ. `revision` is the stored table's, `now` in RFC 3339. Throws ``Refusal`` if
+    /// it cannot be rendered. O(rows).
     public init(published: TableModel, stored: TableModel, binder: Binder, revision: Int, now: String) throws {
         self.published = published
         snapshot = try binder.snapshot(of: stored, revision: revision, now: now)
@@ -51,28 +43,25 @@ extension CommandInProgress {
     }
 }
 
-/// The published table during a command, in which rows that clients see are looked up.
+/// Where rows that clients see are looked up.
 final class SeenTable {
     let command: CommandInProgress
 
     init(_ command: CommandInProgress) { self.command = command }
 }
 
-// Rebases references while a change is unpublished: a path refers to what the client sees, which the stored table may
-// have elsewhere.
+// Rebases references: clients mean paths in the published table.
 extension CommandInProgress {
-    /// With an id, a row is the same if it has that id in the same section; without, if it is the same stored row with
-    /// the same model, or a derived row with the same content at the same place.
-    ///
-    /// - Throws: ``Refusal`` with `rowNotFound` if the stored table has no such row.
+    /// A row with an id is that with the id in the same section; one without, the same stored row with the same model,
+    /// or a derived row with the same content in the same place. Throws `rowNotFound`.
     func rebased(_ command: Command) throws -> Command {
         guard let seen = seen?.command else { return command }
         if case .move(let row, let target) = command { return try rebasedMove(row, target, seen) }
         return try command.replacingRows { try rebased($0, seen, orEnd: $1) }
     }
 
-    /// Clients see the row, or this command created it. They do not know what an earlier unpublished change created,
-    /// also within a transaction.
+    /// Clients see it, or this command created it. What an earlier unpublished change created is unknown, also in a
+    /// transaction.
     func isKnown(_ id: RowID, in section: Section) throws(Refusal) -> Bool {
         guard let seen = seen?.command else { return true }
         if let place = seen.displayedPlace(of: section.id),
@@ -112,7 +101,7 @@ extension CommandInProgress {
         return .at(section, row: row)
     }
 
-    /// In the stored table's snapshot. `nil` if the row has changed or is gone.
+    /// In the stored table's snapshot. `nil` if it has changed or is gone.
     private func rowWithoutID(_ place: Place, _ seen: CommandInProgress) throws -> Int? {
         let id = place.section.id
         guard let binding = binder.binding(of: id), binding.cells.source.isStored else {
@@ -126,7 +115,7 @@ extension CommandInProgress {
             let section = editor.table[id]
         else { return nil }
         let row = old[oldIndex]
-        // Ranks rarely change, so look there first.
+        // Ranks rarely change.
         var index = section.index(ofRank: row.rank)
         if !section.rows.indices.contains(index) || section.rows[index].key != row.key {
             guard let found = section.rows.firstIndex(where: { $0.key == row.key }) else { return nil }
@@ -135,7 +124,7 @@ extension CommandInProgress {
         return section.rows[index].model == row.model ? try displayedIndex(ofStored: index, in: id) : nil
     }
 
-    /// The target is the place before the row that the client sees there, or the section's end.
+    /// Before the row that the client sees there, or at the end.
     private func rebasedMove(_ reference: RowReference, _ target: RowReference, _ seen: CommandInProgress) throws
         -> Command
     {

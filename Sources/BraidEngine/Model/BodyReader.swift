@@ -1,4 +1,4 @@
-/// Reads the members of a JSON object by name. Members that are not listed are faults; every fault has its pointer.
+/// Reads an object's members by name. Unlisted ones are faults.
 package struct BodyReader {
     private let members: [(name: String, value: JSONText)]
     package let pointer: JSONPointer
@@ -42,7 +42,7 @@ package struct BodyReader {
 
     package func place(of name: String) -> JSONPointer { pointer.appending(name) }
 
-    /// A string, `null`, or `{"view": name, "viewModel"?: …}`, unchanged.
+    /// A string, `null`, or `{"view": name, "viewModel"?: …}`.
     static func title(_ value: JSONText, at pointer: JSONPointer) throws(Refusal) -> JSONText {
         switch value.kind {
         case .string, .null: return value
@@ -60,7 +60,6 @@ package struct BodyReader {
 }
 
 extension JSONText {
-    /// From 0.
     func index(at pointer: JSONPointer) throws(Refusal) -> Int {
         guard let index = intValue, index >= 0 else {
             throw Refusal.bad(pointer, .rejecting(kind, accepting: .number), "must be an integer from 0")

@@ -1,11 +1,11 @@
-/// An event that a handler emitted with the action `emit`. It does not change the table.
+/// Emitted by a handler's action `emit`. Does not change the table.
 public struct EmittedEvent: Sendable {
-    /// The event's name.
+    /// The event's.
     public var name: String
-    /// `nil` if the action has none, or its template gave no value.
+    /// `nil` if the action has none, or its template gave nothing.
     public var payload: JSONText?
 
-    /// The event as JSON: `{"name", "payload"?}`.
+    /// `{"name", "payload"?}`.
     public var json: JSONText {
         .object(capacity: 64 + (payload?.count ?? 0)) {
             $0.member("name", name)

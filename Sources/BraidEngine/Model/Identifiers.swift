@@ -1,11 +1,11 @@
-/// A row's identity (Braid's `collectionId`): *which* row it is, not whether it has changed.
+/// Which row it is (Braid's `collectionId`), not whether it has changed.
 ///
-/// Ids are equal if their UTF-8 bytes are. That is JSON's rule, and faster than `String`'s canonical equivalence.
+/// Equal if the UTF-8 bytes are: JSON's rule, and faster than `String`'s canonical equivalence.
 public struct RowID: Hashable, Sendable, CustomStringConvertible {
-    /// As text: of an integer in decimal, for example `42`.
+    /// An integer in decimal, such as `42`.
     public let text: String
 
-    /// Creates a row id.
+    /// From text.
     public init(_ text: String) { self.text = text }
 
     @inline(__always)
@@ -24,7 +24,7 @@ public struct RowID: Hashable, Sendable, CustomStringConvertible {
 extension RowID: JSONWritable {
     public func write(to writer: inout JSONWriter) { writer.value(text) }
 
-    /// From a JSON string, or a number of any size without fraction and exponent.
+    /// A string, or a number of any size without fraction and exponent.
     init?(json: JSONText) {
         if let text = json.stringValue {
             self.init(text)
@@ -38,33 +38,30 @@ extension RowID: JSONWritable {
     }
 }
 
-/// The ids of rows and sections in a server, so that every request can name them. A request may name a section and a
-/// row twice in one target of at most 8 KiB: in its window, percent-encoded (three bytes for one), and in the window of
-/// `from`, encoded twice (five for one). Clients remove the segments "." and ".." from paths (RFC 3986, section 5.2.4),
-/// an empty segment names nothing, and a target contains no NUL.
+/// Ids that every request can name. A target of at most 8 KiB may name section and row twice: in its window,
+/// percent-encoded (three bytes for one), and in that of `from`, encoded twice (five for one). Clients remove "." and
+/// ".." from paths (RFC 3986, section 5.2.4); an empty segment names nothing.
 enum IDRule {
     static let mostBytes = 400
-    /// Ends a sentence.
     static let text = "1 to \(mostBytes) bytes of UTF-8 without NUL, and is not \".\" or \"..\""
 
     static func admits(_ id: String) -> Bool {
         (1...mostBytes).contains(id.utf8.count) && id != "." && id != ".." && !id.utf8.contains(0)
     }
 
-    /// For a message; of a long id, only its size.
     static func shown(_ id: String) -> String {
         id.utf8.count > mostBytes ? "of \(id.utf8.count) bytes" : "\"\(id)\""
     }
 }
 
-/// A section's identity. Ids are equal if their UTF-8 bytes are.
+/// Equal if the UTF-8 bytes are.
 public struct SectionID: Hashable, Sendable, Comparable, CustomStringConvertible, ExpressibleByStringLiteral,
     JSONWritable
 {
-    /// The id as text.
+    /// The id.
     public let text: String
 
-    /// Creates a section id.
+    /// From text.
     public init(_ text: String) { self.text = text }
     public init(stringLiteral text: String) { self.text = text }
 
@@ -73,7 +70,7 @@ public struct SectionID: Hashable, Sendable, Comparable, CustomStringConvertible
         left.text.isIdentical(to: right.text) || left.text.hasSameBytes(as: right.text)
     }
 
-    /// By the UTF-8 bytes, which is the order of the code points.
+    /// By UTF-8 bytes, the order of code points.
     public static func < (left: SectionID, right: SectionID) -> Bool {
         left.text.utf8.lexicographicallyPrecedes(right.text.utf8)
     }
@@ -88,30 +85,27 @@ public struct SectionID: Hashable, Sendable, Comparable, CustomStringConvertible
     public func write(to writer: inout JSONWriter) { writer.value(text) }
 }
 
-/// A row's index path: the indexes among the displayed sections and among the section's displayed rows. On the wire
-/// `[section, row]`.
-///
-/// The engine does not import Foundation. A program that does converts with `IndexPath(indexes: path.indexes)` and
-/// `RowPath(indexPath)`.
+/// An index path among what is displayed, `[section, row]` on the wire. Convert with Foundation's `IndexPath(indexes:
+/// path.indexes)` and `RowPath(indexPath)`.
 public struct RowPath: Hashable, Sendable, Comparable, CustomStringConvertible {
     /// From 0.
     public var section: Int
     /// From 0.
     public var row: Int
 
-    /// Creates an index path.
+    /// From 0, both.
     public init(section: Int, row: Int) {
         self.section = section
         self.row = row
     }
 
-    /// From two indexes, the section's first. `nil` unless there are two.
+    /// `nil` unless there are two, the section's first.
     public init?(_ indexes: some Collection<Int>) {
         guard indexes.count == 2 else { return nil }
         self.init(section: indexes[indexes.startIndex], row: indexes[indexes.index(after: indexes.startIndex)])
     }
 
-    /// The section's index and the row's, as Foundation's `IndexPath(indexes:)` takes them.
+    /// For Foundation's `IndexPath(indexes:)`.
     public var indexes: [Int] { [section, row] }
 
     public static func < (left: RowPath, right: RowPath) -> Bool {
@@ -122,7 +116,7 @@ public struct RowPath: Hashable, Sendable, Comparable, CustomStringConvertible {
 }
 
 extension String {
-    /// Bitwise. If false, the bytes may still be the same.
+    /// Bitwise. If not, the bytes may still be the same.
     @inline(__always)
     fileprivate func isIdentical(to other: String) -> Bool {
         withUnsafeBytes(of: self) { mine in withUnsafeBytes(of: other) { mine.hasSameBytes(as: $0) } }

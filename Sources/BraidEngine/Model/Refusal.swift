@@ -1,77 +1,77 @@
-/// Why the engine refuses an input, such as a command, a model or a table description. The table does not change.
+/// Why the engine refuses a command, a model or a description. Nothing has changed then.
 public struct Refusal: Error, Sendable, Equatable {
-    /// The raw value is the problem's name on the wire: `/problems/<rawValue>`.
+    /// On the wire: `/problems/<rawValue>`.
     public enum Code: String, Sendable, CaseIterable {
-        /// Several displayed sections have a row with the id, so the command must name the section, too.
+        /// Several displayed sections have the row; name the section, too.
         case ambiguousRow = "ambiguous-row"
-        /// A command or another document is malformed, or the binder's state does not allow the call.
+        /// A malformed document, or a call that the binder's state does not allow.
         case badRequest = "bad-request"
-        /// The command took longer than its limit allows, and changed nothing.
+        /// Over the time limit.
         case commandTimeout = "command-timeout"
-        /// The JSON table description has faults, or a Swift program's binding chains have mistakes.
+        /// Faults in a JSON table description, or mistakes in a program's binding chains.
         case descriptionInvalid = "description-invalid"
-        /// Two models or rows of a section have the same id.
+        /// Within one section.
         case duplicateRowID = "duplicate-row-id"
-        /// The policy does not allow this delete or insert, or the section's rows are derived.
+        /// By the policy, or because the rows are derived.
         case editingNotAllowed = "editing-not-allowed"
-        /// A handler failed or broke a rule, such as how the number of the section's models must change.
+        /// A handler failed or broke a rule, such as how the number of models must change.
         case handlerContract = "handler-contract"
-        /// The row's cell does not declare an event of this name.
+        /// By the row's cell.
         case eventUndeclared = "event-undeclared"
-        /// An event's parameters do not match the schema that the cell declares for it.
+        /// The parameters do not match the cell's schema.
         case eventInvalid = "event-invalid"
-        /// A new row or section would have an id that a request cannot name, such as an empty one.
+        /// A new row or section with an id that no request can name, such as an empty one.
         case idInvalid = "id-invalid"
-        /// A model does not match its type, has no usable id or another than the request names, or no cell is
-        /// registered for its type.
+        /// Not of its type, without a usable id, with another one than the request names, or without a cell for its
+        /// type.
         case modelInvalid = "model-invalid"
-        /// The session's models or titles do not fit the other version of its table description.
+        /// Models or titles do not fit the description's other version.
         case modelsDoNotFit = "models-do-not-fit"
-        /// An insert came without a model, and the section's binding has no `insert.template` that makes one.
+        /// The insert has none, and the binding no `insert.template` that makes one.
         case modelRequired = "model-required"
-        /// A model or a cell has another type than its section or its binding chain expects.
+        /// Another type than the section or the binding chain expects.
         case modelTypeMismatch = "model-type-mismatch"
-        /// The policy does not allow the row to move, or not there, or the rows of one of the sections are derived.
+        /// By the policy, not to that place, or because rows are derived.
         case moveNotAllowed = "move-not-allowed"
-        /// A handler rejected the command, for the reason in the detail.
+        /// By a handler; the detail says why.
         case rejected = "rejected"
-        /// A row or place of an earlier revision cannot be found: it, or the rows around it, were removed or hidden.
+        /// A row or place of an earlier revision: it, or the rows around it, were removed or hidden.
         case rowGone = "row-gone"
-        /// The row, place or index path does not exist or is not displayed.
+        /// Missing or not displayed.
         case rowNotFound = "row-not-found"
-        /// The section does not exist in this table or is not displayed.
+        /// Missing or not displayed.
         case sectionNotFound = "section-not-found"
-        /// The description declares all sections, so a command cannot add, remove or reorder them.
+        /// Commands cannot add, remove or reorder them.
         case sectionsAreDeclared = "sections-are-declared"
-        /// A template, an expression or a Swift closure failed, or gave what its place does not allow.
+        /// A template, expression or closure failed, or gave what its place does not allow.
         case templateFailed = "template-failed"
-        /// The table would contain more rows than its limits allow.
+        /// Over the limit.
         case tooManyRows = "too-many-rows"
-        /// The table would contain more sections than its limits allow.
+        /// Over the limit.
         case tooManySections = "too-many-sections"
     }
 
-    /// One fault of a document, such as a table description or a model.
+    /// One fault of a document.
     public struct Fault: Sendable, Equatable {
-        /// The kind of a fault, for example `unknownMember`, for programs.
+        /// Such as `unknownMember`.
         public typealias Code = FaultCode
 
-        /// To the faulty value in the document that was sent.
+        /// In the document that was sent.
         public var pointer: JSONPointer
-        /// The kind, for programs.
+        /// For programs.
         public var code: Code
-        /// For a developer: what is wrong at the pointer.
+        /// For developers.
         public var detail: String
-        /// Where a template failed. The pointer then leads into the table description.
+        /// Where a template failed; `pointer` then leads into the description.
         public var place: Place?
 
         /// A section, or one of its rows.
         public struct Place: Sendable, Equatable, CustomStringConvertible {
             /// The section.
             public var section: SectionID
-            /// The row's index among all rows of the section, hidden ones included.
+            /// Among all rows, hidden ones included.
             public var row: Int?
-            /// The row's id, if it has one.
+            /// If it has one.
             public var id: RowID?
 
             public var description: String {
@@ -81,7 +81,7 @@ public struct Refusal: Error, Sendable, Equatable {
             }
         }
 
-        /// Creates a fault.
+        /// Without a place.
         public init(pointer: JSONPointer, code: Code, detail: String) {
             self.pointer = pointer
             self.code = code
@@ -89,26 +89,24 @@ public struct Refusal: Error, Sendable, Equatable {
         }
     }
 
-    /// The kind, for programs.
+    /// For programs.
     public var code: Code
-    /// Why the input was refused, for a developer.
+    /// For developers.
     public var detail: String
-    /// Of the refused document, which may have more. Empty if the refusal is about no document.
+    /// The first ones, if they are of a document.
     public var faults: [Fault]
 
-    /// Creates a refusal. A program's handler can throw one to refuse a command for any reason.
+    /// A handler can throw one to refuse a command for any reason.
     public init(_ code: Code, _ detail: String, faults: [Fault] = []) {
         self.code = code
         self.detail = detail
         self.faults = faults
     }
 
-    /// The template at `pointer` gave what its place does not allow.
     init(templateFailed detail: String, at pointer: JSONPointer = .root) {
         self.init(.templateFailed, detail, faults: [.init(pointer: pointer, code: .templateFailed, detail: detail)])
     }
 
-    /// With the section or row for which a template failed.
     func failed(in place: @autoclosure () -> Fault.Place) -> Refusal {
         guard code == .templateFailed else { return self }
         var refusal = self
@@ -119,7 +117,6 @@ public struct Refusal: Error, Sendable, Equatable {
         return refusal
     }
 
-    /// Names the section in the refusal of a failed template.
     static func naming<Value>(_ section: SectionID, _ body: () throws -> Value) rethrows -> Value {
         do {
             return try body()
@@ -128,7 +125,6 @@ public struct Refusal: Error, Sendable, Equatable {
         }
     }
 
-    /// The detail, and the first section or row for which a template failed.
     package var detailWithPlace: String {
         let places = faults.compactMap(\.place)
         guard let place = places.first else { return detail }
@@ -136,8 +132,7 @@ public struct Refusal: Error, Sendable, Equatable {
         return "\(detail) It failed for \(place).\(others)"
     }
 
-    /// For a model that a template made: without `faults`, as the model is no part of the request, but with their text
-    /// in `detail`.
+    /// For a model that a template made and the request does not contain: `faults` become text in `detail`.
     func ofWhatWasMade(by maker: String) -> Refusal {
         let places = faults.map { $0.pointer.tokens.isEmpty ? $0.detail : "\"\($0.pointer)\": \($0.detail)" }
         return Refusal(
@@ -146,8 +141,7 @@ public struct Refusal: Error, Sendable, Equatable {
         )
     }
 
-    /// With the faults' pointers inside a larger document. Below a long `place`, only the first are kept
-    /// (`FaultBudget`).
+    /// With pointers inside a larger document. Below a long `place` only the first are kept (`FaultBudget`).
     public func placed(at place: JSONPointer) -> Refusal {
         var refusal = self, budget = FaultBudget()
         let placed = faults.map { fault in
@@ -159,13 +153,11 @@ public struct Refusal: Error, Sendable, Equatable {
         return refusal
     }
 
-    /// The detail lists up to eight sections.
     package static func noSection(_ id: SectionID, among sections: some Collection<SectionID>) -> Refusal {
         Refusal(
             .sectionNotFound, "The section \"\(id)\" does not exist. This table has \(Self.listed(sections)).")
     }
 
-    /// The detail lists up to eight displayed sections.
     package static func notDisplayed(_ id: SectionID, among sections: some Collection<SectionID>) -> Refusal {
         Refusal(
             .sectionNotFound, "The section \"\(id)\" is not displayed. The table displays \(Self.listed(sections)).")

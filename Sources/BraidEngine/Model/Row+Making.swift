@@ -1,4 +1,4 @@
-/// What a displayed row is made of. `nil` or false is absent in its JSON.
+/// `nil` and false are absent in the JSON.
 struct RowParts {
     var id: RowID?
     var cell: String
@@ -13,7 +13,6 @@ struct RowParts {
 }
 
 extension RowParts {
-    /// In bytes, without those that escapes add to id and cell.
     fileprivate var encodedSize: Int {
         var size = #"{"cell":""}"#.utf8.count + cell.utf8.count
         if let id { size += #""id":"","#.utf8.count + id.text.utf8.count }

@@ -1,13 +1,11 @@
-/// A row's JSON and the places of its parts in one block, which a stored row and the displayed row of its model can
-/// share. With hundreds of thousands of rows, that needs less memory than an object for each part.
+/// JSON and the places of its parts in one block, which a stored row and its displayed row can share: less memory than
+/// an object for each part.
 struct RowContent: Sendable {
-    /// The JSON, then three integers of `width` bytes: the content's length, the model's start and end. The last byte
-    /// is `width`.
+    /// The JSON, then three integers of `width` bytes (the content's length, the model's start and end), then `width`.
     private let bytes: [UInt8]
 
-    /// The writer must contain the row's object alone, an id as its first member, so that equal ids have equal bytes.
-    /// Its bytes are not copied if it has reserved `room(behind:)`. `contentLength` is that of what the cell shows: all
-    /// before properties such as `movable`. The range is empty without a model.
+    /// The writer contains only the row, its id first, so that equal ids have equal bytes; reserve `room(behind:)` to
+    /// avoid a copy. Content is what the cell shows, all before `movable` and the like.
     init(_ writer: inout JSONWriter, contentLength: Int, model: Range<Int>) {
         let width = Self.width(for: writer.bytes.count)
         func note(_ place: Int) {
@@ -20,7 +18,6 @@ struct RowContent: Sendable {
         bytes = writer.bytes
     }
 
-    /// A stored row: an object of its id, if any, and its model.
     init(id: RowID?, model: JSONText) {
         let size = model.count + (id?.text.utf8.count ?? 0) + #"{"id":"","model":}"#.utf8.count
         var writer = JSONWriter(capacity: size + Self.room(behind: size))
@@ -37,7 +34,7 @@ struct RowContent: Sendable {
         self.init(&writer, contentLength: writer.bytes.count, model: start..<start + model.count)
     }
 
-    /// How many bytes follow JSON of a length.
+    /// After JSON of this length.
     static func room(behind length: Int) -> Int { 3 * width(for: length) + 1 }
 
     private static func width(for length: Int) -> Int { length <= 0xFF ? 1 : length <= 0xFFFF ? 2 : 4 }
@@ -52,18 +49,15 @@ struct RowContent: Sendable {
 
     var json: JSONText { JSONText(valid: bytes, 0..<length) }
 
-    /// Shares the JSON's memory.
     var model: JSONText? {
         let range = place(1)..<place(2)
         return range.isEmpty ? nil : JSONText(valid: bytes, range)
     }
 
-    /// Computed at each call.
     var hash: RowHash.Pair {
         bytes.withUnsafeBytes { RowHash.hash($0[part: 0..<length], contentLength: contentLength) }
     }
 
-    /// By the bytes that the cell shows, without properties such as `movable`.
     func looksSame(as other: RowContent) -> Bool {
         let length = contentLength
         guard length == other.contentLength else { return false }
@@ -73,14 +67,13 @@ struct RowContent: Sendable {
     }
 }
 
-// Reading the id.
 extension RowContent {
     private static var idStart: Int { #"{"id":"#.utf8.count }
 
-    /// Without an id the first member is `cell` or `model`, so the third byte decides.
+    /// Otherwise the first member is `cell` or `model`.
     var hasID: Bool { bytes[2] == UInt8(ascii: "i") }
 
-    /// As a JSON string; 0 without one.
+    /// As JSON; 0 without one.
     var idSize: Int {
         guard hasID else { return 0 }
         return bytes.withUnsafeBytes {
@@ -90,7 +83,6 @@ extension RowContent {
         }
     }
 
-    /// Of the id and the model as JSON.
     var storedSize: Int { idSize + place(2) - place(1) }
 
     var id: RowID? {
@@ -107,7 +99,7 @@ extension RowContent {
         return bytes.withUnsafeBytes { mine in
             var cursor = JSONCursor(mine, at: Self.idStart)
             _ = cursor.skipString()
-            // With the closing quote, so that an id never equals a longer one.
+            // With the closing quote, so that no id equals a longer one.
             let end = cursor.at
             return other.bytes.withUnsafeBytes {
                 end <= $0.count && mine[part: 0..<end].hasSameBytes(as: $0[part: 0..<end])
@@ -115,12 +107,11 @@ extension RowContent {
         }
     }
 
-    /// Whether id and model are those of a stored row.
     func holds(_ stored: RowContent) -> Bool {
         (hasID ? hasSameID(as: stored) : !stored.hasID) && model == stored.model
     }
 
-    /// `nil` asks for no id. Decodes the id only if it contains escapes.
+    /// Decodes the id only if it has escapes.
     func has(_ id: RowID?) -> Bool {
         guard hasID else { return id == nil }
         guard let id else { return false }
@@ -132,13 +123,12 @@ extension RowContent {
         } ?? (self.id == id)
     }
 
-    /// Equals `RowHash.hash(id)`; 0 without an id.
+    /// As `RowHash.hash(id)`; 0 without one.
     var idHash: UInt64 {
         guard hasID else { return 0 }
         return withID { $0.map { RowHash.hash(ofID: $0) } } ?? id.map { RowHash.hash($0) } ?? 0
     }
 
-    /// With the id's UTF-8 bytes, or `nil` if it contains escapes.
     private func withID<Result>(_ body: (UnsafeRawBufferPointer?) -> Result) -> Result {
         bytes.withUnsafeBytes { bytes in
             var cursor = JSONCursor(bytes, at: Self.idStart)

@@ -1,10 +1,9 @@
-/// Hashes of rows and ids. The seeds are random for each process, so that nobody can choose collisions; a hash must not
-/// leave the process.
+/// Hashes of rows and ids. Seeds are random, so that nobody can choose collisions; no hash may leave the process.
 ///
 /// Multiplies sixteen bytes as two factors and folds the product into the next state. Source: wyhash
-/// (github.com/wangyi-fudan/wyhash) and the fallback of aHash (github.com/tkaitchuck/aHash).
+/// (github.com/wangyi-fudan/wyhash) and aHash's fallback (github.com/tkaitchuck/aHash).
 enum RowHash {
-    /// Of the whole JSON, and of what the cell shows; independent, together 128 bits.
+    /// Of all the JSON, and of what the cell shows; independent, together 128 bits.
     struct Pair: Sendable, Equatable {
         let whole: UInt64
         let content: UInt64
@@ -21,7 +20,6 @@ enum RowHash {
         return text.withUTF8 { hash(ofID: UnsafeRawBufferPointer($0)) }
     }
 
-    /// As UTF-8.
     static func hash(ofID bytes: UnsafeRawBufferPointer) -> UInt64 {
         let seed = seeds.id
         var state = seed ^ UInt64(bytes.count)
@@ -29,7 +27,6 @@ enum RowHash {
         return max(folded(state, end) & ~1, 2)
     }
 
-    /// The first `contentLength` bytes are what the cell shows.
     static func hash(_ row: UnsafeRawBufferPointer, contentLength: Int) -> Pair {
         let (_, wholeSeed, contentSeed) = seeds
         var whole = wholeSeed ^ UInt64(row.count), content = contentSeed ^ UInt64(contentLength)
@@ -41,13 +38,13 @@ enum RowHash {
         return Pair(whole: folded(whole, end), content: folded(content, end))
     }
 
-    /// So that equal ids in two sections almost always differ. For section 0, the hash itself.
+    /// So that equal ids in two sections almost always differ. Section 0 keeps the hash.
     @inline(__always)
     static func hash(_ hash: UInt64, in section: Int32) -> UInt64 {
         section == 0 ? hash : folded(hash ^ UInt64(UInt32(bitPattern: section)), end)
     }
 
-    /// The last factor: the bits of the golden ratio, odd and without a pattern.
+    /// The golden ratio's bits: odd, without a pattern.
     private static var end: UInt64 { 0x9E37_79B9_7F4A_7C15 }
 
     @inline(__always)
@@ -58,7 +55,7 @@ enum RowHash {
 }
 
 extension UnsafeRawBufferPointer {
-    /// As pairs of 8-byte words. The last pair may repeat earlier bytes or, below 16 bytes, be padded with zeros.
+    /// In 8-byte words. The last pair may repeat bytes or, below 16, be padded with zeros.
     @inline(__always)
     fileprivate func forEachPair(_ body: (UInt64, UInt64) -> Void) {
         var offset = 0

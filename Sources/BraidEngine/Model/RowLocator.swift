@@ -1,12 +1,11 @@
 import Synchronization
 
-/// Finds the sections that may contain a row with an id: an index of hints, from hashes of ids to sections. Every row
-/// with an id has one; so may rows that left their sections, so the caller checks.
+/// Which sections may contain a row with an id: hints from hashes to sections. Rows that left may have one, too; the
+/// caller checks.
 ///
-/// Built when first needed. Copies of a table can share it, so it is ready for later commands even if the one that
-/// needed it is refused. A value: a changed copy shares what did not change.
+/// Built when first needed. Copies of a table share it, so it survives a command that is refused.
 struct RowLocator: Sendable {
-    /// Half of the id's hash, and the section. 24 bytes.
+    /// Half of the hash; 24 bytes in all.
     struct Entry {
         var hash: UInt32
         var section: SectionID
@@ -19,14 +18,14 @@ struct RowLocator: Sendable {
         func isBefore(_ other: Entry) -> Bool { hash == other.hash ? section < other.section : hash < other.hash }
     }
 
-    /// Ascending by hash, then section, without duplicates.
+    /// Ascending by hash, then section; distinct.
     struct Entries {
         var list: PersistentList<Entry>
-        /// Limits the entries of rows that left their sections.
+        /// Limits the entries of rows that left.
         let most: Int
     }
 
-    /// Shared by copies of a table, and built from the rows of one of them; `entries` is `nil` until then.
+    /// Shared by copies of a table; `nil` until built.
     final class Index: Sendable {
         let entries: Mutex<Entries?>
 
@@ -35,8 +34,7 @@ struct RowLocator: Sendable {
 
     private(set) var index = Index()
 
-    /// - Parameter sections: those of the table.
-    /// - Complexity: O(rows log rows) for the call that builds the index, O(log rows) for others.
+    /// O(rows log rows) for the call that builds the index, then O(log rows). `sections` are the table's.
     func sections(of hash: UInt64, in sections: PersistentList<StoredSection>) -> [SectionID] {
         let entries = index.entries.withLock { made in
             let entries = made ?? Self.entries(of: sections)
@@ -61,24 +59,21 @@ struct RowLocator: Sendable {
             for row in section.rows where row.content.hasID { entries.append(Entry(row.content.idHash, section.id)) }
         }
         entries.sort { $0.isBefore($1) }
-        // Two ids of a section with the same half hash have one entry.
         var distinct = ContiguousArray<Entry>()
         distinct.reserveCapacity(entries.count)
         for entry in entries where distinct.last?.isBefore(entry) != false { distinct.append(entry) }
         return Entries(list: PersistentList(distinct), most: 2 * distinct.count + 1_024)
     }
 
-    /// The sections have changed. An index that is not built yet is not shared any more, because the other copies have
-    /// other rows. For rows that arrived, call `noteArrivals` as well.
+    /// Stops sharing an index that is not built: other copies have other rows. Arrivals need `noteArrivals`, too.
     mutating func noteChange() {
         guard !isKnownUniquelyReferenced(&index), index.entries.withLock({ $0 == nil }) else { return }
         index = Index()
     }
 
-    /// O(log rows) for each row.
     mutating func noteArrivals(_ hashes: some Collection<UInt64>, in section: SectionID) {
         guard let made = index.entries.withLock({ $0 }) else { return noteChange() }
-        // Too large, so the next lookup builds another, without removed rows.
+        // Too large; the next lookup builds one without removed rows.
         guard made.list.count + hashes.count <= made.most else { return index = Index() }
         var entries = made
         for hash in hashes {

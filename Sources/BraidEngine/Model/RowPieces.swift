@@ -1,11 +1,11 @@
-/// A section's rows as pieces: runs of rows from before all edits, and inserted rows. Their number need not be known.
-/// Expected O(log edits) for each edit.
+/// A section's rows during edits, however many: runs of old rows, and inserted ones. Expected O(log edits) for each
+/// edit.
 struct RowPieces {
     struct Piece: RopePiece {
-        /// Of the first row, before all edits. `nil` for inserted rows.
+        /// Old index of the first row; `nil` for inserted ones.
         var start: Int?
         var count: Int
-        /// Only a piece of one row can be replaced.
+        /// Of one row only.
         var isReplaced = false
 
         func cut(at offset: Int) -> (Piece, Piece) {
@@ -13,7 +13,7 @@ struct RowPieces {
         }
     }
 
-    /// More rows than a table can contain, as the real number is unknown.
+    /// The real number is unknown: more than a table can contain.
     static let endless = 1 << 31
 
     private var rope = Rope(Piece(start: 0, count: endless))
@@ -26,6 +26,5 @@ struct RowPieces {
         rope.change(at: index) { if $0.start != nil { $0.isReplaced = true } }
     }
 
-    /// After the edits.
     func inOrder() -> [Piece] { rope.inOrder() }
 }

@@ -1,5 +1,5 @@
 extension Snapshot {
-    /// Whether the JSON is about as large as a number of bytes, or larger. Stops counting there.
+    /// Stops counting there.
     package func isLarger(than bytes: Int) -> Bool {
         var rest = bytes - state.count - (empty?.count ?? 0)
         for section in sections {
@@ -13,18 +13,12 @@ extension Snapshot {
         return rest < 0
     }
 
-    /// The snapshot as UTF-8 JSON, an API snapshot. `nil` leaves a member out. O(bytes of the result): rows are copied,
-    /// not encoded.
-    ///
-    /// - Parameters:
-    ///   - session: the session's id.
-    ///   - table: the name of its description.
-    ///   - epoch: the session's epoch.
+    /// UTF-8 JSON as of the API: of session id, description's name and session's epoch, `nil` leaves the member out.
+    /// Copies the rows' bytes.
     public func encoded(session: String? = nil, table: String? = nil, epoch: String? = nil) -> [UInt8] {
         encoded(session: session, table: table, epoch: epoch) { _ in }
     }
 
-    /// `place` writes members before `sections`, such as a window's place.
     func encoded(session: String?, table: String?, epoch: String?, place: (inout JSONWriter) -> Void) -> [UInt8] {
         var writer = JSONWriter(capacity: encodedSize)
         writeStart(session: session, table: table, epoch: epoch, to: &writer, place: place)
@@ -33,15 +27,13 @@ extension Snapshot {
         return writer.bytes
     }
 
-    /// An estimate of the bytes that `encoded` returns. O(rows).
+    /// Estimated, O(rows).
     package var encodedSize: Int {
         sections.reduce(256 + state.count + (empty?.count ?? 0)) { $0 + $1.encodedSize }
     }
 
-    /// The bytes of ``encoded(session:table:epoch:)`` in pieces, encoded one at a time.
-    ///
-    /// - `size`: in bytes, the least of every piece but the last. A piece can be larger, as up to 64 rows are encoded at
-    ///   once.
+    /// The same bytes, encoded piece by piece. Each but the last has at least `size` bytes; up to 64 rows are encoded
+    /// at once.
     public func encodedPieces(session: String? = nil, table: String? = nil, epoch: String? = nil, size: Int)
         -> SnapshotPieces
     {
@@ -50,7 +42,6 @@ extension Snapshot {
         return SnapshotPieces(snapshot: self, size: size, writer: writer)
     }
 
-    /// Up to the first section.
     private func writeStart(
         session: String?, table: String?, epoch: String?, to writer: inout JSONWriter,
         place: (inout JSONWriter) -> Void = { _ in }
@@ -66,7 +57,6 @@ extension Snapshot {
         writer.beginArray()
     }
 
-    /// After the last section.
     fileprivate func writeEnd(to writer: inout JSONWriter) {
         writer.endArray()
         writer.member("state", state)
@@ -77,7 +67,7 @@ extension Snapshot {
     var json: JSONText { JSONText(valid: encoded()) }
 }
 
-// The members are in the order of the HTTP API.
+// Members in the order of the HTTP API.
 extension Section: JSONWritable {
     public func write(to writer: inout JSONWriter) {
         writeStart(to: &writer)
@@ -103,10 +93,8 @@ extension Section: JSONWritable {
         writer.endObject()
     }
 
-    /// An estimate of the bytes of a section without rows. O(1).
     var sizeWithoutRows: Int { 80 + id.text.utf8.count + header.count + footer.count + (movesTo?.count ?? 0) }
 
-    /// An estimate of the bytes. O(rows).
     var encodedSize: Int {
         var size = sizeWithoutRows
         rows.forEach(in: 0..<rows.count) { _, row in size += row.json.count + 1 }
@@ -114,7 +102,7 @@ extension Section: JSONWritable {
     }
 }
 
-/// A snapshot's JSON, piece by piece. Later commands do not change the pieces.
+/// A snapshot's JSON. Later commands do not change it.
 public struct SnapshotPieces: Sequence, IteratorProtocol, Sendable {
     private let snapshot: Snapshot
     private let size: Int
@@ -130,7 +118,7 @@ public struct SnapshotPieces: Sequence, IteratorProtocol, Sendable {
         self.writer = writer
     }
 
-    /// The next piece. `nil` after the last.
+    /// `nil` after the last.
     public mutating func next() -> [UInt8]? {
         guard !isDone else { return nil }
         while writer.bytes.count < size, !isDone { writeMore() }

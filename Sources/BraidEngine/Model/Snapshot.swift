@@ -2,23 +2,22 @@
 public struct Section: Sendable {
     /// Unique in the table.
     public internal(set) var id: SectionID
-    /// The header: `{"title": …}` or `{"view": …, "viewModel"?: …}`, with the declared heights. `null` without a
-    /// header.
+    /// `{"title": …}` or `{"view": …, "viewModel"?: …}`, with the declared heights; or `null`.
     public var header: JSONText
-    /// The footer, of the same form as ``header``. `null` without a footer.
+    /// As ``header``.
     public var footer: JSONText
-    /// Where the rows may move: `"anySection"` or an array of section ids. `nil` if they may not.
+    /// `"anySection"` or an array of ids. `nil` if rows may not move.
     public var movesTo: JSONText?
-    /// Whether all rows have ids.
+    /// All rows have ids.
     public var isDiffable: Bool
-    /// The displayed rows, in order.
+    /// Displayed, in order.
     public var rows: PersistentList<Row> { didSet { idsWereChecked = false } }
-    /// All rows have ids, no two of them equal, so that a diff need not check them again.
+    /// All have ids, all different: a diff need not check.
     var idsWereChecked = false
-    /// Which of the section's displayed rows a window contains. `nil` for a whole section.
+    /// The part of the rows that a window contains; `nil` for all.
     public internal(set) var extent: Extent?
 
-    /// Creates a section from its parts.
+    /// From its parts.
     public init(
         id: SectionID, header: JSONText = .null, footer: JSONText = .null, movesTo: JSONText? = nil,
         isDiffable: Bool = true, rows: PersistentList<Row> = []
@@ -33,42 +32,42 @@ public struct Section: Sendable {
 }
 
 extension Section {
-    /// Without comparing rows, and apart from `id` and `extent`. If false, they may still be the same.
+    /// Without comparing rows, `id` and `extent`. If not, they may still be the same.
     func isShared(with other: Section) -> Bool {
         rows.isShared(with: other.rows) && isDiffable == other.isDiffable && header == other.header
             && footer == other.footer
             && movesTo == other.movesTo
     }
 
-    /// Which rows of a section a window contains.
+    /// The rows that a window contains.
     public struct Extent: Sendable, Hashable {
-        /// The index, in the section, of the first.
+        /// The first row's index in the section.
         public var offset: Int
-        /// All displayed rows of the section, inside and outside of the window.
+        /// Displayed rows of the section, in the window or not.
         public var rowCount: Int
     }
 }
 
-/// The displayed table at one revision, or the part of it that a window shows.
+/// The displayed table at one revision, or a window's part of it.
 public struct Snapshot: Sendable {
-    /// The session's revision: 0 at creation, one more for each applied command.
+    /// 0 at creation, one more for each applied command.
     public var revision: Int
-    /// In order. Hidden sections are absent.
+    /// Displayed ones, in order.
     public var sections: PersistentList<Section>
-    /// Of all sections of the table, even in a window.
+    /// Of all sections, even in a window.
     public var totalRowCount: Int
-    /// The session's state, a JSON object.
+    /// A JSON object.
     public var state: JSONText
-    /// What a client shows in place of rows while there are none.
+    /// What to show while there are no rows.
     public var empty: JSONText?
-    /// When this snapshot was rendered, in RFC 3339, as rows and titles read it.
+    /// When it was rendered, in RFC 3339.
     var now = ""
-    /// The rows of hidden sections, where they had to be rendered to decide that.
+    /// Rows of hidden sections, if they had to be rendered to decide that.
     var offstage: [SectionID: PersistentList<Row>] = [:]
-    /// The keys of displayed rows, for sections that can hide rows and do not have ids for all.
+    /// Of displayed rows, for sections that can hide rows and lack ids.
     var shownKeys: [SectionID: [Int]] = [:]
 
-    /// Counts ``totalRowCount`` from the sections. O(sections).
+    /// O(sections).
     public init(revision: Int = 0, sections: [Section] = [], state: JSONText = .emptyObject, empty: JSONText? = nil) {
         self.revision = revision
         self.sections = PersistentList(sections)

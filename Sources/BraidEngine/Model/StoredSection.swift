@@ -1,20 +1,18 @@
-/// One section's stored models, whether or not the section is displayed.
+/// A section's models, whether or not it is displayed.
 public struct StoredSection: Sendable {
-    /// What a store keeps besides the rows.
+    /// All but the rows.
     public internal(set) var summary: StoredSectionSummary
-    /// All rows, ascending by rank.
+    /// Ascending by rank.
     public private(set) var rows = PersistentList<StoredRow>()
-    /// From the hashes of ids to ranks; a rank leads to the index by a binary search. Rows without an id are not in it.
+    /// From ids' hashes to ranks; a binary search leads to the index. Only rows with ids.
     private var ranks = RankIndex()
 
-    /// The id.
+    /// As in ``summary``.
     public var id: SectionID { summary.id }
 
     init(summary: StoredSectionSummary) { self.summary = summary }
 
-    /// As a store has read it; the rows ascend by rank. O(rows), expected.
-    ///
-    /// - Throws: ``Refusal`` with `duplicateRowID` if two rows have the same id.
+    /// The rows ascend by rank. Throws `duplicateRowID`. Expected O(rows).
     public init(summary: StoredSectionSummary, rows: [StoredRow]) throws(Refusal) {
         self.summary = summary
         self.rows = PersistentList(rows)
@@ -37,7 +35,7 @@ public struct StoredSection: Sendable {
         self.ranks = ranks
     }
 
-    /// The index in ``rows`` of the row with an id. O(log rows).
+    /// In ``rows``. O(log rows).
     public func index(of id: RowID) -> Int? {
         ranks.first(of: RowHash.hash(id)) { rank in
             let index = index(ofRank: rank)
@@ -47,14 +45,13 @@ public struct StoredSection: Sendable {
 
     func contains(_ id: RowID) -> Bool { index(of: id) != nil }
 
-    /// Whether every stored row has an id. O(1).
     var isWhollyIdentified: Bool { ranks.count == rows.count }
 
-    /// Where such a row would be inserted, if there is none.
+    /// Or where it would be inserted.
     func index(ofRank rank: Int) -> Int { rows.firstPosition { $0.rank >= rank } }
 
-    /// Sets the row's rank. Calls `relabel` with each row, at its old rank, that gets a new one to make room, and
-    /// returns the indices, after the insert, of those rows and the inserted one.
+    /// Sets the row's rank. `relabel` gets each row, with its old rank, that makes room. Returns the indices after the
+    /// insert of these and the new row.
     mutating func insert(_ row: StoredRow, at index: Int, relabel: (StoredRow) -> Void) -> Range<Int>? {
         var row = row
         let relabelled = makeRoom(at: index, relabel)
@@ -72,8 +69,8 @@ public struct StoredSection: Sendable {
         return removed
     }
 
-    /// The new rows must have fitting ranks and different ids. Throws `duplicateRowID` if one has the id of a row that
-    /// stays: the section is then invalid and must be discarded.
+    /// Ranks must fit, and ids differ. Throws `duplicateRowID` for the id of a row that stays: the section is then
+    /// invalid.
     mutating func replace(_ replacements: [PersistentList<StoredRow>.Replacement]) throws(Refusal) {
         var gone: [(hash: UInt64, rank: Int)] = [], come: [(content: RowContent, hash: UInt64, rank: Int)] = []
         var window = PersistentList.Window(rows)
@@ -103,7 +100,7 @@ public struct StoredSection: Sendable {
         }
     }
 
-    /// Shares the bytes of the displayed row at the same index, if its id and model are the same.
+    /// With displayed rows at the same index that have the same id and model.
     mutating func shareModels(with shown: PersistentList<Row>) {
         rows = PersistentList(
             zip(rows, shown).lazy.map { stored, shown in
@@ -126,13 +123,12 @@ public struct StoredSection: Sendable {
     }
 }
 
-// Ranks are a simple form of Dietz and Sleator's order maintenance: 2^24 apart at first; a row between two others gets
-// the middle. Where there is no gap, ever more rows around are spread evenly, twice as many each time, until there are
-// gaps.
+// Ranks, a simple form of Dietz and Sleator's order maintenance, are 2^24 apart at first; a row between two gets the
+// middle. Without a gap, rows around are spread evenly, twice as many each time, until there is one.
 extension StoredSection {
     static let rankGap = 1 << 24
-    /// The ranks of rows and ordinals of sections. Any difference fits an `Int`, and so does what one command can add.
-    /// What would leave the range relabels the whole list.
+    /// For ranks and ordinals. Differences fit an `Int`, and so does what one command can add. Whatever would leave the
+    /// range relabels the whole list.
     package static let places = -(1 << 61)...(1 << 61)
 
     private func rankForInsert(at index: Int) -> Int {
@@ -150,14 +146,14 @@ extension StoredSection {
         return makeRoom(for: 1, in: index..<index, relabel)
     }
 
-    /// Spreads the ranks in and around a range, so that `count` rows fit between any two, and at the section's ends if
-    /// they are there. Calls `relabel` as `insert` does, and returns the indices of those rows.
+    /// Makes room for `count` rows between any two of a range, and at the section's ends if they are in it. Calls
+    /// `relabel` as `insert` does; returns the indices of those rows.
     mutating func makeRoom(for count: Int, in range: Range<Int>, _ relabel: (StoredRow) -> Void) -> Range<Int> {
         var reach = 32
         while true {
             let window = max(0, range.lowerBound - reach)..<min(rows.count, range.upperBound + reach)
             let isWhole = window.count == rows.count, gap = max(Self.rankGap, count + 1)
-            // Only rows in `window` get new ranks. Beyond the section's ends, any rank in `places` is free.
+            // Beyond the ends, any rank in `places` is free.
             var low =
                 window.lowerBound == 0
                 ? rows[window.upperBound - 1].rank - window.count * gap : rows[window.lowerBound - 1].rank

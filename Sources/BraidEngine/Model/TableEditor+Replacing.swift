@@ -1,11 +1,8 @@
-// Replacing many rows of a section at once.
 extension TableEditor {
-    /// Rows before a change, and the new models that replace them.
     typealias Stretch = (old: Range<Int>, new: Range<Int>)
     typealias Model = (id: RowID?, model: JSONText)
 
-    /// Replaces all rows. One with the id of an old row keeps its key, and is written to the store only if the model
-    /// changed. O(n log n) for n old and new rows.
+    /// A model with an old row's id keeps its key, and is written only if it changed. O(n log n) in old and new rows.
     mutating func setModels(_ models: [Model], in section: SectionID) throws(Refusal) {
         let position = try position(of: section), stored = table.sections[position].rows
         var rows = PersistentList.Window(stored)
@@ -23,14 +20,9 @@ extension TableEditor {
         try noteFilled(section, rows: models.count)
     }
 
-    /// Replaces the rows of stretches. One with the id of an old row keeps its key, and is written to the store only if
-    /// the model changed.
+    /// As `setModels`, in stretches that ascend and are disjoint; `models` are those of all. A refill is a whole list.
     ///
-    /// - Parameters:
-    ///   - stretches: ascending and disjoint.
-    ///   - models: of all stretches, in order.
-    ///   - isRefill: whether they are a whole list, not changes of single rows.
-    /// - Complexity: O(n log n) for n rows in the stretches, and that of `PersistentList.replace`.
+    /// - Complexity: O(n log n) in the rows of the stretches, and that of `PersistentList.replace`.
     mutating func replace(
         _ stretches: [Stretch], with models: ArraySlice<Model>, in section: SectionID, isRefill: Bool = true
     ) throws(Refusal) {
@@ -55,7 +47,6 @@ extension TableEditor {
         var place = 0, arrived: [UInt64] = []
         for stretch in stretches {
             var start = stretch.old.lowerBound, coming = ContiguousArray<StoredRow>()
-            /// `coming` replaces the old rows from `start` to `end`.
             func close(_ end: Int) {
                 if start < end || !coming.isEmpty {
                     change(start..<end, to: coming, .init(start: nil, count: coming.count))
@@ -106,7 +97,6 @@ extension TableEditor {
         }
     }
 
-    /// The row with the rank of its place, and whether its model is unchanged. Notes what the store has to write.
     private mutating func arrive(_ new: Model, from source: StoredRow?, rank: Int, in section: Int) -> (
         row: StoredRow, isEqual: Bool
     ) {
@@ -130,22 +120,18 @@ extension TableEditor {
     }
 }
 
-/// The ranks around some ranges leave no room.
 private struct NoRoom: Error {
     var ranges: [Range<Int>] = []
 }
 
 private struct Arrivals {
-    /// Of all stretches, in order.
     private var rows = ContiguousArray<StoredRow>()
-    /// For each new model, the position in `rows` of the row whose key it keeps.
+    /// For each model, the place in `rows` of the row whose key it keeps.
     private var sources: [Int?]
-    /// For each new model that keeps key and rank, the old index in the section.
+    /// For each model that keeps key and rank, its old index.
     private(set) var staysAt: [Int?]
-    /// Whose keys no new row keeps.
     private(set) var gone: [StoredRow] = []
 
-    /// Throws `duplicateRowID` if two new models have the same id.
     init(_ models: ArraySlice<TableEditor.Model>, at stretches: [TableEditor.Stretch], in section: StoredSection)
         throws(Refusal)
     {
@@ -161,7 +147,7 @@ private struct Arrivals {
         var start = (old: 0, new: 0)
         for stretch in stretches {
             section.rows.forEach(in: stretch.old) { rows.append($1) }
-            // In a stretch, the n-th model without an id gets the n-th old row's key, if that has none either.
+            // The n-th model without an id gets the n-th old row's key, if that has no id either.
             var nameless = start.old
             for place in start.new..<start.new + stretch.new.count where models[models.startIndex + place].id == nil {
                 if nameless < rows.count, !rows[nameless].content.hasID { sources[place] = nameless }
@@ -178,7 +164,7 @@ private struct Arrivals {
         for case let source? in sources { isKept[source] = true }
         for (index, row) in rows.enumerated() where !isKept[index] { gone.append(row) }
 
-        // Rows that keep their order in a stretch, a longest increasing subsequence, keep their ranks.
+        // Those that keep their order in a stretch keep their ranks.
         start = (0, 0)
         for stretch in stretches {
             let rowsHere = start.old..<start.old + stretch.old.count
@@ -197,14 +183,12 @@ private struct Arrivals {
 
     func source(of place: Int) -> StoredRow? { sources[place].map { rows[$0] } }
 
-    /// In the order of the models.
     func ranks(_ stretches: [TableEditor.Stretch], in section: StoredSection) throws(NoRoom) -> [Int] {
         var ranks: [Int] = [], noRoom = NoRoom()
         ranks.reserveCapacity(sources.count)
         for stretch in stretches {
             let start = ranks.count, end = start + stretch.new.count
             var low = stretch.old.lowerBound > 0 ? section.rows[stretch.old.lowerBound - 1].rank : nil
-            /// Between `low` and `high`, for the models from `ranks.count` up to `end`.
             func fill(upTo end: Int, before high: Int?) {
                 let count = end - ranks.count, gap = StoredSection.rankGap, places = StoredSection.places
                 guard count > 0 else { return }

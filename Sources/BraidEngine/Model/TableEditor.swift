@@ -1,23 +1,22 @@
-/// Edits a copy of a table for one command, and records what the store has to write and the diff has to look at.
-/// Discarding it discards the edits.
+/// Edits a copy of a table for one command; discard it to discard the edits. Records what the store writes and the diff
+/// looks at.
 struct TableEditor {
     var table: TableModel
     let before: TableModel
-    /// By section, in stored rows, which are displayed rows where all are displayed.
+    /// Stored rows, which are the displayed ones where all are.
     private(set) var allTouched = TouchedRows()
-    /// Since the last `takeStep()`, which is called for each snapshot.
+    /// Since `takeStep()`, called for each snapshot.
     var step = Step()
 
-    /// What changed since the last snapshot.
     struct Step {
         var touched = TouchedRows()
-        /// Those whose rows or titles changed, or that were added, removed or reordered; hidden ones, too.
+        /// With other rows or titles, added, removed or reordered; hidden ones, too.
         var sections: Set<SectionID> = []
         var stateChanged = false
-        /// Sections were added, removed or reordered, or the choice of displayed ones changed.
+        /// Sections came, went or were reordered, or others were chosen to be displayed.
         var displayChanged = false
         var cellsChanged = false
-        /// Whether `onPrefetch` may run again, which is not displayed.
+        /// `onPrefetch` may run again; this is not displayed.
         var prefetchChanged = false
 
         var changedAnything: Bool { !sections.isEmpty || stateChanged || displayChanged || cellsChanged }
@@ -26,19 +25,17 @@ struct TableEditor {
     var written: [Int: (section: Int, row: StoredRow)] = [:]
     var placed: [Int: (section: Int, rank: Int)] = [:]
     var removed: Set<Int> = []
-    /// By key, the rows that the command changed, moved or removed, as they were before.
+    /// By key, rows as they were before the command changed, moved or removed them.
     private var originals: [Int: (section: Int, row: StoredRow)] = [:]
     var changedSummaries: Set<SectionID> = []
-    /// Of `removedSections`, which has numbers.
     var removedSectionIDs: Set<SectionID> = []
     var removedSections: [Int] = []
-    /// Where single rows were inserted, removed or changed.
+    /// Single rows were inserted, removed or changed.
     private(set) var editedSections: Set<SectionID> = []
-    /// Where a whole list of models replaced rows.
+    /// A whole list of models replaced rows.
     private(set) var refilledSections: Set<SectionID> = []
-    /// The store has no row with this key or a greater one.
+    /// Greater than all keys in the store.
     let firstNewKey: Int
-    /// Whether new ids must follow `IDRule`.
     private let checksIDs: Bool
 
     init(_ table: TableModel, checksIDs: Bool = false) {
@@ -48,13 +45,12 @@ struct TableEditor {
         firstNewKey = table.nextKey
     }
 
-    /// Starts a new step.
     mutating func takeStep() -> Step {
         defer { step = Step() }
         return step
     }
 
-    /// Any displayed row may look different, also without a noted edit.
+    /// Any displayed row may look different, even without a noted edit.
     mutating func noteWhole(_ section: SectionID) { allTouched.wholeSection(section) }
 
     private mutating func noteRow(_ section: SectionID, _ edit: (inout TouchedRows) -> Void) {
@@ -62,7 +58,6 @@ struct TableEditor {
         note(section, edit)
     }
 
-    /// A refill replaced rows by a whole list of models.
     mutating func noteRows(_ section: SectionID, _ edits: TouchedRows.Edits, isRefill: Bool) {
         if isRefill { refilledSections.insert(section) } else { editedSections.insert(section) }
         note(section) { $0.edit(in: section, edits) }
@@ -74,12 +69,11 @@ struct TableEditor {
         step.sections.insert(section)
     }
 
-    /// To undo the command. Not for rows that it created or has changed before.
+    /// For undo. Ignores rows that are new or kept already.
     mutating func keepOriginal(_ row: StoredRow, of section: Int) {
         if row.key < firstNewKey, originals[row.key] == nil { originals[row.key] = (section, row) }
     }
 
-    /// The inverse of `change`.
     var undo: TableChange {
         var undo = TableChange()
         for (key, original) in originals.sorted(by: { $0.key < $1.key }) {
@@ -114,9 +108,9 @@ struct TableEditor {
     }
 }
 
-// Single rows. An index counts stored rows at the time of the call.
+// Indexes count stored rows at the time of the call.
 extension TableEditor {
-    /// At the end if `index` is `nil`. Returns the row's index.
+    /// At the end if `index` is `nil`.
     @discardableResult
     mutating func insert(_ model: JSONText, id: RowID?, in section: SectionID, at index: Int?) throws(Refusal) -> Int {
         try check(id, in: section)
@@ -175,7 +169,7 @@ extension TableEditor {
         return row
     }
 
-    /// The row keeps its key. `target.row` is an index without it.
+    /// Keeps the key. `target.row` is an index without the row.
     mutating func move(at index: Int, in section: SectionID, to target: (section: SectionID, row: Int?)) throws(Refusal)
         -> Int
     {
@@ -208,9 +202,7 @@ extension TableEditor {
     }
 }
 
-// Sections, titles, state and registered cells.
 extension TableEditor {
-    /// Adds a missing section at the end, as dynamic ones are when their models arrive.
     mutating func ensureSection(_ id: SectionID) throws(Refusal) {
         if table.position(of: id) == nil { try insertSection(id, before: nil) }
     }
@@ -223,7 +215,7 @@ extension TableEditor {
         step.displayChanged = true
     }
 
-    /// `s1`, `s2`, … from the section's number; skips ids that are taken.
+    /// `s1`, `s2`, … by number; skips ids that are taken.
     mutating func newSectionID(avoiding taken: Set<SectionID> = []) -> SectionID {
         while true {
             let id = SectionID("s\(table.nextSection)")
@@ -232,7 +224,6 @@ extension TableEditor {
         }
     }
 
-    /// Each id once.
     mutating func arrangeSections(_ order: [SectionID]) {
         guard table.sections.map(\.id) != order else { return }
         changedSummaries.formUnion(table.arrangeSections(order))
@@ -240,11 +231,10 @@ extension TableEditor {
         step.displayChanged = true
     }
 
-    /// With all their rows.
     mutating func removeSections(_ ids: Set<SectionID>) throws(Refusal) {
         for id in ids {
             try setModels([], in: id)
-            // Harmless for a section of this command, whose number the store does not know.
+            // A new section's number, which the store does not know, is harmless.
             if let section = table[id] { removedSections.append(section.summary.number) }
             removedSectionIDs.insert(id)
             changedSummaries.remove(id)
@@ -267,7 +257,7 @@ extension TableEditor {
     ) throws(Refusal) {
         let position = try position(of: id)
         guard table.sections[position].summary[keyPath: which] != title else { return }
-        // A slice would keep the whole request in memory.
+        // A slice would keep the request in memory.
         table.sections[position].summary[keyPath: which] = title?.detached
         changedSummaries.insert(id)
         step.sections.insert(id)
@@ -281,19 +271,17 @@ extension TableEditor {
         step.prefetchChanged = true
     }
 
-    /// The models were replaced. With fewer rows than when `onPrefetch` last ran, it can run again.
+    /// `onPrefetch` may run again if there are fewer rows than when it ran.
     mutating func noteFilled(_ id: SectionID, rows: Int) throws(Refusal) {
         if let prefetched = table[id]?.summary.prefetched, rows < prefetched { try setPrefetched(nil, of: id) }
     }
 
-    /// `nil` takes the choice back.
     mutating func setDisplayedSections(_ ids: [SectionID]?) {
         guard table.displayedSections != ids else { return }
         table.displayedSections = ids
         step.displayChanged = true
     }
 
-    /// The rule of what is displayed has changed.
     mutating func noteDisplay() { step.displayChanged = true }
 
     mutating func setState(_ state: JSONText) {
@@ -314,7 +302,6 @@ extension TableEditor {
         step.cellsChanged = true
     }
 
-    /// What the store has to write.
     var change: TableChange {
         var change = TableChange()
         change.writtenRows = written.values.sorted { $0.row.key < $1.row.key }.map { ($0.section, $0.row) }
@@ -329,7 +316,6 @@ extension TableEditor {
 }
 
 extension TableChange {
-    /// The registered cells, the state and the displayed sections.
     mutating func setRest(from old: TableModel, to new: TableModel) {
         if new.cells != old.cells { cells = new.cells.json }
         if new.state != old.state { state = new.state }
@@ -340,6 +326,5 @@ extension TableChange {
 }
 
 extension JSONText {
-    /// Creates a JSON array of section ids.
     package init(ids: [SectionID]) { self.init(.array(ids.map { .string($0.text) })) }
 }

@@ -1,24 +1,21 @@
-/// Everything that a session stores: models, titles that commands set, displayed sections, registered cells and state.
-/// A copy costs O(1), and shares what does not change.
+/// All that a session stores. A copy costs O(1), and shares what does not change.
 public struct TableModel: Sendable {
-    /// All sections, displayed or not: declared ones in declared order, dynamic ones in order of appearance unless
-    /// rearranged.
+    /// Displayed or not: declared ones in declared order, dynamic ones as they came, unless rearranged.
     public internal(set) var sections: PersistentList<StoredSection> = [] { didSet { locator.noteChange() } }
     private(set) var locator = RowLocator()
     private var positions: [SectionID: Int] = [:]
-    /// The sections that were chosen to be displayed, in display order. `nil` without a choice.
+    /// In display order; `nil` without a choice.
     public internal(set) var displayedSections: [SectionID]?
     /// A JSON object.
     public internal(set) var state: JSONText
-    /// The cells that the session registered, as opposed to the description's.
+    /// Registered by the session, in addition to the description's.
     public internal(set) var cells: RegisteredCells
-    /// The key of the next row. Keys are never reused.
+    /// Never reused.
     public internal(set) var nextKey = 1
-    /// The number of the next section. Numbers are never reused.
+    /// Never reused.
     public internal(set) var nextSection = 1
 
-    /// Creates a stored table; by default an empty one. `nextKey` must be greater than every row's key; `nextSection`
-    /// is raised to the next free number.
+    /// `nextKey` must be greater than every row's key; `nextSection` is raised if needed.
     public init(
         sections: [StoredSection] = [], displayedSections: [SectionID]? = nil, state: JSONText = .emptyObject,
         cells: RegisteredCells = RegisteredCells(), nextKey: Int = 1, nextSection: Int = 1
@@ -38,14 +35,12 @@ public struct TableModel: Sendable {
     }
 
     private mutating func notePositions(from start: Int) {
-        // Iterating would copy each section.
+        // By index: an iterator copies each section.
         for position in start..<sections.count { positions[sections[position].id] = position }
     }
 
-    /// About the size of all sections, rows and the state as JSON, in bytes. O(rows).
     package var estimatedSize: Int {
         var size = state.count
-        // Iterating would copy each section.
         for position in 0..<sections.count {
             size += sections[position].summary.estimatedSize
             let rows = sections[position].rows
@@ -54,40 +49,34 @@ public struct TableModel: Sendable {
         return size
     }
 
-    /// Stored rows. O(sections).
     var rowCount: Int {
-        // Iterating would copy each section.
         sections.chunks.reduce(0) { count, chunk in chunk.indices.reduce(count) { $0 + chunk[$1].rows.count } }
     }
 
-    /// The index in ``sections``. O(1).
+    /// In ``sections``. O(1).
     public func position(of id: SectionID) -> Int? { positions[id] }
 
-    /// A section, displayed or not.
+    /// Displayed or not.
     public subscript(id: SectionID) -> StoredSection? { positions[id].map { sections[$0] } }
 
-    /// Ascending, hidden ones included. O(log rows) in a table of many sections, once its `RowLocator` is built.
+    /// Ascending, hidden ones included. With many sections O(log rows), once `RowLocator` is built.
     func positions(ofSectionsWith id: RowID) -> [Int] {
-        // Iterating would copy each section.
         guard sections.count > Self.fewSections else { return sections.indices.filter { sections[$0].contains(id) } }
         let positions = locator.sections(of: RowHash.hash(id), in: sections).compactMap { position(of: $0) }
         return positions.filter { sections[$0].contains(id) }.sorted()
     }
 
-    /// Up to so many sections are searched one by one: that is fast, and needs no memory for an index.
+    /// Up to here, searching one by one is fast and needs no index.
     static let fewSections = 64
 
-    /// `hashes` of the ids.
     mutating func noteArrivals(_ hashes: some Collection<UInt64>, in section: SectionID) {
         locator.noteArrivals(hashes, in: section)
     }
 
-    /// At first, so that a section can come between two others without new ordinals.
+    /// At first, so that most new sections fit between two others.
     private static let ordinalGap = 1 << 16
 
-    /// At a position in `0...count`. O(sections after it).
-    ///
-    /// - Returns: the new section, then the others with new ordinals.
+    /// O(sections after it). Returns it, and those with new ordinals.
     mutating func insertSection(_ id: SectionID, at position: Int) -> [SectionID] {
         let before = position > 0 ? sections[position - 1].summary.ordinal : nil
         let after = position < sections.count ? sections[position].summary.ordinal : nil
@@ -105,15 +94,15 @@ public struct TableModel: Sendable {
         return [id] + raiseOrdinals(from: position)
     }
 
-    /// Each id once. Returns the sections with new ordinals.
+    /// Each id once. Returns those with new ordinals.
     mutating func arrangeSections(_ order: [SectionID]) -> [SectionID] {
         sections = PersistentList(order.compactMap { self[$0] })
         reindex()
         return raiseOrdinals(from: 1)
     }
 
-    /// Raises ordinals that are not greater than the one before. If one leaves `StoredSection.places`, all get new
-    /// ones. Returns the changed sections.
+    /// Raises those not above the one before; all get new ones if one leaves `StoredSection.places`. Returns the
+    /// changed.
     private mutating func raiseOrdinals(from position: Int) -> [SectionID] {
         var raised: [SectionID] = []
         for position in max(1, position)..<max(1, position, sections.count) {
@@ -137,8 +126,8 @@ public struct TableModel: Sendable {
 }
 
 extension TableModel {
-    /// The same table with models that share the bytes of the rows of its snapshot, so that each is in memory once.
-    /// Sections that do not display all rows are unchanged. O(rows).
+    /// With models that share the bytes of displayed rows, so that each is in memory once. Skips sections that do not
+    /// display all rows. O(rows).
     public func sharingModels(with snapshot: Snapshot) -> TableModel {
         var table = self
         for shown in snapshot.sections {

@@ -1,6 +1,6 @@
-/// Notes of the rows that a command touched, in order. An index refers to the section's stored rows at that moment.
+/// Rows that a command touched, in order. Indexes are those of stored rows at that moment.
 ///
-/// They make a diff cheap, but cannot make it wrong: it compares all that the two snapshots do not share.
+/// These notes make a diff cheap, but cannot make it wrong: it compares all that two snapshots do not share.
 struct TouchedRows: Sendable {
     private enum Notes: Sendable {
         case edits([Edit])
@@ -18,20 +18,16 @@ struct TouchedRows: Sendable {
 
     var isEmpty: Bool { notes.isEmpty }
 
-    /// Now at `index`.
     mutating func insert(in section: SectionID, at index: Int) { note(.insert, section, index) }
 
     mutating func remove(in section: SectionID, at index: Int) { note(.remove, section, index) }
 
     mutating func replace(in section: SectionID, at index: Int) { note(.replace, section, index) }
 
-    /// Any of its rows may have changed.
     mutating func wholeSection(_ section: SectionID) { notes[section] = .whole }
 
-    /// As one step.
     mutating func edit(in section: SectionID, _ edits: Edits) { append(.folded(edits), section) }
 
-    /// Of edits that happened later.
     mutating func append(_ later: TouchedRows) {
         if notes.isEmpty { return notes = later.notes }
         for (section, notes) in later.notes { append(notes, section) }
@@ -65,7 +61,7 @@ struct TouchedRows: Sendable {
         }
     }
 
-    /// With more edits, the whole section counts as changed: comparing all rows is then mostly faster than folding.
+    /// Above, the whole section counts as changed: comparing all rows is then mostly faster.
     private static var most: Int { 1 << 18 }
 
     enum Rows: Sendable {
@@ -74,7 +70,7 @@ struct TouchedRows: Sendable {
         case whole
     }
 
-    /// The notes about one section, folded into one step. O(k log k) for k notes.
+    /// Folded into one step. O(k log k) in the notes.
     func rows(in section: SectionID) -> Rows {
         switch notes[section] {
         case nil: return .untouched
@@ -94,21 +90,19 @@ struct TouchedRows: Sendable {
         }
     }
 
-    /// One step from the rows before all notes to the rows after them. All indexes ascend.
+    /// From the rows before all notes to those after. All indexes ascend.
     struct Edits: Sendable {
-        /// Before the step.
+        /// Old indexes.
         private(set) var removed: [Int] = []
-        /// After the step.
+        /// New indexes.
         private(set) var inserted: [Int] = []
-        /// Rows that stayed but whose content changed, after the step.
+        /// New indexes of rows that stayed, with other content.
         private(set) var replaced: [Int] = []
-        /// The runs that no edit touched: the index of the first row before and after the step. The last run has no
-        /// known end.
+        /// First old and new index of each run without edits. The last one's end is unknown.
         private(set) var untouched: [(old: Int, new: Int, count: Int)] = []
 
         var isEmpty: Bool { removed.isEmpty && inserted.isEmpty && replaced.isEmpty }
 
-        /// The ranges between the untouched runs.
         var changes: [(old: Range<Int>, new: Range<Int>)] {
             var changes: [(old: Range<Int>, new: Range<Int>)] = [], old = 0, new = 0
             for run in untouched {

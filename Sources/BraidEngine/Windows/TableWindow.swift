@@ -1,17 +1,16 @@
-/// The part of a displayed table that a client asks for: a run of rows in display order, of one section or across all.
-/// A ``WindowedSnapshot`` has the rows at one revision.
+/// The run of rows, of one section or across all, that a client asks for. ``WindowedSnapshot`` has them at one
+/// revision.
 public struct TableWindow: Sendable, Hashable {
-    /// `nil` for all displayed sections.
+    /// `nil` for all.
     public var section: SectionID?
-    /// Which of their rows.
+    /// Which rows.
     public var run: Run
 
-    /// Rows from an offset on, or around an anchor row.
+    /// From an offset on, or around an anchor.
     public enum Run: Sendable, Hashable {
-        /// At most `limit` rows from `offset` on, which counts from the end if negative: -3 is the third from the end.
+        /// A negative offset counts from the end: -3 is the third from there.
         case rows(offset: Int, limit: Int)
-        /// The anchor and the rows around it. The anchor is `nil` if there are no rows, or the row that would be it has
-        /// no id.
+        /// Without an anchor if there are no rows, or the row in its place has no id.
         case around(Anchor?, before: Int, after: Int)
     }
 
@@ -22,14 +21,14 @@ public struct TableWindow: Sendable, Hashable {
         /// Its id.
         public var id: RowID
 
-        /// Creates an anchor.
+        /// From its parts.
         public init(section: SectionID, id: RowID) {
             self.section = section
             self.id = id
         }
     }
 
-    /// Creates a window of one section, or of all if `section` is `nil`.
+    /// Of all sections if `section` is `nil`.
     public init(section: SectionID? = nil, _ run: Run) {
         self.section = section
         self.run = run

@@ -1,16 +1,21 @@
-/// A whole table's snapshot, prepared for cutting windows, which can share it.
+/// Cuts windows out of a whole table's snapshot.
+///
+/// ```swift
+/// let source = WindowSource(snapshot, of: table, by: binder)
+/// let window = source.cut(offset: 0, limit: 50)
+/// let next = window.following(RowFollower(update), to: laterSource)
+/// ```
 public struct WindowSource: Sendable {
     /// The whole table.
     public let snapshot: Snapshot
-    /// How many displayed rows come before each section; at the end, how many there are.
+    /// Displayed rows before each section; at the end, all.
     let starts: [Int]
-    /// What the snapshot shows, to find rows by id.
     private let stored: (table: TableModel, binder: Binder)?
 
     /// Without the stored table, an anchor is found by examining each row. O(sections).
     public init(_ snapshot: Snapshot) { self.init(snapshot, stored: nil) }
 
-    /// For the snapshot that `binder` has made of `table`. O(sections).
+    /// `binder` made it of `table`. O(sections).
     public init(_ snapshot: Snapshot, of table: TableModel, by binder: Binder) {
         self.init(snapshot, stored: (table, binder))
     }
@@ -20,25 +25,20 @@ public struct WindowSource: Sendable {
         self.stored = stored
         var starts = [0]
         starts.reserveCapacity(snapshot.sections.count + 1)
-        // Iterating would copy each section.
+        // By buffer: an iterator copies each section.
         snapshot.sections.forEachBuffer(in: 0..<snapshot.sections.count) { _, sections in
             for index in sections.indices { starts.append(starts[starts.count - 1] + sections[index].rows.count) }
         }
         self.starts = starts
     }
 
-    /// Cuts at most `limit` rows of a section, or of all if it is `nil`, from `offset` on, which counts from the end if
-    /// negative. A section that is not displayed has no rows. O(sections of the window + log rows), and O(sections) for
-    /// one section.
+    /// Hidden sections have no rows. O(sections of the window + log rows); O(sections) for one section.
     public func cut(section: SectionID? = nil, offset: Int, limit: Int) -> WindowedSnapshot {
         cut(TableWindow(section: section, .rows(offset: offset, limit: limit)), anchorAt: nil)
     }
 
-    /// Cuts at most so many rows before and after an anchor. `nil` if no displayed row is the anchor, or it is in
-    /// another section.
-    ///
-    /// - Complexity: O(log² rows + sections). O(rows of the anchor's section) without the stored table, and for rows of
-    ///   `modelsFrom`.
+    /// `nil` if no displayed row is the anchor, or it is in another section. O(log² rows + sections), or O(rows of the
+    /// section) without the stored table and for `modelsFrom`.
     public func cut(
         section: SectionID? = nil, around anchor: TableWindow.Anchor, before: Int, after: Int
     ) -> WindowedSnapshot? {
@@ -48,20 +48,18 @@ public struct WindowSource: Sendable {
         return cut(TableWindow(section: section, .around(anchor, before: before, after: after)), anchorAt: path)
     }
 
-    /// Cuts the same window again out of the same table.
+    /// The same window again, out of the same table.
     public func cut(_ place: WindowPlace) -> WindowedSnapshot {
         cut(place.window, anchorAt: place.anchorPath.flatMap { contains($0) ? $0 : nil })
     }
 
-    /// A window of an earlier revision at this one, if the updates between are not known.
-    ///
-    /// A fixed offset stays. An anchor stays if its row is displayed; otherwise the row at its index, or the last one,
-    /// becomes the anchor. If that has no id, the first row does, if it has one.
+    /// At a later revision, if the updates between are unknown. An offset stays. So does an anchor that is displayed;
+    /// otherwise the row at its index, or the last, becomes the anchor, or else the first one with an id.
     public func cut(following old: WindowPlace) -> WindowedSnapshot {
         cut(old.window, anchorAt: displayedAnchor(of: old.window) ?? path(near: old.anchorIndex ?? 0, old.window))
     }
 
-    /// In the anchor's section or, if the window is not limited to it, in the only one that now displays the id.
+    /// In another section only if no other displays the id, and the window is not of one section.
     func displayedAnchor(of window: TableWindow) -> RowPath? {
         guard case .around(let anchor?, _, _) = window.run else { return nil }
         if let path = path(of: anchor.id, in: anchor.section) { return path }
@@ -70,13 +68,13 @@ public struct WindowSource: Sendable {
         return sections.count == 1 ? path(of: anchor.id, in: sections[0]) : nil
     }
 
-    /// All sections that display a row with an id. O(sections · log² rows), and O(rows) without the stored table.
+    /// Those that display it. O(sections · log² rows), or O(rows) without the stored table.
     public func sections(with id: RowID) -> [SectionID] {
         places(thatMayShow: id).filter { index(of: id, in: snapshot.sections[$0]) != nil }
             .map { snapshot.sections[$0].id }
     }
 
-    /// How many rows must be looked at one by one to find an id; 0 where the stored table's index finds it.
+    /// Rows to look at one by one; 0 where the stored table's index finds the id.
     package func examinedRows(for id: RowID, in section: SectionID?) -> Int {
         let places = section.map { [place(of: $0)].compactMap(\.self) } ?? places(thatMayShow: id)
         return places.reduce(0) { count, place in
@@ -107,10 +105,8 @@ public struct WindowSource: Sendable {
         return index.flatMap { section.rows.indices.contains($0) ? $0 : nil }
     }
 
-    /// `path` is that of the anchor. If one is needed, and there is none with an id, the first row becomes it, if it
-    /// has an id.
-    ///
-    /// - Parameter old: the window at an earlier revision, whose unchanged lists are shared.
+    /// `path` is the anchor's; without one, the first row becomes it, if it has an id. Shares unchanged lists with
+    /// `old`, the window at an earlier revision.
     func cut(_ window: TableWindow, anchorAt path: RowPath?, sharing old: WindowedSnapshot? = nil) -> WindowedSnapshot {
         let bounds = self.bounds(of: window, near: path ?? old?.anchorPath)
         var window = window, path = path
@@ -142,13 +138,12 @@ public struct WindowSource: Sendable {
             anchorPath: path, starts: starts)
     }
 
-    /// In display order and in bounds. O(log sections).
+    /// In bounds. O(log sections).
     func path(at index: Int) -> RowPath {
         let section = starts.firstPosition { $0 > index } - 1
         return RowPath(section: section, row: index - starts[section])
     }
 
-    /// The rows from which a window is cut, counted across all sections.
     func bounds(of window: TableWindow, near path: RowPath?) -> Range<Int> {
         guard let id = window.section else { return 0..<starts[starts.count - 1] }
         guard let section = index(of: id, near: path?.section) else { return 0..<0 }
@@ -165,7 +160,6 @@ public struct WindowSource: Sendable {
         return section.rows[path.row].id.map { TableWindow.Anchor(section: section.id, id: $0) }
     }
 
-    /// Only the window's sections and rows. `run` is counted across all sections.
     private func slice(_ run: Range<Int>, _ window: TableWindow, sharing old: WindowedSnapshot?) -> Snapshot {
         var sections: [Section] = []
         for index in sectionIndexes(of: run, window) {
@@ -191,8 +185,7 @@ public struct WindowSource: Sendable {
         return result
     }
 
-    /// The window's section, or those with rows in the run. An empty section belongs to the run with the row after it;
-    /// at the table's end, with the last row.
+    /// An empty section belongs to the run with the row after it or, at the table's end, with the last row.
     private func sectionIndexes(of run: Range<Int>, _ window: TableWindow) -> Range<Int> {
         if let id = window.section {
             guard let section = index(of: id, near: nil) else { return 0..<0 }
@@ -207,7 +200,6 @@ public struct WindowSource: Sendable {
 }
 
 extension PersistentList<Row> {
-    /// `known` itself if it has the same rows.
     fileprivate func slice(_ range: Range<Int>, sharing known: PersistentList<Row>?) -> PersistentList<Row> {
         if let known, known.count == range.count, hasSameRows(range, as: known) { return known }
         return slice(range)

@@ -1,19 +1,16 @@
-/// The change of a window between two revisions, or to another window. The paths of ``update`` count within the window:
-/// a row that enters it is an insert, one that leaves it a delete.
+/// A window's change between two revisions, or to another window. Paths count within it: a row that enters is an
+/// insert, one that leaves a delete.
 public struct WindowUpdate: Sendable {
-    /// `totalRowCount`, `state` and `empty` are those of the whole table.
+    /// `totalRowCount`, `state` and `empty` are the whole table's.
     public let update: BatchUpdate
-    /// The changed extents of sections that stay in the window. `section` is the index in it after the update.
+    /// Of sections that stay; `section` is the index in the window after the update.
     public let extents: [(section: Int, extent: Section.Extent)]
-    /// Of the whole table.
     private let changesTotal: Bool
-    /// After the update. `nil` if neither offset nor anchor changed.
+    /// `nil` if offset and anchor stay.
     private let place: WindowedSnapshot?
 
-    /// The update from one window to another. O(rows of both).
-    ///
-    /// - `revision`: the one before, if the window showed `old` at it.
-    /// - Throws: ``Refusal`` for the faults of ``BatchUpdate/init(from:to:)``.
+    /// O(rows of both). `revision` is that before, if the window showed `old` then. Throws as
+    /// ``BatchUpdate/init(from:to:)``.
     public init(
         from old: WindowedSnapshot, to new: WindowedSnapshot, since revision: Int? = nil
     ) throws(Refusal) {
@@ -48,13 +45,13 @@ public struct WindowUpdate: Sendable {
         return changed
     }
 
-    /// Nothing changes for a client: no section, row, row count, offset, anchor, `state` or `empty`.
+    /// Nothing changes for a client.
     public var isEmpty: Bool { update.isEmpty && extents.isEmpty && place == nil && !changesTotal }
 
-    /// The members of an update, then `extents` and `window` where they changed.
+    /// An update's members, then `extents` and `window` where they changed.
     public var json: JSONText { update.json { writeMembers(to: &$0) } }
 
-    /// The same with `operations` in place of `stages`.
+    /// With `operations` in place of `stages`.
     public var sequentialJSON: JSONText { update.sequentialJSON { writeMembers(to: &$0) } }
 
     private func writeMembers(to writer: inout JSONWriter) {

@@ -1,35 +1,28 @@
-/// A window's sections and rows at one revision.
+/// A window at one revision.
 public struct WindowedSnapshot: Sendable {
-    /// With the anchor, if any, at this revision.
+    /// With the anchor at this revision.
     public let window: TableWindow
-    /// The window's sections, with ``Section/extent``. `totalRowCount` and the like are those of the whole table.
+    /// Of the window; `totalRowCount` and the like are the whole table's.
     public let snapshot: Snapshot
-    /// How many displayed rows come before, in the window's section or in the whole table.
+    /// Displayed rows before it, in its section or in the table.
     public let offset: Int
     /// In the whole table.
     let anchorPath: RowPath?
-    /// Of the whole table (``WindowSource/starts``).
+    /// ``WindowSource/starts``.
     let starts: [Int]
 
-    /// The row that the window keeps showing while others come, go and move. `nil` for a fixed offset, or if no row
-    /// with an id was found.
+    /// `nil` for a fixed offset, or if no row with an id was found.
     public var anchor: TableWindow.Anchor? {
         if case .around(let anchor, _, _) = window.run { anchor } else { nil }
     }
 
-    /// The window at the next revision.
-    ///
-    /// A fixed offset stays. An anchor stays, also if the update replaces its row and one with its id is displayed.
-    /// Otherwise the nearest remaining row with an id becomes the anchor, of two the later one; if there is none within
-    /// 1,000 rows, the row that is now at its index, or the last one. If that has no id, the first row does, if it has
-    /// one.
-    ///
-    /// O(log rows + log operations of the update); for a lost anchor, up to 2,000 other rows.
+    /// At the next revision. An offset stays. So does an anchor, even if its row is replaced by one with its id;
+    /// otherwise the nearest row with an id, of two the later, becomes it. If there is none within 1,000 rows, it is
+    /// the row now at its index or the last, or else the first one with an id. O(log rows + log operations).
     public func following(_ follower: RowFollower, to source: WindowSource) -> WindowedSnapshot {
         source.cut(window, anchorAt: nextAnchor(follower, source), sharing: self)
     }
 
-    /// In display order, within the window's section or the table.
     var anchorIndex: Int? {
         anchorPath.map { window.section == nil ? starts[$0.section] + $0.row : $0.row }
     }
@@ -39,7 +32,6 @@ public struct WindowedSnapshot: Sendable {
         func place(of path: RowPath) -> RowPath? {
             guard let place = follower.following(path), source.contains(place) else { return nil }
             let section = source.snapshot.sections[place.section]
-            // The anchor must have an id, and be in the window's section.
             guard window.section == nil || window.section == section.id, section.rows[place.row].marks.idHash != 0
             else { return nil }
             return place
@@ -59,13 +51,13 @@ public struct WindowedSnapshot: Sendable {
         return source.path(near: anchorIndex ?? 0, window)
     }
 
-    /// How far around a lost anchor.
+    /// In rows, around a lost anchor.
     static let searchedDistance = 1_000
 }
 
-/// Where a window is at one revision: enough to cut it again out of that revision's table, without its rows.
+/// Enough to cut a window again out of its revision's table.
 public struct WindowPlace: Sendable, Hashable {
-    /// With the anchor at the revision.
+    /// With the anchor at that revision.
     public let window: TableWindow
     let anchorPath: RowPath?
     let anchorIndex: Int?
@@ -77,7 +69,7 @@ extension WindowSource {
             && snapshot.sections[path.section].rows.indices.contains(path.row)
     }
 
-    /// In the window's section or the table; the last row if `index` is too high. `nil` without rows.
+    /// The last row if `index` is too high.
     func path(near index: Int, _ window: TableWindow) -> RowPath? {
         let all = bounds(of: window, near: nil)
         return all.isEmpty ? nil : path(at: all.lowerBound + min(index, all.count - 1))
@@ -85,15 +77,14 @@ extension WindowSource {
 }
 
 extension WindowedSnapshot {
-    /// Where the window is at the revision of its snapshot.
+    /// Where it is, without its rows.
     public var place: WindowPlace { WindowPlace(window: window, anchorPath: anchorPath, anchorIndex: anchorIndex) }
 
-    /// The window as UTF-8 JSON, the API's snapshot of a window. `nil` leaves a member out. O(bytes of the result).
+    /// UTF-8 JSON, the API's snapshot of a window. `nil` leaves a member out.
     public func encoded(session: String? = nil, table: String? = nil, epoch: String? = nil) -> [UInt8] {
         snapshot.encoded(session: session, table: table, epoch: epoch, place: writePlace)
     }
 
-    /// `{"offset": …, "anchor"?: {"section": …, "id": …}}`.
     func writePlace(to writer: inout JSONWriter) {
         writer.object("window") {
             $0.member("offset", offset)

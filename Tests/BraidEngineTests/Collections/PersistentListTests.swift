@@ -4,8 +4,7 @@ import Testing
 @testable import BraidEngine
 
 @Suite struct PersistentListTests {
-    /// Applies random edits to lists of sizes around the points where nodes split and join. Edits must not change
-    /// earlier copies of the list.
+    /// Sizes are around those at which nodes split and join. Earlier copies must not change.
     @Test(
         "A list contains what an array contains after the same edits",
         arguments: [0, 1, 47, 48, 49, 64, 65, 1_500, 3_100, 10_000])
@@ -16,7 +15,7 @@ import Testing
         for step in 0..<2_000 {
             let before = list
             let oldArray = step % 100 == 0 ? array : []
-            // The test first grows the list and then shrinks it, twice, so that the list's tree gains and loses levels.
+            // Grows and shrinks the list twice, so that the tree gains and loses levels.
             let shrinks = (step / 500) % 2 == 1
             switch Int.random(in: 0..<10, using: &random) {
             case (shrinks ? 8 : 3)...9 where !shrinks, 8...9:
@@ -93,8 +92,8 @@ import Testing
         #expect(Array(list) == Array(0..<20_000))
     }
 
-    /// A new list fills its leaves with 48 elements and its inner nodes with 32 children. So the last node of a new list
-    /// with 1,537 elements has one leaf, which has one element.
+    /// New leaves have 48 elements, new inner nodes 32 children: with 1,537 elements, the last node has one leaf with
+    /// one.
     @Test("Removing elements at either end or in the middle of a list has the same result as in an array")
     func removals() {
         let sizes = [0...130, 1_530...1_540, 1_584...1_586, 3_071...3_074, 49_151...49_154].joined()
@@ -113,8 +112,7 @@ import Testing
         }
     }
 
-    /// Each round replaces few or many ranges of the list, narrow or wide, also at the list's ends and at the borders
-    /// of chunks.
+    /// Few or many ranges, narrow or wide, also at the ends and at chunks' borders.
     @Test(
         "Replacing many ranges of a list at once has the same result as in an array",
         arguments: [0, 1, 48, 64, 500, 5_000])
@@ -139,11 +137,10 @@ import Testing
             #expect(Array(list) == array && list.count == array.count)
             #expect(list.indices.allSatisfy { list[$0] == array[$0] })
             #expect(Array(before) == oldArray)
-            // Replacing ranges leaves chunks of 16 to 64 elements, as in any list. Only the first and the last chunk
-            // may be smaller.
+            // Only the first and last chunk may be smaller.
             #expect(list.chunks.allSatisfy { (1...64).contains($0.count) })
             #expect(list.chunks.dropFirst().dropLast().allSatisfy { $0.count >= 16 })
-            // Starts again with the first list when the replacements have made the list too long for a fast test.
+            // The list has become too long for a fast test.
             if array.count > 2 * count + 100 { (array, list) = (Array(0..<count), PersistentList(0..<count)) }
         }
     }
@@ -158,7 +155,6 @@ import Testing
             old.filter { chunk in new.contains { $0.hasSameStorage(as: chunk) } }.count >= old.count - 1_000 / 48 - 3)
     }
 
-    /// Searches sorted lists of several sizes for every element and for the values between elements.
     @Test("A search finds the first element that satisfies the condition", arguments: [0, 1, 48, 49, 3_100, 5_000])
     func search(count: Int) {
         let list = PersistentList((0..<count).map { $0 / 3 * 2 })
@@ -167,7 +163,7 @@ import Testing
         }
     }
 
-    /// The test uses 97 hashes for more than 1,000 ranks, so that many ranks have the same hash.
+    /// 97 hashes for more than 1,000 ranks.
     @Test("An index from hashes to ranks finds each rank under its own hash only")
     func equalHashes() throws {
         func hash(_ rank: Int) -> UInt64 { UInt64(rank % 97) << 32 }

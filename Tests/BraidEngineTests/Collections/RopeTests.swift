@@ -3,7 +3,7 @@ import Testing
 @testable import BraidEngine
 
 @Suite struct RopeTests {
-    /// A piece of a rope that counts how often its length is read.
+    /// Counts how often its length is read.
     private struct Piece: RopePiece {
         final class Looks { var count = 0 }
         let looks: Looks
@@ -22,8 +22,7 @@ import Testing
 
     enum Order: CaseIterable { case rising, falling, fromBothEnds, removedFallingThenRising }
 
-    /// The edits cut one long piece of the rope again and again. In no order of edits may the rope's tree degenerate
-    /// into a list.
+    /// Cuts one long piece again and again; the tree must not degenerate into a list.
     @Test(
         "An edit of a rope reads few lengths, in any order of edits", arguments: Order.allCases)
     func editsAreCheap(order: Order) {
@@ -41,8 +40,7 @@ import Testing
                 }
             rope.change(at: index) { $0.isNew = true }
         }
-        // Each edit reads about 100 lengths in a balanced tree. In a tree that degenerated into a list, an edit would
-        // read thousands.
+        // About 100 in a balanced tree, thousands in a list.
         #expect(looks.count / edits < 400)
         #expect(rope.inOrder().count { $0.isNew } == edits)
     }

@@ -3,8 +3,7 @@ import TestSupport
 import Testing
 
 @Suite struct SortingTests {
-    /// Sorts short and long lists. Their sort keys ascend, descend, are random or repeat often, and some need more than
-    /// 32 bits.
+    /// Keys ascend, descend, are random or repeat often; some need more than 32 bits.
     @Test(
         "Elements are sorted, and elements with equal keys keep their order", arguments: [0, 1, 2, 40, 255, 256, 3_000])
     func stableOrder(count: Int) {

@@ -2,14 +2,14 @@ import Testing
 
 @testable import BraidEngine
 
-/// One call to the data source on the table of `DataSourceCase.start`, and its expected result.
+/// One call on the table `start`, and what it leads to.
 struct DataSourceCase: CustomTestStringConvertible, Sendable {
     var name: String
-    /// The call as a JSON object: its name with its arguments, as the journal stores it.
+    /// As in the journal: name and arguments.
     var call: String
-    /// The displayed table after the call, in short form. `nil` if the call is ignored and changes nothing.
+    /// In short form; `nil` if the call is ignored.
     var after: String?
-    /// The JSON form of the notification that the delegate receives. `nil` if the delegate receives no notification.
+    /// As JSON; `nil` for none.
     var notification: String?
 
     var testDescription: String { name }
@@ -21,7 +21,7 @@ struct DataSourceCase: CustomTestStringConvertible, Sendable {
         self.notification = notification
     }
 
-    /// The initial table in short form: each section's title, and its rows in brackets.
+    /// Each section's title, and its rows in brackets.
     static let start = "A[a b c] B[d] -[]"
 
     static let all: [DataSourceCase] = [
@@ -114,7 +114,6 @@ struct DataSourceCase: CustomTestStringConvertible, Sendable {
         return .dataSource(call, notify: notify)
     }
 
-    /// Returns the sections of the initial table, as arguments for the data source.
     static func sections() throws -> [SectionContent] {
         func rows(_ names: String) -> [JSONText] { names.map { .string(String($0)) } }
         return [

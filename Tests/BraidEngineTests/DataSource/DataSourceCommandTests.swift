@@ -2,8 +2,7 @@ import Testing
 
 @testable import BraidEngine
 
-/// Sends the data source's calls on rows and sections as commands, with indexes in and out of bounds, with and without
-/// notification.
+/// Calls on rows and sections as commands, with indexes in and out of bounds, with and without notification.
 @Suite struct DataSourceCommandTests {
     @Test("A data source call has the expected table and notification as its result", arguments: DataSourceCase.all)
     func aCallLeadsTo(_ call: DataSourceCase) throws {
@@ -27,8 +26,7 @@ import Testing
         #expect(outcome.notification == nil)
         #expect(outcome.update.isEmpty)
         #expect(outcome.snapshot.revision == (isChange ? 1 : 0))
-        // A change that was stored with `notify: false` appears with the next notifying call that is not ignored, even
-        // if that call itself changes nothing.
+        // The next notifying call that is not ignored publishes earlier changes, even if it changes nothing itself.
         let next = try session.perform(.dataSource(.updateAllSections(session.contents), notify: true))
         #expect(session.snapshot.brief == call.after ?? DataSourceCase.start)
         #expect(next.notification == .dataSource)
@@ -120,8 +118,7 @@ import Testing
         #expect(session.ids.first == "s1" && session.ids[1] == "s43" && session.ids.last == "s3")
     }
 
-    /// If no rank is free between two rows, the engine gives new ranks to the neighbouring rows. The store has to write
-    /// these ranks.
+    /// The store has to write the neighbours' new ranks, too.
     @Test("A row can be inserted between rows with adjacent ranks")
     func adjacentRanks() throws {
         var session = try Played(sections: [SectionContent(rows: ["\"a\"", "\"b\""])])
@@ -150,8 +147,7 @@ import Testing
         }
     }
 
-    /// If the notification named the row that is now hidden, the delegate would read a displayed row that does not
-    /// exist.
+    /// The delegate would read a displayed row that does not exist.
     @Test("A notification does not name a row that its new model hides")
     func hiddenByNewModel() throws {
         var session = try Played(
@@ -176,7 +172,7 @@ import Testing
         try RandomCommandTests.check(outcome, after: before)
     }
 
-    /// The description's list of displayed sections may name sections that do not exist yet.
+    /// The description's list may name sections that do not exist yet.
     @Test("Data source calls add new dynamic sections to the list of displayed sections, and take removed ones out")
     func dynamicSections() throws {
         var session = try Played(

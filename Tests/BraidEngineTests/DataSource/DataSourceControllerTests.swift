@@ -2,7 +2,7 @@ import Testing
 
 @testable import BraidEngine
 
-/// Tests the calls of `DataSourceCase` with the class `DataSourceController`, and the other methods of this class.
+/// `DataSourceCase` with the class `DataSourceController`, and its other methods.
 @Suite struct DataSourceControllerTests {
     @Test(
         "A call of `DataSourceController` has the expected rows and notification as its result",
@@ -57,8 +57,7 @@ import Testing
         }
     }
 
-    /// A view applies `lastUpdate` at each notification. After a call that changes nothing, `lastUpdate` must not be an
-    /// older update.
+    /// A view applies `lastUpdate` at each notification, so it must not be an older one.
     @Test("A notification about a call that changes nothing displayed comes with an empty update")
     func emptyUpdate() {
         final class View: DataSourceControllerDelegate {
@@ -105,8 +104,7 @@ import Testing
         #expect(source.modelObject(at: RowPath(section: -1, row: 0)) == nil)
         #expect(source.modelObject(at: RowPath(section: 0, row: -1)) == nil)
         #expect(source.rowCount(for: -1) == 0 && source.rowCount(for: 1) == 0)
-        // `update(row:)`, `add(row:)` and `remove(sectionAt:)` treat a negative index as any other index out of bounds.
-        // Only `add(row:)` has an effect: it appends a row.
+        // Negative indexes are out of bounds like any other: only `add(row:)` has an effect, an appended row.
         source.update(row: 1, at: RowPath(section: 0, row: -1))
         source.add(row: 1, at: RowPath(section: 0, row: -1))
         source.remove(sectionAt: -1)
@@ -165,8 +163,7 @@ import Testing
         #expect(source.dataController(for: First(reuseIdentifier: "itself"))?.reuseIdentifier == "itself")
     }
 
-    /// The original DataSourceController library uses data controllers of section data for the headers of collection
-    /// views.
+    /// DataSourceController uses these for the headers of collection views.
     @Test("Section data has the data controller that is registered for its type")
     func sectionDataController() {
         struct Data: SectionDataModelType {
@@ -209,8 +206,7 @@ import Testing
         #expect(source.totalRowCount == 2)
     }
 
-    /// Repeats the screens of the example app of the DataSourceController library, which show the same products in
-    /// different cells.
+    /// The screens of DataSourceController's example app: the same products in different cells.
     @Test("The registered cells show a list of products")
     func products() {
         struct Product { var name: String, price: Int }
@@ -274,13 +270,12 @@ import Testing
         #expect(source.brief == "-[in front a B]")
     }
 
-    /// The sections of `DataSourceCase.sections` as values of the type `DataSourceController.Section`.
     private static func sections() throws -> [DataSourceController.Section] {
         try DataSourceCase.sections().map { DataSourceController.Section($0) }
     }
 }
 
-/// Records the JSON form of each notification that the delegate receives.
+/// Records notifications as JSON.
 private final class Teller: DataSourceControllerDelegate {
     var told: [String] = []
     func dataSourceWasMutated(_ dataSource: DataSourceController) {
@@ -305,7 +300,7 @@ extension DataSourceController.Section {
 }
 
 extension DataSourceController {
-    /// The table in the same short form as `Snapshot.brief`, for example `A[a b c] -/F[]`.
+    /// As `Snapshot.brief`, such as `A[a b c] -/F[]`.
     fileprivate var brief: String {
         (0..<sectionCount).map { section in
             let data = data(for: section)
@@ -316,7 +311,7 @@ extension DataSourceController {
         }.joined(separator: " ")
     }
 
-    /// Calls the method of `DataSourceController` that corresponds to a data source command.
+    /// The method that corresponds to the command.
     fileprivate func call(_ command: Command) throws {
         guard case .dataSource(let call, let notify) = command else { return }
         func text(_ json: JSONText) -> String { json.stringValue ?? "" }
@@ -338,7 +333,7 @@ extension DataSourceController {
         case .updateAllSections(let sections): update(allSections: sections.map { Section($0) }, notify: notify)
         case .removeSection(.displayed(let index)): remove(sectionAt: index, notify: notify)
         case .removeAllSections: removeAllSections(notify: notify)
-        // `DataSourceController` has no methods for calls with ids, and none for `registerCell`.
+        // There are no such methods.
         case .insertRow, .insertRows, .putRow, .putRows, .patchRow, .deleteRow, .registerCell, .updateRowsOfSection,
             .updateSectionData, .updateSection, .removeSection:
             break

@@ -3,17 +3,16 @@ import Testing
 
 @testable import BraidEngine
 
-/// Compares the updates of data source calls that name rows with the expected inserts, deletes and reloads.
+/// Updates of calls that name rows must contain exactly the expected inserts, deletes and reloads.
 @Suite struct ExactUpdateTests {
     struct Kind: CustomTestStringConvertible, Sendable {
         var hasIDs: Bool
-        /// The JSON-e expression `shown` of the description, which hides some rows. `nil` shows every row.
+        /// The description's expression, which hides some rows; `nil` shows all.
         var shown: String?
-        /// The display behavior in the table description. `nil` for a session that was opened without a table
-        /// description.
+        /// `nil` for a session without a description.
         var behavior: String?
-        /// Whether each model decides if its row has an id. An empty section is then diffable. The first row without an
-        /// id makes the section not diffable, so the update reloads the section.
+        /// Each model decides if its row has an id. An empty section is then diffable; the first row without an id
+        /// makes it not diffable, so it is reloaded.
         var isMixed = false
 
         var testDescription: String { "\(behavior ?? "no table"), ids: \(hasIDs), shown: \(shown ?? "all")" }
@@ -38,8 +37,8 @@ import Testing
                 """)
         }
 
-        /// Returns the model of a row. A model without an id has its number in the member `n`. Sessions without a table
-        /// description would read a member `id` as the row's id.
+        /// Without an id, the number is in `n`: sessions without a description would take a member `id` as the row's
+        /// id.
         func model(_ row: Shadow.Row) -> JSONText {
             JSONText(
                 .object(
@@ -76,8 +75,7 @@ import Testing
                     session.stored.sections.map { $0.rows.map { $0.model ?? .null } }
                         == shadow.displayed.map { $0.rows.map { kind.model($0) } }, about())
 
-                // The update must be the same if it is computed from the stored data alone, as after a restart or on
-                // another server.
+                // As after a restart or on another server: from the stored data alone.
                 let again = try restarted.perform(.dataSource(command, notify: notify))
                 #expect(again.update.json == outcome.update.json, about())
                 try restarted.restart()
@@ -179,10 +177,10 @@ import Testing
     }
 }
 
-/// The stored rows as a caller of the data source would record them: plain lists that the test edits by index.
+/// The stored rows as a caller would record them: plain lists, edited by index.
 struct Shadow {
     struct Row: Equatable {
-        /// The row's identity: two rows with the same number are the same row.
+        /// Rows with the same number are the same.
         var number: Int
         var value: Int
     }
@@ -204,21 +202,21 @@ struct Shadow {
         return sections.map { Section(id: $0.id, rows: $0.rows.filter(isShown)) }.filter { !hides || !$0.rows.isEmpty }
     }
 
-    /// Records the ids that the engine has generated for new sections.
+    /// Records ids that the engine made.
     mutating func name(_ ids: [SectionID]) {
         for (index, id) in ids.enumerated() where index < sections.count && ids.count == sections.count {
             sections[index].id = id
         }
     }
 
-    /// Returns a random data source call, and makes the same change to the shadow's own lists.
+    /// A random call, which also changes the shadow.
     mutating func call(_ random: inout SeededGenerator, _ new: (inout SeededGenerator) -> Row) -> DataSourceCommand {
         let shown = displayed
         let section = random.below(max(1, shown.count) + (isDynamic ? 1 : 0)), row = random.below(7)
         let path = RowPath(section: section, row: row)
         switch random.below(shown.isEmpty && !isDynamic ? 1 : 6) {
         case 0, 1:
-            // A table with declared sections cannot get a new section.
+            // Declared sections allow no new ones.
             guard isDynamic || section < shown.count else { return .updateRows([]) }
             let added = new(&random)
             guard section < shown.count, let place = sections.firstIndex(where: { $0.id == shown[section].id }) else {
@@ -231,7 +229,7 @@ struct Shadow {
         case 4:
             var rows: [(at: RowReference, model: JSONText)] = []
             let places = (0..<3).map { _ in RowPath(section: random.below(max(1, shown.count)), row: random.below(7)) }
-            // The engine locates all rows of the call before it changes the first one, so the test does the same.
+            // The engine, too, locates all rows before it changes the first.
             let stored = places.map { self.stored($0) }
             for (index, place) in places.enumerated() where !places[..<index].contains(place) {
                 let row = update(stored[index], &random, new)
@@ -246,7 +244,7 @@ struct Shadow {
         }
     }
 
-    /// Returns the place of a displayed row in the stored lists, which also contain hidden rows.
+    /// Among stored rows, some of them hidden.
     private func stored(_ path: RowPath) -> RowPath? {
         let shown = displayed
         guard path.section < shown.count, path.row < shown[path.section].rows.count,
@@ -264,8 +262,7 @@ struct Shadow {
         update(stored(path), &random, new)
     }
 
-    /// Replaces a stored row by a random one. A row without an id keeps its number. A row with an id sometimes gets
-    /// another number, so it becomes another row.
+    /// A row without an id keeps its number; one with an id sometimes becomes another row.
     private mutating func update(
         _ place: RowPath?, _ random: inout SeededGenerator, _ new: (inout SeededGenerator) -> Row
     ) -> Row {
@@ -279,12 +276,11 @@ struct Shadow {
 }
 
 extension Shadow {
-    /// The deletes, inserts and reloads that an exact update contains. Such an update has at most one stage and no
-    /// moves.
+    /// An exact update has at most one stage, and no moves.
     struct Operations: Equatable {
         var deleteSections: [Int] = [], insertSections: [Int] = [], reloadSections: [Int] = []
         var deleteRows: [RowPath] = [], insertRows: [RowPath] = [], reloadRows: [RowPath] = []
-        /// The number of further stages, moves and `update…` operations, which an exact update must not contain.
+        /// Further stages, moves, `update…` operations: none in an exact update.
         var others = 0
     }
 }

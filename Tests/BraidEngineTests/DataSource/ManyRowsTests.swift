@@ -3,7 +3,7 @@ import Testing
 
 @testable import BraidEngine
 
-/// Tests `insertRow` with several models, and `putRows`.
+/// `insertRow` with several models, and `putRows`.
 @Suite struct ManyRowsTests {
     static let description = """
         {"table":"t","sections":"dynamic","cells":{"C":{}},"bindings":[{"on":"allOtherSections","cell":"C","models":{"a":[{"id":"1"},{"id":"2"},{"id":"3"}],"b":[{"id":"4"},{"id":"5"}]}}]}
@@ -13,7 +13,7 @@ import Testing
         try JSONText(parsing: value == 0 ? #"{"id":"\#(id)"}"# : #"{"id":"\#(id)","v":\#(value)}"#)
     }
 
-    /// The sections of a table, as lists of a row's id and its value.
+    /// Each row's id and value, by section.
     struct Rows: Equatable {
         var sections: [(id: String, rows: [Row])]
         struct Row: Equatable {
@@ -34,7 +34,7 @@ import Testing
             one.sections.map(\.id) == other.sections.map(\.id) && one.sections.map(\.rows) == other.sections.map(\.rows)
         }
 
-        /// What the call should do, one model after the other. Returns `nil` if it should be refused.
+        /// What the call should do, model by model; `nil` if it should be refused.
         mutating func put(_ models: [Row], at placement: RowPlacement, in section: String, moves: Bool) -> RowTally? {
             var tally = RowTally(section: SectionID(section)), arriving: [Row] = []
             let count = sections.first { $0.id == section }?.rows.count ?? 0
@@ -125,7 +125,7 @@ import Testing
                 #expect(
                     (outcome.kind == .unchanged) == (tally.inserted + tally.replaced + tally.moved == 0), "\(call)")
                 #expect(try outcome.update.applied(to: before.snapshot).text == session.snapshot.text)
-                // The rows are found by their ids, and the call changes nothing the second time.
+                // Rows are found by id, and the call changes nothing the second time.
                 for stored in session.table.sections {
                     for (index, row) in stored.rows.enumerated() {
                         #expect(row.id.flatMap { stored.index(of: $0) } == index)

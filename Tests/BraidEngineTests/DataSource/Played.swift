@@ -1,6 +1,6 @@
 @testable import BraidEngine
 
-/// A session without a server. The value holds the data that a session keeps from one command to the next.
+/// What a session keeps from one command to the next.
 struct Played {
     let binder: Binder
     var table: TableModel
@@ -30,8 +30,7 @@ struct Played {
         return outcome
     }
 
-    /// Rebuilds the table, the snapshot and the unpublished changes from the stored data, as a server does after a
-    /// restart.
+    /// From the stored data, as after a restart.
     mutating func restart() throws {
         func rebuilt(_ table: TableModel) throws -> TableModel {
             TableModel(
@@ -51,12 +50,12 @@ struct Played {
             published: published, stored: table, binder: binder, revision: revision, now: RandomCommandTests.now)
     }
 
-    /// The snapshot of the stored table, including changes that are not published yet.
+    /// With what is not published yet.
     var stored: Snapshot { unpublished?.snapshot ?? snapshot }
     var ids: [SectionID] { snapshot.sections.map(\.id) }
     var cells: [String] { snapshot.sections.flatMap { $0.rows.map { $0.json["cell"]?.stringValue ?? "" } } }
 
-    /// The stored sections as arguments for a call of the data source.
+    /// As arguments for a call.
     var contents: [SectionContent] {
         table.sections.map {
             SectionContent(id: $0.id, header: $0.summary.header, footer: $0.summary.footer, rows: $0.rows.map(\.model))
@@ -65,8 +64,7 @@ struct Played {
 }
 
 extension Snapshot {
-    /// The displayed sections in short form, each as `header/footer[rows]`, for example `A[a b c] -/F[]`. A dash means
-    /// no header.
+    /// Each section as `header/footer[rows]`, such as `A[a b c] -/F[]`; a dash means none.
     var brief: String {
         sections.map { section in
             let header = section.header["title"]?.stringValue ?? "-",

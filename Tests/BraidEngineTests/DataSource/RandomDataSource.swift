@@ -1,7 +1,7 @@
 import TestSupport
 @testable import BraidEngine
 
-/// Creates random data source calls with indexes in and out of bounds. It creates no calls that name a row by its id.
+/// Calls with indexes in and out of bounds; none that name a row by id.
 enum RandomDataSource {
     static func command(_ random: inout SeededGenerator) -> Command {
         func number(_ limit: Int) -> Int { Int.random(in: 0..<limit, using: &random) }
@@ -31,14 +31,14 @@ enum RandomDataSource {
         return .dataSource(call, notify: notify)
     }
 
-    /// Returns an index below the limit or, rarely, a very large index, up to the largest integer.
+    /// Below the limit or, rarely, very large.
     static func index(_ limit: Int, _ random: inout SeededGenerator) -> Int {
         Int.random(in: 0..<64, using: &random) == 0
             ? [1 << 31, 1 << 32, .max - 1, .max].randomElement(using: &random) ?? .max
             : Int.random(in: 0..<limit, using: &random)
     }
 
-    /// Returns a random model. Some models have no id, and some have a type that can have its own cell.
+    /// Some without id, some with a type that can have its own cell.
     static func model(_ random: inout SeededGenerator) -> JSONText {
         func number(_ limit: Int) -> Int { Int.random(in: 0..<limit, using: &random) }
         let type = number(4) == 0 ? #","type":"x""# : ""
@@ -67,8 +67,7 @@ enum RandomDataSource {
 }
 
 extension RandomTable {
-    /// Returns a random table that has a description or, in one of five cases, the table of a session without a
-    /// description.
+    /// In one of five cases without a description.
     static func make(_ random: inout SeededGenerator) throws -> (binder: Binder, table: TableModel) {
         guard Int.random(in: 0..<5, using: &random) == 0 else {
             let description = try TableDescription(description(&random))
@@ -84,8 +83,7 @@ extension RandomTable {
 }
 
 extension RowReference {
-    /// The index path in this row reference. A reference that contains an id has none, so its path is out of bounds in
-    /// every table.
+    /// Out of bounds in every table if the reference contains an id.
     var path: RowPath {
         guard case .at(.displayed(let section), let row) = self else { return RowPath(section: .max, row: .max) }
         return RowPath(section: section, row: row)

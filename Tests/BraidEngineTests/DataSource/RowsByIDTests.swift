@@ -3,7 +3,6 @@ import Testing
 
 @testable import BraidEngine
 
-/// Tests the data source calls that name sections and rows by their ids.
 @Suite struct RowsByIDTests {
     static let description = """
         {"table":"t","sections":"dynamic","cells":{"C":{}},"bindings":[{"on":"allOtherSections","cell":"C","models":{"a":[{"id":"1"},{"id":"2"},{"id":3}],"b":[{"id":"4"}]},
@@ -78,7 +77,7 @@ import Testing
         try session.perform(Self.call(#""patchRow":{"section":"a","rowId":"h","patch":{"hidden":true}}"#))
         try session.perform(Self.call(#""deleteRow":{"section":"a","rowId":"h"}"#))
         #expect(Self.ids(session, "a") == ["1", "2", "3"])
-        // A row can also be inserted into a section that is not displayed.
+        // A hidden section can get rows, too.
         try session.perform(.setDisplayedSections(["b"]))
         try session.perform(Self.call(#""insertRow":{"section":"a","model":{"id":"n"}}"#))
         #expect(Self.ids(session, "a") == ["1", "2", "3", "n"])
@@ -178,8 +177,7 @@ import Testing
         var session = try Played(description)
         let models = try (0..<count).map { try JSONText(parsing: #"{"id":"\#($0)"}"#) }
         try session.perform(.setModels([(SectionID("a"), models)], merging: true))
-        // The limit allows 2,000 template steps for one call. Rendering all rows of the larger table would need far
-        // more.
+        // 2,000 steps for one call; rendering all rows of the larger table would need far more.
         var binder = session.binder
         binder.limits.templateSteps = 2_000 - 200 * session.table.rowCount
         for call in [

@@ -3,8 +3,7 @@ import Testing
 
 @testable import BraidEngine
 
-/// Clients send commands while some changes are unpublished. An index path must refer to the row that the client sees
-/// at that place, or to no row.
+/// An index path means the row that the client sees there, or none.
 @Suite struct UnpublishedTests {
     private static let letters =
         #"{"table":"t","sections":"dynamic","cells":{"C":{}},"modelTypes":{"M":{"id":"/id"},"N":{"id":null}},"bindings":[{"on":"allOtherSections","cell":"C","modelType":"TYPE","models":{"a":[{"id":"a"},{"id":"b"},{"id":"c"}],"b":[{"id":"x"}]},"editing":"EDITING","moving":{"to":"anySection"}}]}"#
@@ -17,7 +16,7 @@ import Testing
     private func at(_ section: Int, _ row: Int) -> RowReference { .at(.displayed(section), row: row) }
     private func silently(_ call: DataSourceCommand) -> Command { .dataSource(call, notify: false) }
 
-    /// The rows of a snapshot by the `id` in their models, whether or not the engine uses that member as the row's id.
+    /// By their models' `id`, which need not be the rows' id.
     private func rows(_ snapshot: Snapshot) -> String {
         snapshot.sections.map { section in
             "\(section.id)[\(section.rows.map { ($0.model ?? .null)["id"]?.stringValue ?? "" }.joined(separator: " "))]"
@@ -60,7 +59,7 @@ import Testing
         }
     }
 
-    /// The client sees a[a b c]. The stored table is a[new a b c].
+    /// Clients see a[a b c]; stored is a[new a b c].
     @Test("While a change is unpublished, policies are evaluated, and refusals counted, for the table that clients see")
     func policies() throws {
         let text = Self.letters.replacing("TYPE", with: "M")
@@ -139,7 +138,7 @@ import Testing
         "While a change is unpublished, a move puts the row between the rows that the client sees",
         arguments: [true, false])
     func moveBetweenSeenRows(identified: Bool) throws {
-        // The client sees a[a b c] b[x]. With the unpublished rows, the stored table is a[new a b end c] b[y x].
+        // Clients see a[a b c] b[x]; stored is a[new a b end c] b[y x].
         for (from, section, row, after) in [
             (at(0, 0), 0, 1, "a[new b end a c] b[y x]"), (at(0, 0), 0, 2, "a[new b end c a] b[y x]"),
             (at(0, 2), 0, 0, "a[new c a b end] b[y x]"),
@@ -163,7 +162,7 @@ import Testing
             try session.perform(.move(at(1, 0), to: .at(.displayed(0), row: 4)))
         }
         if !identified { return }
-        // The client moves a row to its own place, but an unpublished change has reordered the neighbouring rows.
+        // To its own place, while an unpublished change has reordered the neighbours.
         session = try Self.session()
         try session.perform(silently(.updateRowsOfSection(["b", "a", "c"].map { row($0) }, at: .displayed(0))))
         try session.perform(.move(at(0, 0), to: .at(.displayed(0), row: 0)))
@@ -206,8 +205,7 @@ import Testing
         #expect(taken > 100)
     }
 
-    /// While a change is unpublished, the edits and moves of a transaction must not use index paths: they would count
-    /// in a table that no client has seen.
+    /// They would count in a table that no client has seen.
     @Test("While a change is unpublished, edits and moves of a transaction must name rows by their ids")
     func transactionsByID() throws {
         var session = try Self.session()
@@ -221,8 +219,7 @@ import Testing
         }
         try session.perform(.transaction([.delete(.id(RowID("a"), in: nil)), .delete(.id(RowID("b"), in: .id("a")))]))
         #expect(rows(session.snapshot) == "a[new c] b[x]")
-        // If nothing was unpublished before the transaction, its index paths count in the table after its preceding
-        // commands.
+        // With nothing unpublished before, index paths count in the table after the preceding commands.
         try session.perform(
             .transaction([silently(.addRow(row("z"), at: .init(section: 0, row: 0))), .delete(at(0, 1))]))
         #expect(rows(session.snapshot) == "a[z c] b[x]")
@@ -246,7 +243,7 @@ import Testing
             }
         }
         #expect(session.snapshot.text == before.snapshot.text && session.stored.text == before.stored.text)
-        // Clients see only one row with the id x: the row in the section b. The transaction inserts rows before it.
+        // Clients see only one x, in b. The transaction inserts rows before it.
         try session.perform(
             .transaction([
                 .insert(.id("x", in: nil), model: row("i")), .insert(.id("i", in: nil), model: row("j")),
@@ -295,7 +292,7 @@ import Testing
         #expect(session.table.state.text == #"{"said":"1","asked":"2"}"#)
     }
 
-    /// The largest integer as a row index must be refused too, and must not cause an overflow.
+    /// The largest integer must not overflow.
     @Test("A move out of bounds is refused while a change is unpublished")
     func moveOutOfBounds() throws {
         var session = try Played(

@@ -2,10 +2,9 @@ import Testing
 
 @testable import BraidEngine
 
-/// Checks the names that each kind of template may read. The section "Expressions and templates" of
-/// docs/handlers.md lists these names.
+/// Which names each kind of template may read, as in "Expressions and templates" of docs/handlers.md.
 @Suite struct ContextTests {
-    /// A template that renders `true` or `false` for each name that a template can read: whether the name is defined.
+    /// Renders for each name whether it is defined.
     private static let defined =
         "${join(["
         + [
@@ -91,7 +90,7 @@ import Testing
                 == #"{"tap":"\#(row) false false","event":"\#(row) false true","delete":"\#(row) true false"}"#)
     }
 
-    /// As in the reference implementation of JSON-e, `!state.closed` means `(!state).closed`.
+    /// `!state.closed` is `(!state).closed`, as in JSON-e's reference implementation.
     @Test("The operators `!` and unary `-` bind tighter than a member access")
     func signsBindTighterThanAccesses() throws {
         func value(_ source: String) throws -> JSONValue {

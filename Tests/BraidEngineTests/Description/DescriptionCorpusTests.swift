@@ -3,8 +3,8 @@ import Testing
 
 @testable import BraidEngine
 
-/// Tests the files in Tests/Descriptions: valid table descriptions, and invalid ones with the JSON pointers of their
-/// faults. The tests in Tests/Docs check the same files against the JSON Schema for editors.
+/// The files in Tests/Descriptions: valid descriptions, and invalid ones with the pointers of their faults. Tests/Docs
+/// checks them against the JSON Schema for editors.
 @Suite struct DescriptionCorpusTests {
     static let repository = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent()
@@ -27,7 +27,7 @@ import Testing
         #expect(Self.files("invalid").count >= 60)
     }
 
-    /// Returns the description's faults, or `nil` if the description is accepted.
+    /// `nil` if it is accepted.
     static func faults(of text: JSONText) -> [Refusal.Fault]? {
         do throws(Refusal) {
             _ = try TableDescription(text)
@@ -87,8 +87,7 @@ import Testing
         #expect(description.warnings.map(\.pointer) == [pointer])
     }
 
-    /// Parts of a description that read some name, often a wrong one. `pointer` is where a warning is expected, or
-    /// `nil` if no warning is expected. `hint` is a part of the warning.
+    /// Parts that read some name, often a wrong one; where a warning is expected, or `nil`; a part of it.
     static let names: [(part: String, pointer: String?, hint: String)] = [
         (
             #""viewModel": {"a": "${mudol.x}"}"#, "/viewModel",
@@ -176,7 +175,7 @@ import Testing
             try description.openingTable(state: #"{"b":{"c":null,"e":4}}"#).state.text == #"{"a":1,"b":{"d":3,"e":4}}"#)
     }
 
-    /// The message must not say "of of no name" where a binding has no model type.
+    /// Not "of of no name".
     @Test("A fault's message says that a binding's model type has no name")
     func unnamedModelType() throws {
         let faults = Self.faults(
@@ -190,8 +189,7 @@ import Testing
             ])
     }
 
-    /// The two names of this test are the composed and the decomposed form of é. Swift's `==` treats them as equal, but
-    /// they are different names in JSON.
+    /// é, composed and decomposed: equal for Swift's `==`, different names in JSON.
     @Test("Names in a description are compared by their bytes")
     func namesByBytes() throws {
         let composed = "\u{e9}", decomposed = "e\u{301}"
@@ -215,7 +213,7 @@ import Testing
         let undeclared = try JSONText(
             parsing: #"{"table":"t","cells":{"\#(composed)":{}},"bindings":[{"cell":"\#(decomposed)"}]}"#)
         #expect(Self.faults(of: undeclared)?.map(\.pointer.description) == ["/bindings/0/cell"])
-        // A description may allow moves only between sections with the same model type.
+        // Moves stay within one model type.
         let moving = try JSONText(
             parsing: """
                 {"table":"t","sections":["a","b"],"modelTypes":{"\(composed)":{},"\(decomposed)":{}},"cells":{"A":{}},

@@ -2,7 +2,7 @@ import Testing
 
 @testable import BraidEngine
 
-/// Tests the two forms of an expression, bare and in `${…}`, and handler actions that name no target row.
+/// Bare and in `${…}`; and handler actions without a target row.
 @Suite struct ExpressionFormTests {
     static func value(_ source: String) throws -> JSONValue {
         var budget = JSONeBudget()

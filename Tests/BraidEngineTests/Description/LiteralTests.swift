@@ -2,7 +2,7 @@ import Testing
 
 @testable import BraidEngine
 
-/// Tests the warnings about constant texts in a description that read like expressions.
+/// Warnings about constant texts that read like expressions.
 @Suite struct LiteralTests {
     private static func warned(_ parts: String) throws -> [String] {
         let description = try TableDescription(

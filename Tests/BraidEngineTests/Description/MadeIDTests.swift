@@ -2,10 +2,9 @@ import Testing
 
 @testable import BraidEngine
 
-/// Tests the function `uuid()` of templates, which creates a new id.
+/// `uuid()` in templates.
 @Suite struct MadeIDTests {
-    /// A table where each tap inserts two rows with ids from `uuid()`. A row that a person inserts also gets its id
-    /// from `uuid()`.
+    /// Each tap inserts two rows with made ids; so does a person's insert.
     static let table = #"""
         {"table":"t","cells":{"C":{}},"bindings":[{"cell":"C","models":[{"id":"a"}],"editing":"insert",
          "insert":{"template":{"id":"${uuid()}"}},

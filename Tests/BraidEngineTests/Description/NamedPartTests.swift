@@ -2,8 +2,7 @@ import Testing
 
 @testable import BraidEngine
 
-/// Tests named handlers and templates, event handlers without their cell's name, and descriptions that declare no
-/// cells.
+/// Named handlers and templates, event handlers without their cell's name, descriptions that declare no cells.
 @Suite struct NamedPartTests {
     private static func faults(_ parts: String) throws -> [String] {
         let text = try JSONText(parsing: #"{"table":"t",\#(parts)}"#)
@@ -145,8 +144,7 @@ import Testing
 
     @Test("Named handlers and templates cannot multiply their work beyond the limit of template steps")
     func partsCannotMultiply() throws {
-        // Each named part uses the preceding part twice, so the last handler would run 2^20 steps and the last template
-        // would render 2^20 texts.
+        // Each part uses the one before twice: the last would run 2^20 steps, or render 2^20 texts.
         let handlers = (0..<20).map { #""h\#($0)":[{"run":"h\#($0 - 1)"},{"run":"h\#($0 - 1)"}]"# }
         let templates = (0..<20).map { #""t\#($0)":[{"$template":"t\#($0 - 1)"},{"$template":"t\#($0 - 1)"}]"# }
         var session = try Played(
@@ -159,7 +157,7 @@ import Testing
             let refusal = #expect(throws: Refusal.self) { try session.perform(command) }
             #expect(refusal?.code == .templateFailed, "\(refusal?.detail ?? "")")
         }
-        // A long chain of named parts that use each other is refused, because it would need a lot of stack.
+        // A long chain would need a lot of stack.
         for (member, use) in [("handlers", #"[{"run":"p\#("%")"}]"#), ("templates", #"[{"$template":"p\#("%")"}]"#)] {
             let parts = (0..<500).map { index in
                 #""p\#(index)":"# + use.split(separator: "%").joined(separator: String(index - 1))

@@ -1,8 +1,7 @@
 import Testing
 @testable import BraidEngine
 
-/// Tests updates that the reference implementation `applied(to:)` refuses, for example because a table view would
-/// crash.
+/// What `applied(to:)` refuses, for example because a table view would crash.
 @Suite struct AppliedTests {
     private func refused(_ table: Snapshot, total: Int? = nil, _ fill: (inout BatchUpdate.Stage) -> Void) -> String? {
         var stage = BatchUpdate.Stage()

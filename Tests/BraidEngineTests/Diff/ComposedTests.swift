@@ -2,7 +2,6 @@ import TestSupport
 import Testing
 @testable import BraidEngine
 
-/// Composes consecutive updates into one, for random tables, edits and commands.
 @Suite struct ComposedTests {
     @Test("Updates between any tables can be composed", arguments: 0..<4)
     func updatesBetweenAnyTables(seed: Int) throws {
@@ -25,8 +24,8 @@ import Testing
                 tables.append(table.snapshot.at(revision))
             }
             let (updates, composed) = try checkComposing(tables)
-            // If all sections are diffable and always displayed, composing loses nothing: the composed update is as
-            // small as the direct one.
+            // Nothing is lost if all sections are diffable and always displayed: then it is as small as the direct
+            // update.
             let allIsKnown =
                 updates.allSatisfy(\.keepsSections) && tables[0].sections.count { $0.isDiffable } == 3
                 && tables[0].sections.count == 3
@@ -85,8 +84,7 @@ import Testing
         #expect(
             try composed("A: a b", "A: a1 b", "A: a2! b")
                 == #"[{"reloadRows":[{"at":[0,0],"row":{"id":"a","cell":"Cell","model":2}}]}]"#)
-        // The first update contains the id of the row `a`. The composed update can therefore recognize the row when it
-        // is inserted again.
+        // The first update shows `a`'s id, so the row is recognized when it is inserted again.
         #expect(
             try composed("A: a b c", "A: a1 b c", "A: b c", "A: b c a1")
                 == #"[{"moveRows":[{"from":[0,0],"to":[0,2]}]},{"reloadRows":[{"at":[0,2],"row":{"id":"a","cell":"Cell","model":1}}]}]"#
@@ -96,8 +94,8 @@ import Testing
                 == #"[{"deleteRows":[[0,0]],"insertRows":[{"at":[0,0],"row":{"id":"a","cell":"Cell"}}]}]"#)
     }
 
-    /// The updates only move the row `b`, so the composed update does not know its content. The row must move out of
-    /// one section before that section is deleted, and into another one after that one is inserted.
+    /// Only moved, so its content is unknown: it must leave one section before the delete, and enter another after the
+    /// insert.
     @Test("A composed update can move a row out of a deleted section and into an inserted one")
     func movesBetweenChangedSections() throws {
         let tables = [
@@ -154,7 +152,7 @@ import Testing
         #expect(fault(one, update(1) { $0.moveSections = [(3, .max)] }) != nil)
     }
 
-    /// The random updates of this test need not fit any table. Composing them may succeed or fail, but must not crash.
+    /// They need not fit any table.
     @Test("Composing updates with impossible indexes does not crash")
     func anyIndexesAreTaken() throws {
         var random = SeededGenerator(seed: 17 << 32)
@@ -169,14 +167,13 @@ import Testing
             composed += 1
             #expect(result.stages.count <= 3)
             _ = result.sequentialJSON
-            // An update that is composed from impossible updates may contain a section with the same id twice, so it
-            // cannot always be decoded.
+            // A section may contain an id twice, so not all can be decoded.
             if let decoded = try? BatchUpdate(json: result.json) { #expect(decoded.json == result.json) }
         }
         #expect(composed > DiffRuns.count / 400)
     }
 
-    /// The cost of composing depends on the number of operations, not on the table's size or the places of the rows.
+    /// The cost depends on operations, not on the table's size or the rows' places.
     @Test("Many edits of a large table are composed quickly")
     func manyEdits() throws {
         var random = SeededGenerator(seed: 19 << 32)
@@ -220,11 +217,8 @@ import Testing
     }
 }
 
-/// Checks that the composed update leads from the first table to the last and keeps every rule for stages. It must not
-/// have more row operations than its parts together.
-///
-/// Composing two halves of the updates must also lead to the last table. Composing the updates after encoding and
-/// decoding must give the same composed update.
+/// Leads from the first table to the last, keeps every rule for stages, and has no more row operations than its parts.
+/// So do two halves, and updates that were encoded and decoded.
 @discardableResult
 private func checkComposing(_ tables: [Snapshot], _ given: [BatchUpdate]? = nil) throws -> (
     updates: [BatchUpdate], composed: BatchUpdate
@@ -240,9 +234,8 @@ private func checkComposing(_ tables: [Snapshot], _ given: [BatchUpdate]? = nil)
     func sum(_ count: (BatchUpdate) -> Int) -> Int { updates.reduce(0) { $0 + count($1) } }
     #expect(composed.stages.count <= 3, about())
     #expect(composed.rowOperationCount <= sum(\.rowOperationCount), about())
-    // If two rows change places, an update can move either of them. Moving the one whose content changed needs one
-    // operation. Moving the other one needs a second operation for the content, so the bound allows one more for each
-    // plain move.
+    // Of two rows that change places, the update may move either. Moving the one without new content needs one more
+    // operation.
     let plainMoves = composed.stages.reduce(0) { $0 + $1.moveRows.count { $0.row == nil } }
     #expect(composed.operationCount <= sum(\.operationCount) + plainMoves, about())
     if updates.count == 1 { #expect(composed.json == updates[0].json) }
@@ -251,7 +244,7 @@ private func checkComposing(_ tables: [Snapshot], _ given: [BatchUpdate]? = nil)
     if cut > 0 {
         try check(.composing([.composing(Array(updates[..<cut])), .composing(Array(updates[cut...]))]), first, last)
     }
-    // Some tables of this test have titles that cannot be decoded from JSON. The checks below skip these tables.
+    // Some titles cannot be decoded from JSON.
     guard let decodedFirst = try? Snapshot(json: first.json),
         let decoded = try? updates.map({ try BatchUpdate(json: $0.json) })
     else {
@@ -264,7 +257,7 @@ private func checkComposing(_ tables: [Snapshot], _ given: [BatchUpdate]? = nil)
 }
 
 extension BatchUpdate {
-    /// The total number of operations in the update, of every kind.
+    /// Of every kind.
     fileprivate var operationCount: Int {
         rowOperationCount + sectionOperationCount
             + stages.reduce(0) {
@@ -278,7 +271,7 @@ extension BatchUpdate {
 }
 
 extension SeededGenerator {
-    /// Returns random operations that need not fit together or fit any table.
+    /// They need not fit together or any table.
     fileprivate mutating func stage() -> BatchUpdate.Stage {
         var random = self
         defer { self = random }

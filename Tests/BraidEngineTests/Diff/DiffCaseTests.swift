@@ -2,10 +2,9 @@ import TestSupport
 import Testing
 @testable import BraidEngine
 
-/// Pairs of tables with the expected stages in their JSON form. Some pairs once made Braid, Differ, Epoxy, ListKit,
-/// ListDiff, FlexibleDiff, Dwifft or a table view fail.
+/// Tables and expected stages. Some once made Braid, Differ, Epoxy, ListKit, ListDiff, FlexibleDiff, Dwifft or a table
+/// view fail.
 @Suite struct DiffCaseTests {
-    /// The test cases: name, snapshot before, snapshot after, and the expected stages.
     static let cases: [(name: String, old: Snapshot, new: Snapshot, stages: String)] = [
         ("nothing changed", .make("A: a b"), .make("A: a b"), "[]"),
         ("first to last", .make("A: a b c"), .make("A: b c a"), #"[{"moveRows":[{"from":[0,0],"to":[0,2]}]}]"#),
@@ -42,7 +41,7 @@ import Testing
             "delete 1, move, reload 2", .make("A: a b c d"), .make("A: d a c1"),
             #"[{"deleteRows":[[0,1]],"moveRows":[{"from":[0,3],"to":[0,0]}]},{"reloadRows":[{"at":[0,2],"row":{"id":"c","cell":"Cell","model":1}}]}]"#
         ),
-        // Cases where sections move.
+        // Sections move.
         (
             "a section moves", .make("A: a", "B: b", "C: c"), .make("B: b", "C: c", "A: a"),
             #"[{"moveSections":[{"from":0,"to":2}]}]"#
@@ -89,7 +88,7 @@ import Testing
             "a section moves to its own place", .make("A: a", "B: b", "C: c d"), .make("C: c", "B: b", "A: a"),
             #"[{"moveSections":[{"from":0,"to":2},{"from":1,"to":1}],"deleteRows":[[2,1]]}]"#
         ),
-        // Cases where sections are inserted and deleted.
+        // Sections come and go.
         (
             "a row out of a deleted section", .make("A: a", "B: b c"), .make("A: a b"),
             #"[{"deleteSections":[1],"insertRows":[{"at":[0,1],"row":{"id":"b","cell":"Cell"}}]}]"#
@@ -124,7 +123,7 @@ import Testing
             "empty sections", .make("A:", "B:"), .make("B:", "C:"),
             #"[{"deleteSections":[0],"insertSections":[{"at":1,"section":{"id":"C","header":null,"footer":null,"rowCount":0,"rows":[]}}]}]"#
         ),
-        // Cases where rows move from one section to another.
+        // Rows change their section.
         (
             "rows swapped across sections", .make("A: a", "B: b"), .make("A: b", "B: a"),
             #"[{"moveRows":[{"from":[0,0],"to":[1,0]},{"from":[1,0],"to":[0,0]}]}]"#
@@ -154,7 +153,7 @@ import Testing
             "ids that differ only in Unicode form", .make("A: \u{E9}"), .make("A: e\u{301}"),
             "[{\"deleteRows\":[[0,0]],\"insertRows\":[{\"at\":[0,0],\"row\":{\"id\":\"e\u{301}\",\"cell\":\"Cell\"}}]}]"
         ),
-        // Cases with rows that have no ids.
+        // Without ids.
         ("no identity, the same", .make("A~: -1 -2"), .make("A~: -1 -2"), "[]"),
         (
             "no identity, one more", .make("A~: -1"), .make("A~: -1 -2"),

@@ -1,7 +1,7 @@
 import Testing
 @testable import BraidEngine
 
-/// Checks the update between two snapshots, and compares its number of operations and stages with `DiffReference`.
+/// Also compares the number of operations and stages with `DiffReference`.
 func check(_ old: Snapshot, _ new: Snapshot, touched: TouchedRows? = nil, stages: Bool = true) throws {
     let update = try BatchUpdate(from: old, to: new)
     try check(update, old, new)
@@ -18,7 +18,7 @@ func check(_ old: Snapshot, _ new: Snapshot, touched: TouchedRows? = nil, stages
     }
 }
 
-/// Checks that the update leads to the new snapshot with all its members, both in stages and one operation at a time.
+/// In stages and one operation at a time.
 func check(_ update: BatchUpdate, _ old: Snapshot, _ new: Snapshot) throws {
     let target = new.json
     do {

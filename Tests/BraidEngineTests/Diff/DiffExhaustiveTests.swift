@@ -1,9 +1,9 @@
 import Testing
 @testable import BraidEngine
 
-/// Checks the updates between small tables. Each test tries all pairs of one kind of table.
+/// All pairs of small tables of one kind.
 @Suite struct DiffExhaustiveTests {
-    /// Returns all ordered lists that use each of the names at most once.
+    /// Every ordered list with each name at most once.
     static func arrangements(_ names: [String]) -> [[String]] {
         [[]]
             + names.flatMap { first in
@@ -11,7 +11,7 @@ import Testing
             }
     }
 
-    /// Returns all ways to cut the list of rows into two parts, one for each of two sections.
+    /// Every cut into two sections.
     static func divisions(_ rows: [String]) -> [(a: [String], b: [String])] {
         (0...rows.count).map { (Array(rows[..<$0]), Array(rows[$0...])) }
     }
@@ -37,8 +37,8 @@ import Testing
         }
     }
 
-    /// One table has three rows in two sections. The other table has two or three of these rows, in both orders of the
-    /// sections. Sections may be inserted or deleted, and a row or a header may change.
+    /// Three rows; two or three of them in both orders of the sections. Sections may come and go, a row or a header may
+    /// change.
     @Test("Every update between two small tables with two sections is correct")
     func twoSections() throws {
         for old in Self.divisions(["a", "b", "c"]) {
@@ -61,8 +61,8 @@ import Testing
         }
     }
 
-    /// The first table has two rows in three sections. The second table has two or three of these sections, in every
-    /// order. Both rows may move to another section, and one row may change.
+    /// Two rows in three sections; two or three of these in every order. Rows may change their section, and one its
+    /// content.
     @Test("Every update between two small tables with three sections is correct")
     func threeSections() throws {
         let names = ["A", "B", "C"]

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 @testable import BraidEngine
 
-/// Checks the updates between random tables and after random edits. `TEST_EFFORT` multiplies the number of runs.
+/// Random tables and edits; `TEST_EFFORT` multiplies the runs.
 @Suite struct DiffRandomTests {
     @Test("The update between two random tables is correct", arguments: 0..<4)
     func pairsOfTables(seed: Int) throws {
@@ -24,8 +24,7 @@ import Testing
         }
     }
 
-    /// Computing an update twice, or from decoded copies of the tables, must give the same update. Dictionary order
-    /// must not matter.
+    /// Also from decoded copies: dictionary order must not matter.
     @Test("The updates between equal tables are equal")
     func equalTablesGiveEqualUpdates() throws {
         var random = SeededGenerator(seed: 5)
@@ -33,15 +32,14 @@ import Testing
             let old = random.snapshot(), new = random.snapshot()
             let first = try BatchUpdate(from: old, to: new)
             let again = try BatchUpdate(from: try Snapshot(json: old.json), to: try Snapshot(json: new.json))
-            // A row's property `updates: manually` is not part of a snapshot's JSON, so a decoded copy has lost it.
+            // Not part of the JSON, so decoded copies have lost it.
             let isManual = [old.sections, new.sections].joined().contains { $0.rows.contains(where: \.updatesManually) }
             #expect(isManual || first.json == again.json)
             #expect(try first.json == BatchUpdate(from: old, to: new).json)
         }
     }
 
-    /// Longer lists with many edits make the diff use treaps and several chunks. The lists are too long for
-    /// `DiffReference`, which tries every choice.
+    /// Long enough for treaps and several chunks, too long for `DiffReference`.
     @Test("The update of many edits of a long list is correct")
     func manyEdits() throws {
         var random = SeededGenerator(seed: 7)
@@ -59,8 +57,7 @@ import Testing
     }
 }
 
-/// A table with hidden and displayed sections for random edits. `touched` records the edits as the engine does, except
-/// that some edits of a whole section are not recorded.
+/// `touched` records edits as the engine does, except for some of a whole section.
 struct EditedTable {
     var sections: [Section]
     var displayed: [Int]
@@ -145,15 +142,14 @@ enum DiffRuns {
 extension SeededGenerator {
     mutating func below(_ bound: Int) -> Int { Int(next() % UInt64(bound)) }
 
-    /// Returns the numbers below `count`, or some of them, in order or shuffled.
+    /// The numbers below `count` or some of them, in order or shuffled.
     mutating func arrangement(of count: Int) -> [Int] {
         if below(2) == 0 { return Array(0..<count) }
         let kept = (0..<count).filter { _ in below(5) > 0 }
         return below(2) == 0 ? kept : kept.shuffled(using: &self)
     }
 
-    /// Returns a snapshot of up to four sections with up to five rows each. The rows use ten ids, and the same id may
-    /// be in several sections.
+    /// Up to four sections with up to five rows each, of ten ids; an id may be in several sections.
     mutating func snapshot() -> Snapshot {
         var sections: [Section] = []
         let sharesIDs = below(2) == 0

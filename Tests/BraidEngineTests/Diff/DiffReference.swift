@@ -1,13 +1,11 @@
 @testable import BraidEngine
 
-/// The cost of the smallest update between two snapshots. The reference does not use the code of the diff and tries
-/// every choice, so it suits only small tables.
+/// The smallest update's cost. Tries every choice without the diff's code, so only for small tables.
 struct DiffReference {
     let old: Snapshot
     let new: Snapshot
 
-    /// The sections that are in both snapshots and are compared row by row, as pairs of their indexes in `old` and in
-    /// `new`.
+    /// In both snapshots, and compared row by row.
     private var compared: [(old: Int, new: Int)] {
         survivors.filter { !isReloaded($0) && new.sections[$0.new].isDiffable }
     }
@@ -27,8 +25,7 @@ struct DiffReference {
 
     private func ids(_ section: Section) -> [RowID] { section.rows.map { $0.id! } }
 
-    /// The row ids that left exactly one compared section and entered exactly one other, with the indexes of both
-    /// sections in `new`.
+    /// Ids that left exactly one compared section and entered exactly one other; sections are indexes in `new`.
     private var crossing: [(id: RowID, from: Int, to: Int)] {
         var left: [RowID: [Int]] = [:], came: [RowID: [Int]] = [:]
         for pair in compared {
@@ -42,7 +39,7 @@ struct DiffReference {
         }
     }
 
-    /// Returns the length of the longest increasing subsequence, computed in quadratic time.
+    /// In quadratic time.
     static func longest(_ values: [Int]) -> Int {
         var best: [Int] = []
         for (index, value) in values.enumerated() {
@@ -51,7 +48,7 @@ struct DiffReference {
         return best.max() ?? 0
     }
 
-    /// The smallest possible number of row deletes, row inserts and row moves in an update.
+    /// The fewest deletes, inserts and moves.
     var rowOperations: Int {
         var count = 0
         for pair in survivors where !isReloaded(pair) && !new.sections[pair.new].isDiffable {
@@ -63,7 +60,7 @@ struct DiffReference {
             count += before.count - common.count + after.count - common.count
             count += common.count - Self.longest(common)
         }
-        // A row that moves to another section was counted as a delete and an insert above, but is a single move.
+        // Counted above as a delete and an insert, but one move.
         return count - crossing.count
     }
 
@@ -72,13 +69,11 @@ struct DiffReference {
         return old.sections.count + new.sections.count - common.count - Self.longest(common)
     }
 
-    /// The smallest possible number of stages in an update. The search tries each smallest set of moved sections, and
-    /// every assignment of tasks to at most three stages.
-    ///
-    /// A task is a group of operations with the same rules. It contains a section's row operations, a section's
-    /// content, or the moves between two sections.
+    /// The fewest. Tries each smallest set of moved sections, and every assignment of tasks to at most three stages. A
+    /// task is a group of operations with the same rules: a section's rows, its content, or the moves between two
+    /// sections.
     var stages: Int {
-        /// A group of operations in the given sections. The group may contain moves or reloads.
+        /// In these sections.
         struct Task: Hashable { var sections: Set<Int>; var isMove: Bool; var isReload: Bool }
         var tasks: Set<Task> = []
         for pair in survivors {
@@ -117,8 +112,7 @@ struct DiffReference {
                 guard let before = old.sections[oldPlace].rows.first(where: { $0.id! == id }), !row.isSame(as: before)
                 else { continue }
                 let isReload = !row.looksSame(as: before) && !row.updatesManually
-                // A row whose content changes without a reload can get its new content as part of a move to another
-                // section.
+                // Without a reload, a move to another section brings new content.
                 if isReload || from == pair.new {
                     tasks.insert(Task(sections: [pair.new], isMove: false, isReload: isReload))
                 }
@@ -132,8 +126,7 @@ struct DiffReference {
             guard zip(stays, stays.dropFirst()).allSatisfy({ common[$0] < common[$1] }) else { continue }
             let moved = Set(common.indices.filter { subset & (1 << $0) != 0 }.map { survivors[$0].new })
             let arranges = sectionOperations > 0
-            // The rules for stages: a stage must not contain both reloads and moves, or operations inside a section
-            // that it moves.
+            // No stage has both reloads and moves, or operations inside a section that it moves.
             for count in 0...3 where count < least {
                 if count == 0 {
                     if tasks.isEmpty, !arranges { least = 0 }
@@ -142,8 +135,7 @@ struct DiffReference {
                 for arranging in 0..<count {
                     var choices = 1
                     for _ in 0..<count { choices *= 2 }
-                    // Tries every choice of the stages that contain reloads instead of moves. A task fits if some stage
-                    // allows its kind.
+                    // Every choice of stages with reloads in place of moves.
                     for kinds in 0..<choices {
                         func isForReloads(_ stage: Int) -> Bool { kinds & (1 << stage) != 0 }
                         if !moved.isEmpty, isForReloads(arranging) { continue }
@@ -165,7 +157,7 @@ struct DiffReference {
 }
 
 extension DiffReference {
-    /// Computes the length of the longest increasing subsequence in O(n log n), for long lists, by patience sorting.
+    /// In O(n log n), by patience sorting.
     static func longest(_ values: [Int], linearithmic: Bool) -> Int {
         var ends: [Int] = []
         for value in values {

@@ -1,8 +1,8 @@
 @testable import BraidEngine
 
 extension Row {
-    /// Creates a row from a short text. `"a"` is a row with the id a. `"a1"` has the model 1, so it shows something
-    /// else than `"a"`. `"a/h"` is movable, `"a1!"` has `updates: manually`, and `"-1"` has no id.
+    /// `"a"` has the id a; `"a1"` also the model 1, so it shows something else; `"a/h"` is movable, `"a1!"` has
+    /// `updates: manually`, `"-1"` no id.
     static func make(_ text: String) -> Row {
         let manual = text.hasSuffix("!")
         let plain = manual ? String(text.dropLast()) : text
@@ -18,8 +18,7 @@ extension Row {
 }
 
 extension Section {
-    /// Creates a section from a short text. `"A: a b c"` is the section A with three rows. `"A=title: a"` has a header,
-    /// and `"A~: -1 -2"` is not diffable.
+    /// `"A: a b c"` has three rows, `"A=title: a"` a header; `"A~: -1 -2"` is not diffable.
     static func make(_ text: String) -> Section {
         let parts = text.split(separator: ":", maxSplits: 1)
         var head = String(parts[0])
@@ -51,8 +50,7 @@ extension BatchUpdate {
     }
 }
 
-/// Applies the operations of an update's sequential form one after another. Each operation must fit the table after the
-/// preceding ones.
+/// Each must fit the table after the ones before.
 func applying(_ operations: [TableOperation], to snapshot: Snapshot) throws -> [Section] {
     struct Wrong: Error, CustomStringConvertible { var description: String }
     var sections: [(facts: Section, rows: [Row])] = snapshot.sections.map { ($0, Array($0.rows)) }

@@ -2,7 +2,6 @@ import TestSupport
 import Testing
 @testable import BraidEngine
 
-/// Follows rows and sections through updates, in random tables and after random edits.
 @Suite struct FollowingTests {
     private func update(_ old: Snapshot, _ new: Snapshot) throws -> BatchUpdate { try BatchUpdate(from: old, to: new) }
 
@@ -75,7 +74,7 @@ import Testing
         #expect(RowFollower(update).followingSection(-1) == nil)
     }
 
-    /// The search for a row must stop after the last delete instead of finding the same insert again and again.
+    /// The search must stop after the last delete.
     @Test("A row that an update deletes, inserts again and deletes again is not found")
     func deletedAgain() throws {
         let update = try BatchUpdate(
@@ -86,8 +85,7 @@ import Testing
         #expect(update.following(at(0, 0)) == nil && update.arrivals(of: RowID("a")) == [])
     }
 
-    /// Checks where each row of `old` with an id is found in `new`: in its own section, in the only other section with
-    /// the row's id, or nowhere.
+    /// In its own section, in the only other one with the id, or nowhere.
     private func checkFollowing(_ update: BatchUpdate, _ old: Snapshot, _ new: Snapshot, isComposed: Bool = false) {
         func about() -> Comment { "\(old.json)\n\(new.json)\n\(update.json)" }
         let hidden = update.hidden(in: old).map { HiddenRows($0) } ?? HiddenRows()
@@ -116,7 +114,7 @@ import Testing
                 } else {
                     #expect(!isUnique || places.isEmpty, about())
                 }
-                // The journal must contain the ids of exactly those rows that the update alone cannot follow.
+                // The journal needs exactly the ids of rows that the update alone cannot follow.
                 if !isComposed {
                     #expect(hidden.id(at: RowPath(section: number, row: index)) == (blind == nil ? id : nil), about())
                 }

@@ -3,10 +3,9 @@ import TestSupport
 import Testing
 @testable import BraidEngine
 
-/// Checks Tests/Golden/updates.json: example updates with which the client libraries test how they apply updates. The
-/// engine's tests write the file, and the clients' tests read it.
+/// Tests/Golden/updates.json, with which the clients test how they apply updates.
 ///
-/// To write the file again and review the changes, run `BRAID_WRITE_GOLDEN=1 swift test --filter GoldenUpdateTests`.
+/// To write it again and review the changes: `BRAID_WRITE_GOLDEN=1 swift test --filter GoldenUpdateTests`.
 @Suite(.serialized) struct GoldenUpdateTests {
     private static let file = URL(fileURLWithPath: #filePath).appendingPathComponent("../../../Golden/updates.json")
         .standardized
@@ -45,10 +44,7 @@ import Testing
         }
     }
 
-    // MARK: Making them
-
-    /// Faulty stages for the table "A: a b", "B: c". They break rules that a random change in a valid update rarely
-    /// breaks.
+    /// For the table "A: a b", "B: c": rules that a random change rarely breaks.
     private static let brokenStages = [
         #"{"deleteSections":[0],"deleteRows":[[0,0]]}"#,
         #"{"reloadSections":[{"at":1,"section":{"id":"B","header":null,"footer":null,"rows":[]}}],"updateRows":[{"at":[1,0],"row":{"id":"c","cell":"Cell"}}]}"#,
@@ -62,8 +58,7 @@ import Testing
         #"{}"#,
     ]
 
-    /// Returns the golden updates as lines of JSON: the named cases, then random ones, and last a case with faulty
-    /// stages.
+    /// Lines of JSON: named cases, random ones, faulty stages.
     private static func golden() throws -> String {
         var random = SeededGenerator(seed: 2026)
         var pairs = DiffCaseTests.cases.map { ($0.name, wire($0.old), wire($0.new)) }
@@ -94,7 +89,7 @@ import Testing
         return "{\"cases\":[\n" + lines.joined(separator: ",\n") + "\n]}\n"
     }
 
-    /// Returns the snapshot with its headers in the form that the API uses.
+    /// With headers as in the API.
     static func wire(_ snapshot: Snapshot) -> Snapshot {
         var snapshot = snapshot
         for index in snapshot.sections.indices {
@@ -105,12 +100,11 @@ import Testing
         return snapshot
     }
 
-    /// Returns the update with one random change, and the resulting fault. `nil` if the changed update can be applied
-    /// or is no update.
+    /// With one random change; `nil` if the result can be applied or is no update.
     private static func fault(_ update: JSONValue, _ before: Snapshot, _ random: inout SeededGenerator) -> (
         JSONValue, String
     )? {
-        // Counts the places in the update where a value can be changed.
+        // Places where a value can be changed.
         var left = Int.max
         _ = changed(update, at: &left, 0)
         guard left < .max else { return nil }
@@ -119,14 +113,13 @@ import Testing
         return fault(wrong, before).map { (wrong, $0) }
     }
 
-    /// Returns the fault with which the update is refused. `nil` if the JSON is not an update, or can be applied.
+    /// `nil` if it can be applied or is no update.
     private static func fault(_ update: JSONValue, _ before: Snapshot) -> String? {
         guard let update = try? BatchUpdate(json: JSONText(update)) else { return nil }
         return fault(of: update, before)?.description
     }
 
-    /// Changes the value at one place of the update: a number by one, a list by adding or removing an element, or a
-    /// text by adding a letter.
+    /// A number by one, a list by an element, a text by a letter.
     private static func changed(_ value: JSONValue, at place: inout Int, _ kind: Int) -> JSONValue {
         func isHere() -> Bool {
             place -= 1
@@ -145,7 +138,7 @@ import Testing
             default: return .array(elements + [.object(JSONObject())])
             }
         case .object(let object):
-            // The content of rows and sections stays unchanged, because no content makes an update faulty.
+            // No content makes an update faulty.
             return .object(
                 JSONObject(
                     object.members.map { member in

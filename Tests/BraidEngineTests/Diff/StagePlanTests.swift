@@ -2,13 +2,11 @@ import TestSupport
 import Testing
 @testable import BraidEngine
 
-/// Compares the plan of an update's stages with every possible arrangement: the plan keeps the rules, and no shorter
-/// arrangement does.
+/// A plan keeps the rules, and no shorter arrangement does.
 @Suite struct StagePlanTests {
     private typealias Task = StagePlan.RowTask
 
-    /// One arrangement of stages: which stage inserts, deletes and moves sections, and which stages contain reloads
-    /// instead of moves.
+    /// In which stages sections are inserted, deleted and moved, and which have reloads in place of moves.
     private struct Layout {
         var count: Int, inserts: Int, deletes: Int, moves: Int, reloads: Set<Int>
 

@@ -36,7 +36,7 @@ import Testing
         guard case .whole = touched.rows(in: "A") else { return #expect(Bool(false)) }
     }
 
-    /// Compares the recorded edits with a list to which the test applies the same edits.
+    /// Against a list with the same edits.
     @Test("Any sequence of edits is recorded correctly")
     func anySequenceOfEdits() {
         var random = SeededGenerator(seed: 11)
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    /// A missing or wrong record of edits may make the diff slower, but must not make the update wrong.
+    /// Wrong notes may only make the diff slower.
     @Test("An update is correct even if the recorded edits are wrong")
     func notesAreNotTrusted() throws {
         let old = Snapshot.make("A: a b c", "B: d e"), new = Snapshot.make("A: c a1 b x", "B: e d1")
@@ -94,7 +94,7 @@ import Testing
         #expect(edits.inserted.count == 100_000)
     }
 
-    /// Above a certain number of edits, recording each edit costs more than it saves.
+    /// Recording so many costs more than it saves.
     @Test("Very many edits are recorded as a change of the whole section")
     func manyEdits() {
         var replaced = TouchedRows()

@@ -42,7 +42,7 @@ import Testing
         #expect(try BatchUpdate(json: json).json == json)
     }
 
-    /// A decoded update may contain indexes that fit no table. Computing its sequential form must not overflow.
+    /// They must not overflow.
     @Test("The sequential form of an update with impossible indexes can be computed")
     func impossibleIndexes() throws {
         let text = #"""

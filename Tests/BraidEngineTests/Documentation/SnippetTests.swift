@@ -1,10 +1,10 @@
 import Foundation
 import Testing
 
-/// Checks that every Swift block in the articles is a copy of code that is compiled and run in these tests.
+/// Every Swift block in the articles is a copy of code that these tests compile and run.
 ///
-/// The blocks of `NAME.md` are the snippets of `NAMETests.swift`, in the same order. A snippet begins with the comment
-/// `snippet: name` and ends with the comment `end`. The tests in Tests/Docs check the blocks of the folder docs.
+/// The blocks of `NAME.md` are the snippets of `NAMETests.swift`, in order: from `snippet: name` to `end`. Tests/Docs
+/// checks the folder docs.
 @Suite struct SnippetTests {
     static let tests = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
     static let package = tests.deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
@@ -50,8 +50,8 @@ import Testing
         }
     }
 
-    /// Returns the parts of a text, each with its line number. A part consists of the lines between a line with the
-    /// prefix `start` and the next line that equals `end`, without their common indentation.
+    /// The lines between one with the prefix `start` and the next that equals `end`, without common indentation; with
+    /// line numbers.
     private static func parts(of text: String, from start: String, to end: String) -> [(line: Int, text: String)] {
         var parts: [(line: Int, text: String)] = [], open: (line: Int, lines: [Substring])?
         for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {

@@ -1,4 +1,4 @@
-// This file is formatted by hand, because pages of the documentation show parts of it (its snippets).
+// Formatted by hand, because pages show its snippets.
 // swift-format-ignore-file
 import BraidEngine
 import Testing

@@ -2,7 +2,7 @@ import Testing
 
 @testable import BraidEngine
 
-/// Tests the JSON forms of commands in requests, in transactions and in the journal.
+/// JSON of commands in requests, transactions and the journal.
 @Suite struct CommandTests {
     @Test(
         "A malformed command is refused with the JSON pointer to its fault",
@@ -22,8 +22,7 @@ import Testing
         #expect(refusal?.code == .badRequest && refusal?.faults.map(\.pointer.description) == [pointer])
     }
 
-    /// Tries commands that name rows or sections by their indexes. Since the command's base, a section was inserted at
-    /// the front, and the first row of the old first section was deleted.
+    /// Since the base, a section was inserted at the front, and the old first section lost its first row.
     @Test(
         "The form in which the journal stores a rebased command has the same effect as that command",
         arguments: [

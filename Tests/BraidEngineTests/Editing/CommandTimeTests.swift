@@ -2,8 +2,7 @@ import Testing
 
 @testable import BraidEngine
 
-/// In these tests the time of a command is over from the start, so each loop of the engine must notice the timeout
-/// itself.
+/// The time is over from the start, so each loop must notice.
 @Suite struct CommandTimeTests {
     private static let text = """
         {"table":"t","sections":["a","hidden","derived","counted"],"cells":{"C":{}},"modelTypes":{"M":{"id":null}},
@@ -13,8 +12,7 @@ import Testing
           {"on":{"section":"counted"},"cell":"C","numberOfCells":"1"}]}
         """
 
-    /// Runs one part of the engine's work within a command whose time is over. The work must be refused and change
-    /// nothing.
+    /// Must be refused and change nothing.
     private static func work(_ body: (inout CommandInProgress, TableModel) throws -> Void) throws {
         let session = try Played(text)
         var binder = session.binder
@@ -110,8 +108,7 @@ import Testing
             try RowHistory([(update, nil)], now: session.snapshot, limits: limits)
         }
         #expect(refusal?.code == .commandTimeout)
-        // Following a row or a place through the updates must also notice the timeout. The test therefore looks for a
-        // time limit that is long enough for the initializer of `RowHistory`, and then waits until this time is over.
+        // Following must notice, too: finds a limit long enough for `RowHistory.init`, then waits until it is over.
         var long: RowHistory?, limit = Duration.milliseconds(1)
         while long == nil {
             limit *= 2

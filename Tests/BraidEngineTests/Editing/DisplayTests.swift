@@ -2,8 +2,7 @@ import Testing
 
 @testable import BraidEngine
 
-/// The displayed table must depend only on the stored data, the state and the time, and not on anything that a restart
-/// forgets.
+/// What is displayed depends only on stored data, state and time, not on anything that a restart forgets.
 @Suite struct DisplayTests {
     private static func session(
         _ display: String = #"{"behavior":"manuallyManaged"}"#, moving: String = #""anySection""#
@@ -15,8 +14,7 @@ import Testing
             """)
     }
 
-    /// After a change of the state, the new order of sections must not wait until a command touches a section or the
-    /// server restarts.
+    /// Not only when a command touches a section or the server restarts.
     @Test("A change of the state reorders the sections if their order depends on the state")
     func orderFromState() throws {
         var session = try Self.session(
@@ -30,18 +28,17 @@ import Testing
                 == session.binder.snapshot(of: session.table, revision: 1, now: RandomCommandTests.now).text)
     }
 
-    /// A title that is a slice of the request's bytes would keep the whole request in memory.
+    /// A slice would keep the request in memory.
     @Test("A stored title is a copy of its bytes, not a slice of the request")
     func copiedTitle() throws {
         var session = try Self.session()
         let outcome = try session.perform(Command(json: JSONText(parsing: #"{"headers":{"a":"A"}}"#)))
         let header = try #require(outcome.table["a"]?.summary.header)
-        // `bytes` copies the bytes of a slice at every access, so two accesses to a slice would have different storage.
+        // `bytes` of a slice copies at every access.
         #expect(header.bytes.hasSameStorage(as: header.bytes))
     }
 
-    /// A cell event without a handler creates a revision and changes no data. The new revision must still evaluate
-    /// expressions that read the time.
+    /// An event without a handler changes no data, but makes a revision, at whose time expressions are evaluated.
     @Test(
         "The order of sections and the targets of moves are computed again at the time of each revision",
         arguments: [
@@ -61,8 +58,7 @@ import Testing
         #expect(try outcome.update.applied(to: session.snapshot).text == outcome.snapshot.text)
     }
 
-    /// Even if the moving policy allows every section, clients must not see targets that the server would refuse. The
-    /// server refuses sections with derived rows or another model type.
+    /// Even if the policy allows every section, some would be refused: those with derived rows or another model type.
     @Test("The targets that clients see for moves are only sections that accept the rows")
     func moveTargets() throws {
         var session = try Played(
@@ -83,8 +79,7 @@ import Testing
         try session.perform(.move(.at(.id("a"), row: 0), to: .at(.id("b"), row: 0)))
     }
 
-    /// In this test the expression `shown` depends on the time. The client's index path refers to the rows that were
-    /// displayed earlier. At the time of the command, the same index path would refer to another row.
+    /// `shown` depends on the time: at the command's time, the path would mean another row.
     @Test("The index path of a row without an id refers to the row that was displayed there")
     func rowWithoutID() throws {
         let description =
@@ -100,8 +95,7 @@ import Testing
         #expect(outcome.snapshot.brief == "-[2003]")
     }
 
-    /// If the engine overlooked that `shown` reads the time, the first command would keep the row "2001" in the
-    /// snapshot. The index path of the second command would then refer to another row than the displayed one.
+    /// Otherwise the first command would keep "2001", and the second one's path would mean another row.
     @Test(
         "Rows that `fromNow` hides leave the snapshot with the next command",
         arguments: ["fromNow('', '') < model", "fromNow('', model[:0]) < model", "[fromNow][0]('') < model"])
@@ -122,8 +116,7 @@ import Testing
         #expect(session.contents.map { $0.rows.map(\.stringValue) } == [["2000", "2001", "2002"]])
     }
 
-    /// A command on 4,000 rows without ids must not search each row from the section's beginning: that would exceed the
-    /// limit of steps.
+    /// Searching each from the section's beginning would exceed the limit of steps.
     @Test("A command that names many rows without ids finds them in one pass")
     func manyRowsWithoutIDs() throws {
         let description =
@@ -138,7 +131,7 @@ import Testing
         #expect(session.contents.first?.rows == [.number(0)] + rows.map(\.model))
     }
 
-    /// Both commands of the transaction delete row 0. The second command must look up again which stored row that is.
+    /// Both delete row 0.
     @Test("A transaction's index paths count in the table after the preceding commands")
     func pathsInTransactions() throws {
         var session = try Played(
@@ -160,7 +153,6 @@ import Testing
         #expect(session.snapshot.brief == "-[2] -[4 1]")
     }
 
-    /// Every part of a row or section that reads the state must be rendered again when the state changes.
     @Test(
         "Every part of a row or section that reads the state follows its changes",
         arguments: [
@@ -246,7 +238,7 @@ import Testing
         #expect(session.table.state.text == #"{"asked":1}"#)
     }
 
-    /// A command has set the list of displayed sections to all sections that existed then.
+    /// A command has set all sections that existed then.
     @Test("If displayed sections were set, a dynamic section that new models create later is not displayed")
     func displayedDynamicSections() throws {
         var session = try Played(

@@ -1,7 +1,6 @@
 import Testing
 @testable import BraidEngine
 
-/// Tests handlers of table descriptions.
 @Suite struct HandlerTests {
     struct Table {
         let description: TableDescription
@@ -22,7 +21,7 @@ import Testing
         }
     }
 
-    /// If a template for the model exists but renders nothing, the message must not say that the template is missing.
+    /// A template that renders nothing is not missing.
     @Test(
         "An insert that gets no model is refused, and the message says why",
         arguments: [
@@ -43,7 +42,7 @@ import Testing
         #expect(refusal?.detail.hasSuffix("its binding has \(why).") == true, "\(refusal?.detail ?? "")")
     }
 
-    /// The message about a model type must contain its name, not a Swift value such as `UTF8Key(string: "Person")`.
+    /// And no Swift value such as `UTF8Key(string: "Person")`.
     @Test(
         "The refusal of a model without an id contains the name of the model type",
         arguments: [
@@ -59,7 +58,7 @@ import Testing
         #expect(refusal?.detail.contains(#"of the type "Person" \#(why)"#) == true, "\(refusal?.detail ?? "")")
     }
 
-    /// After a handler has moved its own row, its next action must find the row at the new place.
+    /// The next action must find it at the new place.
     @Test("A handler that moves its own row can still change that row")
     func movedOwnRow() throws {
         var table = try Table(
@@ -72,7 +71,7 @@ import Testing
         #expect(table.snapshot.sections[1].rows[1].model?.text == #"{"id":"1","done":true}"#)
     }
 
-    /// `onPrefetch` runs for the reported row nearest to the section's end, even if a client reports another row first.
+    /// Even if the client reports another first.
     @Test("`onPrefetch` runs for the displayed row nearest to the section's end")
     func prefetchNearEnd() throws {
         var table = try Table(
@@ -84,8 +83,8 @@ import Testing
         #expect(table.model.state.text == #"{"row":2}"#)
     }
 
-    /// A list whose rows derive from the state must be able to load more rows after it became shorter. Lists of stored
-    /// rows can do so after their models were replaced.
+    /// Rows derived from the state must load more after they became fewer, as stored ones do after their models were
+    /// replaced.
     @Test(
         "`onPrefetch` runs again after there are fewer derived rows, or another last one",
         arguments: [
@@ -166,8 +165,7 @@ import Testing
         #expect(table.model.state["asked"]?.text == (runs ? "2" : "1"))
     }
 
-    /// If a template for a merge patch renders null, the patch must be refused. It would set the whole state to null,
-    /// which no later command or client could read.
+    /// Null would replace the whole state, which nobody could read then.
     @Test(
         "A handler's merge patch must be an object",
         arguments: [
@@ -182,7 +180,7 @@ import Testing
         }
     }
 
-    /// The fault must not point into the body of the client's request, because that body contains no titles.
+    /// The client's request contains no titles.
     @Test(
         "An invalid title that a handler sets is reported as a fault of the handler",
         arguments: ["setHeaders", "setFooters"])
@@ -204,7 +202,7 @@ import Testing
         #expect(outcome.kind == .applied && outcome.update.isEmpty && outcome.snapshot.sections.map(\.id) == ["a"])
     }
 
-    /// If a description has no `onPrefetch`, a report of displayed rows must not create a revision.
+    /// Above all, it makes no revision.
     @Test("Without `onPrefetch`, a report of displayed rows changes nothing")
     func prefetchWithoutHandler() throws {
         var table = try Table(
@@ -227,8 +225,6 @@ import Testing
         #expect(table.snapshot.sections[1].rows[0].model?.text == #"{"id":"new","from":"request","of":1}"#)
     }
 
-    /// In each case, the handler inserts one more row into the section in which the command deletes, inserts or moves a
-    /// row.
     @Test(
         "A command is refused if `onDelete` or `onInsert` leaves one row too many in the section",
         arguments: [
@@ -274,7 +270,7 @@ import Testing
         }
     }
 
-    /// The first row of each section is hidden, so stored and displayed indexes differ.
+    /// The first row of each section is hidden.
     @Test("The row indexes in a handler's `reason` count stored rows")
     func reasonIndexes() throws {
         var table = try Table(
@@ -301,8 +297,7 @@ import Testing
         #expect(table.model.state.text == #"{"n":2,"rows":2}"#)
     }
 
-    /// When a row moves, `onDelete` of the source section runs after the move, when the row is already in the target
-    /// section.
+    /// `onDelete` of the source section runs when the row is already in the target section.
     @Test("After a move, both `onDelete` and `onInsert` find the row at its new place")
     func moveHandlers() throws {
         for handler in ["onDelete", "onInsert"] {
@@ -343,7 +338,7 @@ import Testing
         #expect(table.model.state.text == #"{"at":["1","2"]}"#)
     }
 
-    /// In this test, `onPrefetch` replaces all rows of the section by fewer rows.
+    /// `onPrefetch` replaces all rows by fewer.
     @Test("`onPrefetch` runs again if it has left the section with fewer rows")
     func prefetchAfterShrinking() throws {
         var table = try Table(

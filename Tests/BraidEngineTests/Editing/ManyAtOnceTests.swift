@@ -2,10 +2,10 @@ import TestSupport
 import Testing
 @testable import BraidEngine
 
-/// Tests commands and descriptions with many rows, sections, faults or bindings, and the limits of such work.
+/// Many rows, sections, faults or bindings, and the limits of such work.
 @Suite struct ManyAtOnceTests {
-    /// The engine finds the first rows that a command names by searching section by section, and later ones through an
-    /// index. The test names each of 200 rows in 40 sections about 100 times.
+    /// The first rows are found section by section, later ones by an index: names 200 rows in 40 sections 100 times
+    /// each.
     @Test(
         "A row is found by its id, however many rows a command names",
         arguments: [#""models":{}"#, #""models":{},"shown":"true""#])
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    /// A merge patch must remove all members with the value null in one pass over the object.
+    /// In one pass.
     @Test("A merge patch can remove many members at once")
     func manyRemovedMembers() throws {
         var random = SeededGenerator(seed: 7)
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    /// Without a limit, 8,000 faults whose pointers contain a name of 40,000 characters would make an answer of 321 MB.
+    /// 8,000 faults below a name of 40,000 characters would make an answer of 321 MB.
     @Test("Of many faults, a refusal lists only the first hundred")
     func manyFaults() throws {
         let members = (0..<300).map { #""u\#($0)":1"# }.joined(separator: ",")
@@ -76,8 +76,7 @@ import Testing
         #expect(refusal?.detail.contains("300 faults") == true, "\(refusal?.detail ?? "")")
     }
 
-    /// The opening may spend a number of template steps on its rows. A command that adds the same rows again may spend
-    /// as many, even if the table was empty in between.
+    /// Adding the rows again may cost as many steps as the opening, even if the table was empty in between.
     @Test("The number of template steps that a command may use grows with the rows that it adds")
     func stepsPerRow() throws {
         let models = (0..<200).map { #"{"id":\#($0)}"# }.joined(separator: ","),
@@ -124,7 +123,7 @@ import Testing
         #expect(refusal?.code == .templateFailed)
     }
 
-    /// The test lowers the limits after it has opened the table, so the table exceeds them.
+    /// Lowered after the opening.
     @Test("A table over its limits may shrink but not grow")
     func tableOverLimits() throws {
         func check(
@@ -163,7 +162,7 @@ import Testing
             growing: .dataSource(.addSection(SectionContent(), at: nil), notify: true), .tooManySections)
     }
 
-    /// Each expression that uses a long number reads all its digits.
+    /// Each use reads all digits.
     @Test("Each use of a long number in a template costs steps for its digits")
     func longNumbers() throws {
         let digits = "1." + String(repeating: "3", count: 20_000)
@@ -173,8 +172,7 @@ import Testing
         #expect(throws: JSONeError.self) { try rendered(template, context) }
     }
 
-    /// Inserting a section changes the positions of the sections after it. The table must find each section at its
-    /// current position.
+    /// Their positions have changed.
     @Test("A table finds each section by its id after other sections were inserted before it")
     func insertedSections() throws {
         var table = TableModel()
@@ -185,8 +183,7 @@ import Testing
         #expect(table.sections.map(\.summary.ordinal) == table.sections.map(\.summary.ordinal).sorted())
     }
 
-    /// The engine merges the bindings that have the same scope and name no section into one binding. The merged binding
-    /// must have the same effect.
+    /// Bindings that name no section are merged by scope.
     @Test("Bindings that the engine has merged have the same effect as the separate ones")
     func mergedBindings() {
         var random = SeededGenerator(seed: 11)
@@ -251,8 +248,7 @@ import Testing
         }
     }
 
-    /// Returns the message with which a handler refuses. The tests of merged bindings identify each handler by its
-    /// message.
+    /// The message with which it refuses, which tells handlers apart.
     private func said(_ handler: Handler) -> String? {
         var editor = TableEditor(TableModel())
         let binder = Binder(

@@ -2,15 +2,13 @@ import Testing
 
 @testable import BraidEngine
 
-/// Tries every move, tap and insert of a person in a table that has changed up to three times since the person saw it.
-///
-/// The test computes the expected place from the table as the person saw it and the table as it is now, without the
-/// updates that the engine uses.
+/// Every move, tap and insert in a table that has changed up to three times since the person saw it. The expected place
+/// comes from the table then and now, without the engine's updates.
 @Suite struct MoveTargetTests {
-    /// A small table and the commands that change it. The test tries every sequence of up to three of these commands.
+    /// A small table, and commands that change it: tries every sequence of up to three.
     struct World: CustomTestStringConvertible {
         let name: String
-        /// The JSON of the description's binding, without its models.
+        /// Without its models.
         let binding: String
         let models: (a: String, b: String)
         var sections: [(a: String, b: String)] = []
@@ -18,7 +16,7 @@ import Testing
         var hidden: [String] = []
         var others: [Command] = []
         var hasIDs = true
-        /// Whether rows in different sections can have the same id.
+        /// Across sections.
         var sharesIDs = false
 
         var testDescription: String { name }
@@ -111,8 +109,7 @@ import Testing
         let description = try world.description(), commands = try world.commands
         var count = (placed: 0, refused: 0)
         func extend(_ revisions: [Revision]) throws {
-            // The base of the person's command is the opening table. After three changes, the table after the first
-            // change is also tried as a base.
+            // The base is the opening table or, after three changes, also that after the first.
             for base in revisions.count == 4 ? [0, 1] : [0] { try check(revisions[base...], world, &count) }
             guard revisions.count < 4, let last = revisions.last else { return }
             for command in commands {
@@ -145,12 +142,8 @@ import Testing
         let history = try RowHistory(revisions.dropFirst().map { ($0.update, $0.hidden) }, now: last.snapshot)
         let seen = Seen(first.snapshot), present = Seen(last.snapshot),
             isUnchanged = revisions.allSatisfy { Seen($0.snapshot) == seen }
-        /// Rebases a command and compares the resulting place with the expected one.
-        ///
-        /// - Parameters:
-        ///   - others: other places that are also acceptable.
-        ///   - mustLand: whether rebasing must succeed. Otherwise, commands on rows without ids may be refused if the
-        ///     table has changed.
+        /// `others` are acceptable places, too. Unless it `mustLand`, a command on rows without ids may be refused if
+        /// the table has changed.
         @discardableResult func compare(
             _ command: Command, _ expected: RowPath?, or others: [RowPath] = [], mustLand: Bool = false
         ) -> Bool {
@@ -182,8 +175,7 @@ import Testing
         for (section, (id, rows)) in seen.sections.enumerated() {
             for row in rows.indices {
                 let name = rows[row]
-                // If only another section now displays a row with the same id, that row may or may not be the person's
-                // row.
+                // A row with the id in another section may or may not be the person's.
                 let twin = present.row(name, isIn: id) || !world.sharesIDs ? nil : present.place(of: name, in: id)
                 let moved = twin == nil ? present.place(of: name, in: id) : nil
                 let isFollowed = compare(.tap(RowReference(path(section, row))), moved, or: twin.map { [$0] } ?? [])
@@ -196,7 +188,7 @@ import Testing
                             moved.map {
                                 present.places(index, in: targetID, of: seen, moving: (name, section), now: $0)
                             } ?? []
-                        // A move to a section's end must put the row at the end, whatever happened to the other rows.
+                        // Whatever happened to the other rows.
                         compare(
                             .move(RowReference(path(section, row)), to: .at(.id(targetID), row: index)), places.first,
                             or: world.hasIDs ? [] : places,
@@ -212,7 +204,7 @@ import Testing
         }
     }
 
-    /// The table as a person sees it: the names of the rows in each section.
+    /// Names of rows by section.
     struct Seen: Equatable {
         var sections: [(id: SectionID, rows: [String])]
 
@@ -233,8 +225,7 @@ import Testing
             index(of: section).map { sections[$0].rows.contains(name) } ?? false
         }
 
-        /// Returns the current place of the row with this name: in the given section if it is there, or else in another
-        /// one.
+        /// In this section if it is there, else in another.
         func place(of row: String, in section: SectionID) -> RowPath? {
             for isOwn in [true, false] {
                 for (index, (id, rows)) in sections.enumerated() where (id == section) == isOwn {
@@ -244,11 +235,8 @@ import Testing
             return nil
         }
 
-        /// Returns the acceptable places for a row that a person moved to `index` of a section, when the person saw the
-        /// table `seen`.
-        ///
-        /// The first place is the expected one. The other places are also between the same two neighbouring rows, but
-        /// not directly before the second of them.
+        /// Where a row may land that a person, seeing `seen`, moved to `index`: first the expected place, then others
+        /// between the same neighbours, but not directly before the second.
         func places(
             _ index: Int, in section: SectionID, of seen: Seen, moving row: (name: String, section: Int), now: RowPath
         ) -> [RowPath] {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import BraidEngine
 
-/// Tests that `PUT` replaces the resource that its path names, and that `PATCH` merges into this resource.
+/// `PUT` replaces what its path names, `PATCH` merges into it.
 @Suite struct PutAndPatchTests {
     static func description(_ sections: String) -> String {
         """

@@ -3,8 +3,7 @@ import Testing
 
 @testable import BraidEngine
 
-/// Applies random commands to random tables. Every update must be valid and lead to exactly the next snapshot. That
-/// snapshot must equal a snapshot that is rendered from the stored table alone.
+/// Every update is valid and leads to the next snapshot, which equals one rendered from the stored table alone.
 @Suite struct RandomCommandTests {
     @Test("Every update of a random command leads to the next snapshot", arguments: 0..<8)
     func updates(seed: Int) throws {
@@ -43,8 +42,7 @@ import Testing
                     json: JSONText(parsing: outcome.snapshot.encoded(session: "s", table: "t", epoch: "e")))
                 #expect(decoded.text == outcome.snapshot.text)
                 let full = try BatchUpdate(from: snapshot, to: outcome.snapshot)
-                // If rows have no ids, the engine knows from the command which rows changed. The diff of two snapshots
-                // cannot know that, so it may differ.
+                // Without ids, the engine knows from the command which rows changed, which a diff of snapshots cannot.
                 if outcome.snapshot.sections.allSatisfy(\.isDiffable) {
                     #expect(
                         outcome.update.rowOperationCount == full.rowOperationCount,
@@ -62,8 +60,7 @@ import Testing
                 table = outcome.table
                 snapshot = outcome.snapshot
                 unpublished = outcome.unpublished
-                // Repeats what a restart does: the server then does not know which rows the unpublished commands have
-                // touched.
+                // After a restart, nobody knows which rows the unpublished commands have touched.
                 if let kept = unpublished, Int.random(in: 0..<4, using: &random) == 0 {
                     unpublished = try Unpublished(
                         published: kept.published, stored: table, binder: binder, revision: snapshot.revision,
@@ -74,8 +71,7 @@ import Testing
         #expect(applied > TestEffort.cases(500))
     }
 
-    /// Checks that clients do not see unpublished changes, and that the snapshot with these changes equals one that is
-    /// rendered from the stored table.
+    /// Clients do not see them, and the snapshot with them equals one rendered from the stored table.
     private static func checkUnpublished(_ outcome: Outcome, before: Snapshot, _ binder: Binder) throws {
         guard let unpublished = outcome.unpublished else { return }
         let stored = try binder.snapshot(of: outcome.table, revision: outcome.snapshot.revision, now: now)
@@ -87,8 +83,7 @@ import Testing
         #expect(same.text == before.text)
     }
 
-    /// Applies the operations of an update's sequential form to a snapshot one after another, as a client without batch
-    /// updates does.
+    /// One by one, as a client without batch updates.
     static func replaying(_ update: BatchUpdate, on snapshot: Snapshot) -> String {
         var result = snapshot
         for operation in update.sequential() {
@@ -119,7 +114,7 @@ import Testing
 
     static let now = "2000-01-01T00:00:00.000Z"
 
-    /// Checks that the change that a command has recorded for the store turns the old stored table into the new one.
+    /// It leads from the old stored table to the new one.
     static func check(_ outcome: Outcome, after table: TableModel) throws {
         var rows: [Int: (section: Int, rank: Int, model: JSONText)] = [:]
         for section in table.sections {
@@ -158,8 +153,7 @@ import Testing
     }
 }
 
-/// Creates random descriptions, and random commands of many kinds. The tables are small, so that sections are often
-/// emptied, filled, hidden and shown again.
+/// Small, so that sections are often emptied, filled, hidden and shown again.
 enum RandomTable {
     static let sections = ["a", "b", "c"]
 
@@ -214,7 +208,7 @@ enum RandomTable {
                 "\"\(section)\":[\(ids.map { #"{"id":"\#(section)\#($0)","v":\#(Int.random(in: 0..<10, using: &random))}"# }.joined(separator: ","))]"
             )
         }
-        // The stored rows of about every fourth random table have no ids.
+        // In about every fourth table without ids.
         let types = Int.random(in: 0..<4, using: &random) == 0 ? #""modelTypes":{"M":{"id":null}},"# : ""
         let type = types.isEmpty ? "" : #""modelType":"M","#
         let text = """

@@ -4,7 +4,6 @@ import Testing
 
 @testable import BraidEngine
 
-/// Tests a session that is bound to another version of its table description.
 @Suite struct RebindingTests {
     private static func description(
         sections: String = #"["a","b"]"#, models: String = #"{"a":[{"id":1,"n":"x"},{"id":2,"n":"y"}],"b":[{"id":3}]}"#,
@@ -190,8 +189,7 @@ import Testing
                     outcome = try session.perform(
                         .rebind(Rebinding(to: new, version: nil, discarding: Bool.random(using: &random) ? all : [])))
                 } catch let refusal as Refusal {
-                    // A random template of the new version may fail with models that the old version's templates have
-                    // made.
+                    // A random template of the new version may fail with the old version's models.
                     #expect(
                         [.modelsDoNotFit, .templateFailed, .duplicateRowID].contains(refusal.code), "\(refusal.detail)")
                     refused += 1

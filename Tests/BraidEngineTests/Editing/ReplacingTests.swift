@@ -3,7 +3,7 @@ import Testing
 
 @testable import BraidEngine
 
-/// Tests `TableEditor.replace`, which inserts, deletes, changes and moves many rows of a section at once.
+/// `TableEditor.replace` changes many rows of a section at once.
 @Suite struct ReplacingTests {
     private typealias Model = TableEditor.Model
 
@@ -16,7 +16,7 @@ import Testing
         return editor.table
     }
 
-    /// The rows in a store that writes only the recorded changes. The keys are the rows' keys.
+    /// A store that writes only the recorded changes, by key.
     private struct Stored {
         var rows: [Int: (rank: Int, id: RowID?, model: JSONText)] = [:]
 
@@ -33,7 +33,7 @@ import Testing
         models.map { "\($0.id?.text ?? "-") \($0.model)" }
     }
 
-    /// Applies a random change to a list of models. The change affects one range of few or many elements.
+    /// One range, few or many elements.
     private static func change(_ models: inout [Model], next: inout Int, _ random: inout SeededGenerator) {
         func range() -> Range<Int> {
             let count = Int.random(
@@ -73,7 +73,7 @@ import Testing
             let before = try #require(table["s"])
             for _ in 0...Int.random(in: 0...2, using: &random) { Self.change(&models, next: &next, &random) }
             var editor = TableEditor(table)
-            // Inserts a row that the replacement then removes, so that the row exists only during this command.
+            // Exists only during this command.
             if step % 3 == 0 {
                 try editor.insert(
                     .string("short"), id: RowID("short"), in: "s",
@@ -96,8 +96,7 @@ import Testing
         }
     }
 
-    /// Between two adjacent rows, ranks are free for about 24 inserts that each halve the remaining gap. After that,
-    /// some surrounding rows get new ranks, but not the whole section.
+    /// About 24 inserts halve the gap; then some rows around get new ranks, but not the whole section.
     @Test("If no rank is free between two rows, only a few rows get new ranks")
     func exhaustedRanks() throws {
         var random = SeededGenerator(seed: 4)
@@ -200,7 +199,7 @@ import Testing
     func duplicateIDs(count: Int) throws {
         let table = try Self.table((0..<10_000).map { Self.model($0) })
         let new = (20_000..<20_000 + count).map { Self.model($0) }
-        // The second row with the same id is outside the replaced range, or inside it.
+        // Outside the replaced range, or inside.
         for twin in [Self.model(9_999), new[0]] {
             var editor = TableEditor(table)
             #expect(throws: Refusal.self) {
@@ -215,8 +214,7 @@ import Testing
         #expect(editor.change.removedRows.count == count)
     }
 
-    /// The engine can record which rows a command replaces, or find them by comparing two snapshots. The resulting
-    /// update must be the same.
+    /// Replacements are recorded by the engine, or found by comparing snapshots.
     @Test("The update from recorded replacements equals the update from comparing the snapshots", arguments: 0..<8)
     func updateFromReplacements(seed: Int) throws {
         var random = SeededGenerator(seed: UInt64(seed)), next = 10_000

@@ -3,7 +3,7 @@ import Testing
 
 @testable import BraidEngine
 
-/// Tests how commands are rebased: a client that has not seen the latest revisions refers to rows as it has seen them.
+/// Commands of clients that have not seen the latest revisions are rebased.
 @Suite struct RowHistoryTests {
     struct Revision {
         var table: TableModel
@@ -12,9 +12,8 @@ import Testing
         var hidden: JSONText?
     }
 
-    /// Applies random commands to random tables. Each row of a random earlier revision must be found at its current
-    /// place, or be reported as gone, but never be mistaken for another row. The test identifies rows by their keys in
-    /// the stored table.
+    /// A row of a random earlier revision is found, or gone, but never mistaken for another. Rows are told apart by
+    /// their stored keys.
     @Test("Every row of an earlier revision is found or reported as gone", arguments: 0..<8)
     func everyRow(seed: Int) throws {
         var random = SeededGenerator(seed: UInt64(seed) &+ 77)
@@ -41,7 +40,7 @@ import Testing
             }
         }
         #expect(found > TestEffort.cases(500) && gone > TestEffort.cases(50))
-        // A tenth of the cases can lack this rare one.
+        // Rare: a tenth of the cases can lack it.
         #expect(left > 0 || TestEffort.cases(10) < 10)
     }
 
@@ -60,7 +59,7 @@ import Testing
 
     static let now = "2026-01-01T00:00:00.000Z"
 
-    /// Checks that a data source call finds a row where a tap finds it, or is refused.
+    /// Where a tap finds it, or it is refused.
     static func expect(_ history: RowHistory, callFor row: RowReference, at: RowPath?) {
         #expect((try? history.rebased(.dataSource(.updateRow(.number(1), at: row), notify: true)).at) == at)
         let call = try? history.rebased(.dataSource(.updateRows([(at: row, model: .number(1))]), notify: true)).command
@@ -88,7 +87,7 @@ import Testing
                 if at != nil, let id = row.id, !isAmbiguous,
                     !present.snapshot.sections.contains(where: { $0.id == section.id })
                 {
-                    // An id with a section names no row once the section has vanished.
+                    // With a section that has vanished, it names no row.
                     for section in [SectionReference.id(section.id), .displayed(sectionIndex)] {
                         let call = DataSourceCommand.updateRow(.number(1), at: .id(id, in: section))
                         #expect(code(history, .tap(.id(id, in: section))) == .rowGone)
@@ -103,8 +102,7 @@ import Testing
                     #expect(landed.id == row.id, "another row was taken for it: revision \(base) of \(revisions.count)")
                 } else {
                     gone += 1
-                    // If a revision displayed rows with this id in several sections, the history cannot know which of
-                    // these rows the client means.
+                    // Several sections displayed the id: the history cannot know which row is meant.
                     if isAmbiguous { continue }
                     #expect(
                         place == nil,
@@ -115,8 +113,7 @@ import Testing
         }
     }
 
-    /// Checks that no valid target of a move at the earlier revision is refused with `rowNotFound`. Row indexes out of
-    /// bounds must be refused, also the largest integer.
+    /// No valid target is refused with `rowNotFound`; indexes out of bounds are, even the largest integer.
     static func checkTargets(
         _ history: RowHistory, _ row: RowReference, _ id: RowID?, at: RowPath, _ section: Int, _ then: Revision
     ) throws {
@@ -130,8 +127,7 @@ import Testing
                     code(history, .move(row, to: .at(.displayed(target), row: index))) != .rowNotFound,
                     "\(index) of \(last)"
                 )
-                // Naming the row by its id must give the same target. If several rows have this id, the id may refer to
-                // another row.
+                // By id it is the same, unless several rows have the id.
                 if let id,
                     let byID = try? history.rebased(.move(.id(id, in: nil), to: .at(.displayed(target), row: index))),
                     byID.at == at
@@ -154,7 +150,7 @@ import Testing
         return nil
     }
 
-    /// A move to an index that was out of bounds at the base must not become a move to the section's end.
+    /// It must not become the section's end.
     @Test("A move to a target that did not exist at the base is refused")
     func missingTarget() throws {
         func code(_ row: Int, to section: Int, after commands: [Command] = []) -> Refusal.Code? {
@@ -181,8 +177,7 @@ import Testing
                 && code(99, to: 1, after: inserted) == .rowNotFound)
     }
 
-    /// Returns the current index path of a row that an earlier revision displayed, found by its key in the stored
-    /// table. `nil` if the row is not displayed now, or cannot be identified.
+    /// By its stored key; `nil` if it is hidden or cannot be identified.
     static func keyed(
         _ row: Row, _ index: Int, _ section: Section, _ then: Revision, _ present: Revision, _ binder: Binder
     ) -> RowPath? {
@@ -197,8 +192,7 @@ import Testing
         return nil
     }
 
-    /// Applies `commands` to a table, then rebases and applies `command`, whose index paths count in the table before
-    /// `commands`.
+    /// Index paths of `command`, which is rebased, count in the table before `commands`.
     static func asking(_ commands: [Command], then command: Command) throws -> (
         command: Command, at: RowPath?, after: Snapshot
     ) {
@@ -253,30 +247,29 @@ import Testing
 
     @Test("A rebased move puts the row between the rows that the client saw at the target")
     func rebasedMove() throws {
-        // The client moves a row before row 5. In the meantime, another row has moved to the front of that section.
+        // Before row 5; meanwhile another row has moved to the front.
         let commands: [Command] = [.move(RowReference(path(0, 2)), to: .at(.displayed(1), row: 0))]
         #expect(
             try Self.asking(commands, then: .move(RowReference(path(0, 0)), to: .at(.id("b"), row: 1))).after.ids == [
                 ["2"], ["3", "4", "1", "5"],
             ])
-        // The client moves a row between the rows 4 and 5. In the meantime row 5 was deleted, so the row goes after row
-        // 4.
+        // Between 4 and 5; meanwhile 5 was deleted, so after 4.
         #expect(
             try Self.asking(
                 [.delete(RowReference(path(1, 1)))], then: .move(RowReference(path(0, 0)), to: .at(.id("b"), row: 1))
             ).after.ids == [["2", "3"], ["4", "1"]])
-        // The client moves a row to the end of its own section, where another row was deleted in the meantime.
+        // To its section's end, where a row was deleted.
         #expect(
             try Self.asking(
                 [.delete(RowReference(path(0, 1)))], then: .move(RowReference(path(0, 0)), to: .at(.id("a"), row: 2))
             ).after.ids == [["3", "1"], ["4", "5"]])
-        // The client moves a row in a section that was hidden in the meantime and is displayed again.
+        // In a section that was hidden and is displayed again.
         #expect(
             try Self.asking(
                 [.setDisplayedSections(["b"]), .setDisplayedSections(["b", "a"])],
                 then: .move(RowReference(path(0, 0)), to: .at(.displayed(0), row: 2))
             ).after.ids == [["4", "5"], ["2", "3", "1"]])
-        // The client moves a row into a section whose rows have all been replaced in the meantime.
+        // Into a section whose rows were all replaced.
         let others: Command = .setModels([("a", [#"{"id":"8"}"#, #"{"id":"9"}"#])], merging: true)
         #expect(
             try Self.asking([others], then: .move(RowReference(path(1, 0)), to: .at(.id("a"), row: 0))).after.ids == [
@@ -302,8 +295,7 @@ import Testing
         }
     }
 
-    /// The client drops a row at the place where the client saw the row. If the row or its neighbours have moved, the
-    /// row goes back between these neighbours.
+    /// Dropped where it was: if it or its neighbours have moved, it goes back between them.
     @Test("A rebased move to the row's own place brings the row back between its old neighbours")
     func moveToOwnPlace() throws {
         let third = Command.delete(.id(RowID("3"), in: nil))
@@ -319,8 +311,7 @@ import Testing
         }
     }
 
-    /// A section index of the client must not refer to a section that was inserted later, because the client has not
-    /// seen it.
+    /// The index must not mean a section that the client has not seen.
     @Test("A data source call to a section that did not exist at the base is ignored")
     func missingSection() throws {
         var session = try Played(sections: [SectionContent(rows: ["1"])])
@@ -336,7 +327,7 @@ import Testing
         }
     }
 
-    /// A move within a section must not end one place too far up if the client names the row by its id.
+    /// By id, it must not end one place too far up.
     @Test("A rebased move has the same target whether its row is named by id or by index path")
     func moveByIDOrPath() throws {
         let histories: [[Command]] = [

@@ -3,7 +3,7 @@ import Testing
 
 @testable import BraidEngine
 
-/// Tests tables with so many sections that the engine uses an index to find rows that a command names by id alone.
+/// So many sections that rows named by id alone are found through an index.
 @Suite struct RowLocatorTests {
     @Test(
         "Finding an id through the index has the same result or refusal as a search of all sections",
@@ -26,8 +26,7 @@ import Testing
                     transactions += 1
                     try Self.checkSteps(commands, before, session)
                 }
-                // Earlier and later tables share an index. The test does not build this index after every command, so
-                // that any of these tables may be the one that builds it.
+                // Tables share an index, and any of them may be the one that builds it.
                 if Int.random(in: 0..<4, using: &random) == 0, let any = earlier.randomElement(using: &random) {
                     named += try Self.checkIDs(of: any, &random)
                 }
@@ -58,8 +57,7 @@ import Testing
         }
     }
 
-    /// Checks the row that the index finds for random ids against a search of all sections. Returns the number of ids
-    /// that refer to a row.
+    /// Against a search of all sections. Returns how many ids are rows.
     private static func checkIDs(of session: Played, _ random: inout SeededGenerator) throws -> Int {
         var found = 0
         let table = session.table, few = ids.shuffled(using: &random).prefix(8)
@@ -99,7 +97,7 @@ import Testing
         return found
     }
 
-    /// Checks that the commands of a transaction find the same rows as the same commands one by one.
+    /// They find the same rows one by one.
     private static func checkSteps(_ commands: [Command], _ before: Played, _ after: Played) throws {
         var alone = before
         do {
@@ -110,7 +108,7 @@ import Testing
         }
     }
 
-    /// The ids of the random rows. There are so few that many ids are in several sections.
+    /// So few that many are in several sections.
     private static let ids = (0..<120).map { RowID("r\($0)") }
     private static let sections = (0..<90).map { "s\($0)" }
 
@@ -130,7 +128,7 @@ import Testing
         let models = all.shuffled(using: &random).prefix(80).map { section in
             #""\#(section)":[\#(ids.shuffled(using: &random).prefix(Int.random(in: 0..<4, using: &random)).map { model($0, &random) }.joined(separator: ","))]"#
         }
-        // The handler of a tap names rows by their ids alone, including a row that it has just inserted.
+        // By ids alone, even a row that it has just inserted.
         let handler =
             #""onTap":[{"insert":{"section":"s4","model":{"id":"r119","v":1}}},{"move":{"id":"r119","to":{"section":"s5"}}},{"remove":{"id":"r118"}}]"#
         return try Played(
@@ -234,7 +232,7 @@ import Testing
 }
 
 extension RowLocator {
-    /// `nil` until the index is built.
+    /// `nil` until built.
     fileprivate var entryCount: Int? { index.entries.withLock { $0?.list.count } }
 }
 

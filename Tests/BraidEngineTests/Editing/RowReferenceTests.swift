@@ -2,7 +2,7 @@ import Testing
 
 @testable import BraidEngine
 
-/// Tests the forms in which commands and data source calls can name a row.
+/// How commands and data source calls can name a row.
 @Suite struct RowReferenceTests {
     static func session(editing: String = "delete") throws -> Played {
         try Played(
@@ -14,7 +14,7 @@ import Testing
             """)
     }
 
-    /// All forms of a reference to the same row: the row with the id "2", which is row 1 of the section "a".
+    /// All mean row 1 of the section "a", with the id "2".
     static let forms = [
         #"{"section":"a","row":1}"#, #"{"section":0,"row":1}"#, #"["a",1]"#, "[0,1]", #"{"id":"2"}"#,
         #"{"id":"2","section":"a"}"#, #"{"id":"2","section":0}"#,
@@ -75,8 +75,7 @@ import Testing
         #expect(try session.perform(move).kind == (isMoved ? .applied : .unchanged))
         #expect(ids(session.snapshot) == expected)
 
-        // Repeats the move after another row was inserted at the front, published and unpublished. The client has not
-        // seen this row.
+        // Again with a row at the front that the client has not seen, published or not.
         for notify in [true, false] {
             var session = try Self.session()
             let before = session.snapshot
@@ -84,7 +83,7 @@ import Testing
             let update = try session.perform(.dataSource(add, notify: notify)).update
             let history = try RowHistory([(update.json, update.hidden(in: before))], now: session.snapshot)
             try session.perform(history.rebased(move).command)
-            // If the move changes nothing, it does not publish the unpublished row.
+            // A move that changes nothing publishes nothing.
             let new = notify || isMoved ? ["0"] : []
             #expect(ids(session.snapshot) == [new + expected[0], expected[1]], "\(notify)")
         }

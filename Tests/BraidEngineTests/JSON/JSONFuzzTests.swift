@@ -3,8 +3,7 @@ import Testing
 
 @testable import BraidEngine
 
-/// Parses random and mutated texts. The parser must not trap, and must accept exactly the texts that a simple
-/// implementation of the grammar accepts.
+/// The parser does not trap, and accepts exactly what a simple implementation of the grammar accepts.
 struct JSONFuzzTests {
     static let seeds = [
         #"{"a":[1,-2.50,1e+10,{"b":"x\u00e9\ud83d\ude00"}],"c\n":null,"":"","t":true,"f":false}"#,
@@ -86,7 +85,7 @@ struct JSONFuzzTests {
         }
     }
 
-    /// The number of random texts in each run of a test. Optimized builds try more texts.
+    /// Optimized builds try more.
     static var rounds: Int {
         var rounds = 40_000
         assert(
@@ -104,7 +103,7 @@ struct JSONFuzzTests {
                 Issue.record("accepted: \(String(decoding: bytes, as: UTF8.self).debugDescription)")
                 return
             }
-            // Every method that reads an accepted text must return the same value.
+            // Every way of reading gives the same value.
             let value = text.value(), again = JSONText(value)
             if again.value() != value { Issue.record("tree: \(text)") }
             if (try? JSONText(parsing: text.pretty())) != text { Issue.record("pretty: \(text)") }
@@ -127,9 +126,8 @@ struct JSONFuzzTests {
     }
 }
 
-/// A simple implementation of the JSON grammar of RFC 8259 with two restrictions of RFC 7493: no duplicate names and no
-/// lone surrogates. Arrays and objects may be nested 128 levels deep. The implementation is recursive, works on
-/// characters, and is not optimized for speed.
+/// RFC 8259 with two restrictions of RFC 7493 (no duplicate names, no lone surrogates), up to 128 levels deep.
+/// Recursive, by characters, slow.
 private struct PlainGrammar {
     private var rest: ArraySlice<Unicode.Scalar>
 

@@ -2,15 +2,14 @@ import Testing
 
 @testable import BraidEngine
 
-/// Tests texts that RFC 8259 and RFC 7493 allow or forbid. The error for a forbidden text contains the offset of the
-/// wrong byte.
+/// What RFC 8259 and RFC 7493 allow and forbid; errors have the offset of the wrong byte.
 struct JSONGrammarTests {
-    /// Valid JSON texts, each with its compact form.
+    /// With their compact form.
     static let accepted: [(String, String)] = [
         // Literals.
         ("null", "null"), ("true", "true"), ("false", "false"), (" null", "null"), ("true\n", "true"),
         ("\t\r\n false \t\r\n", "false"),
-        // Numbers keep their digits in the compact form.
+        // Numbers keep their digits.
         ("0", "0"), ("-0", "-0"), ("1", "1"), ("-1", "-1"), ("10", "10"), ("1234567890", "1234567890"), ("0.0", "0.0"),
         ("-0.0", "-0.0"),
         ("1.10", "1.10"), ("0.5", "0.5"), ("10.01", "10.01"), ("1e1", "1e1"), ("1E1", "1E1"), ("1e+1", "1e+1"),
@@ -58,15 +57,15 @@ struct JSONGrammarTests {
     ]
 
     static let refused: [(String, Int)] = [
-        // Texts without a value, or with more text after the value.
+        // No value, or more after it.
         ("", 0), (" ", 1), ("\n\t\r ", 4), ("1 2", 2), ("null,", 4), ("[] []", 3), ("{}}", 2), ("[]]", 2),
         ("\"a\"b", 3), ("truefalse", 4), ("nullx", 4), ("1a", 1), ("[1]\u{0}", 3), ("\u{0}", 0), ("\u{C}1", 0),
         ("\u{A0}1", 0), ("1\u{B}", 1),
-        // Texts with a byte order mark or a comment, and values of other languages such as `NaN` and `None`.
+        // Byte order marks, comments, values of other languages.
         ("\u{FEFF}1", 0), ("\u{FEFF}", 0), (" \u{FEFF}1", 1), ("//\n1", 0), ("/* */1", 0), ("1 // one", 2), ("#", 0),
         ("'a'", 0), ("a", 0), ("NaN", 0), ("Infinity", 0), ("-Infinity", 1), ("undefined", 0), ("None", 0), ("True", 0),
         ("TRUE", 0), ("é", 0),
-        // Literals that are incomplete or misspelled.
+        // Incomplete or misspelled literals.
         ("t", 1), ("tru", 3), ("trux", 3), ("tRue", 1), ("f", 1), ("fals", 4), ("falze", 3), ("n", 1), ("nul", 3),
         ("nuLl", 2), ("[nul]", 4), ("[tru,1]", 4),
         // Numbers.
@@ -81,8 +80,8 @@ struct JSONGrammarTests {
         ("\"\\\n\"", 2), ("\"\\é\"", 2),
         ("\"\n\"", 1), ("\"\t\"", 1), ("\"a\u{0}\"", 2), ("\"\u{1F}\"", 1), ("\"abcdefgh\u{1}\"", 9),
         ("\"abc\rdefghijk\"", 4), ("[\"a\nb\"]", 3), ("\"é\n\"", 3),
-        // Strings with a lone surrogate: the error has the offset of the backslash of its escape sequence. In the two
-        // cases with offset 9, the next escape sequence is malformed.
+        // A lone surrogate: the offset of its escape's backslash. In the two cases with 9, the next escape is
+        // malformed.
         ("\"\\ud800\"", 1), ("\"\\uD83D\"", 1), ("\"\\udc00\"", 1), ("\"\\udfff\"", 1), ("\"\\ud800a\"", 1),
         ("\"\\ud800\\n\"", 1), ("\"\\ud800\\u0041\"", 1), ("\"\\ud800\\ud800\"", 1), ("\"\\ud800\\ud800\\udc00\"", 1),
         ("\"\\ud83d\\ude00\\ude00\"", 13), ("\"\\ud800", 1), ("\"\\ud800\\", 1), ("\"\\ud800\\u", 9),
@@ -98,7 +97,7 @@ struct JSONGrammarTests {
         ("{\"a\":1,,\"b\":2}", 7), ("{[]:1}", 1), ("{\"a\":1;}", 6), ("{\"a\"=1}", 4), ("{ ", 2), ("{]", 1),
         ("{\"a", 3), ("{\"a\\", 4), ("{\"a\":1}}", 7), ("{\"a\":1:2}", 6), ("{:1}", 1), ("{\"a\":{\"b\":1}", 12),
         ("{\"a\":1, }", 8),
-        // Objects with a repeated name: the error has the offset of the opening quote of the second name.
+        // Repeated names: the offset of the second one's quote.
         (#"{"a":1,"a":1}"#, 7), (#"{"a":1,"b":2,"a":3}"#, 13), (#"{"a":1,"\u0061":2}"#, 7),
         (#"{"\u0061":1,"a":2}"#, 12), (#"{"":1,"":2}"#, 6), (#"{"x":{"a":1,"b":2,"a":3}}"#, 18),
         (#"{"x":{"x":1},"x":2}"#, 13),
@@ -124,8 +123,7 @@ struct JSONGrammarTests {
         let error = #expect(throws: JSONError.self) { try JSONText(parsing: text) }
         #expect(error?.offset == offset, "\(text.debugDescription): \(error.map(String.init(describing:)) ?? "")")
         #expect(throws: JSONError.self) { try JSONValue(parsing: text) }
-        // The parser must find the same fault at the same place inside an array. A fault after a complete value is an
-        // exception.
+        // The same fault inside an array, except after a complete value.
         let before = Array(text.utf8.prefix(offset))
         guard text.utf8.count > offset, (try? JSONText(parsing: before)) == nil, !text.hasPrefix("\u{FEFF}") else {
             return
@@ -139,8 +137,7 @@ struct JSONGrammarTests {
         #expect(Self.accepted.count + Self.refused.count >= 250)
     }
 
-    /// Tries sequences of up to four bytes whose values are at the borders of the ranges in RFC 3629, section 4. The
-    /// parser and Swift's standard library must agree on each sequence.
+    /// Up to four bytes at the borders of the ranges in RFC 3629, section 4.
     @Test("The parser accepts exactly the UTF-8 that Swift's standard library accepts")
     func utf8() {
         let borders: [UInt8] = [
@@ -244,7 +241,7 @@ struct JSONGrammarTests {
 
     @Test("The same name in different objects is not a duplicate")
     func namesOfOtherObjects() throws {
-        // Objects with 40 members contain further objects with the same names, some of which are written with escapes.
+        // The same 40 names at each depth, some with escapes.
         func object(_ depth: Int) -> String {
             let members = (0..<40).map { index in
                 (index % 7 == 0 ? "\"\\u006e\(index)\"" : "\"n\(index)\"") + ":"

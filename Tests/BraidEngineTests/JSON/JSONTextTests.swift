@@ -60,8 +60,7 @@ struct JSONTextTests {
         #expect(try JSONText(parsing: "1.0") != JSONText(parsing: "1.00"))
         #expect(try JSONText(parsing: "\"A\"") != JSONText(parsing: "\"\\u0041\""))
         #expect(try JSONText(parsing: "\"\u{E9}\"") != JSONText(parsing: "\"e\u{301}\""))
-        // The comparison of texts reads eight bytes at a time. The test therefore tries all lengths below 40, and
-        // changes each byte once.
+        // Texts are compared eight bytes at a time.
         for count in 0..<40 {
             let bytes = [UInt8](repeating: 0x61, count: count)
             let text = JSONText.string(String(decoding: bytes, as: UTF8.self))
@@ -125,7 +124,7 @@ struct JSONTextTests {
         #expect(
             try JSONText(parsing: #""\"\\\/\b\f\n\r\t\u0000\u00e9\u20AC\ud83d\ude00\uDBFF\uDFFF""#).stringValue
                 == "\"\\/\u{8}\u{C}\n\r\t\u{0}é€😀\u{10FFFF}")
-        // Every Unicode scalar below U+10000 is written as an escape sequence, decoded, and encoded again.
+        // Every scalar below U+10000, from an escape and back.
         for start in stride(from: 0, to: 0x10000, by: 256) where start & 0xF800 != 0xD800 {
             var source = "\"", expected = String.UnicodeScalarView()
             for number in start..<start + 256 {

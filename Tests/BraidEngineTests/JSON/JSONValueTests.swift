@@ -42,7 +42,7 @@ struct JSONValueTests {
         #expect(object["e\u{301}"] == nil)
     }
 
-    /// The examples of RFC 7396, appendix A.
+    /// RFC 7396, appendix A.
     @Test(
         "A JSON merge patch has the result that RFC 7396 defines",
         arguments: [
@@ -56,7 +56,7 @@ struct JSONValueTests {
             (#"{"a":"foo"}"#, #""bar""#, #""bar""#), (#"{"e":null}"#, #"{"a":1}"#, #"{"e":null,"a":1}"#),
             ("[1,2]", #"{"a":"b","c":null}"#, #"{"a":"b"}"#),
             ("{}", #"{"a":{"bb":{"ccc":null}}}"#, #"{"a":{"bb":{}}}"#),
-            // The example of RFC 7396, section 3.
+            // RFC 7396, section 3.
             (
                 #"{"title":"Goodbye!","author":{"givenName":"John","familyName":"Doe"},"tags":["example","sample"],"content":"This will be unchanged"}"#,
                 #"{"title":"Hello!","phoneNumber":"+01-123-456-7890","author":{"familyName":null},"tags":["example"]}"#,
@@ -69,7 +69,7 @@ struct JSONValueTests {
 }
 
 struct JSONPointerTests {
-    /// The examples of RFC 6901, section 5.
+    /// RFC 6901, section 5.
     @Test(
         "A JSON Pointer finds the values in the examples of RFC 6901",
         arguments: [

@@ -15,8 +15,7 @@ import Testing
         for milliseconds in edges
             + (0..<2_000).map({ _ in Int.random(in: -11_676_096_000_000...253_402_300_799_999, using: &generator) })
         {
-            // Adds a quarter of a millisecond, because the Double of the seconds may be slightly too small and round
-            // down to the preceding millisecond.
+            // The Double may be slightly too small, and round down to the millisecond before.
             #expect(
                 Instant(millisecondsSince1970: milliseconds).text
                     == Date(timeIntervalSince1970: (Double(milliseconds) + 0.25) / 1_000).formatted(style),

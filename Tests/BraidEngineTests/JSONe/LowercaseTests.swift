@@ -6,7 +6,7 @@ import Testing
 @Suite struct LowercaseTests {
     static let oracle = PythonOracle(script: "lowercase_oracle.py", module: "json")
 
-    /// A sigma, another letter, a letter and a mark that are case-ignorable, and two characters that end a word.
+    /// A sigma, another letter, a case-ignorable letter and mark, two characters that end a word.
     @Test("`lowercase` is as in Python for every short text with a sigma", .enabled(if: oracle.isInstalled))
     func asInPython() throws {
         let lines = try Self.oracle.lines(["ΣΑʰ\u{301}.1"])

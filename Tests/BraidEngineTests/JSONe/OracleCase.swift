@@ -1,7 +1,6 @@
 @testable import BraidEngine
 
-/// A template, its context, and the expected result, from JSON-e's reference implementation or specification.
-/// `jsone_oracle.py` writes each case as one line.
+/// From JSON-e's reference implementation or specification; `jsone_oracle.py` writes one as a line.
 struct OracleCase {
     enum Outcome: Equatable, CustomStringConvertible {
         case value(JSONValue)
@@ -21,7 +20,7 @@ struct OracleCase {
 
     let line: String
     let template: JSONValue
-    /// The context in which the template is rendered. `nil` if the context is not valid.
+    /// `nil` if it is not valid.
     let context: JSONeContext?
     let expected: Outcome
 
@@ -46,8 +45,7 @@ struct OracleCase {
         }
     }
 
-    /// Whether the engine's result is the expected one by the rules of the specification's tests: numbers are compared
-    /// by value, and no result equals null.
+    /// By the rules of the specification's tests: numbers by value, and no result equals null.
     var isAsSpecified: Bool {
         switch (expected, actual) {
         case (.absent, .absent), (.value(.null), .absent), (.error, .error): true
@@ -56,8 +54,7 @@ struct OracleCase {
         }
     }
 
-    /// A text that describes how the engine's result differs from the reference's. `nil` if both agree. Error messages
-    /// may differ.
+    /// `nil` if both agree; messages may differ.
     var disagreement: String? {
         let actual = actual
         switch (expected, actual) {
@@ -69,8 +66,7 @@ struct OracleCase {
 }
 
 extension JSONValue {
-    /// Whether two JSON values are equal and would be written the same. Unlike `==`, this comparison distinguishes 1
-    /// from 1.0.
+    /// Equal and written the same: unlike `==`, tells 1 from 1.0.
     func isDrawnLike(_ other: JSONValue) -> Bool {
         switch (self, other) {
         case (.number, .number): templateText == other.templateText
@@ -90,7 +86,6 @@ extension JSONValue {
     }
 }
 
-/// Parses JSON that is part of a test's own source. Stops the test run if the JSON is malformed.
 func parsed(_ text: String) -> JSONValue {
     do { return try JSONValue(parsing: text) } catch { preconditionFailure("not JSON: \(text): \(error)") }
 }

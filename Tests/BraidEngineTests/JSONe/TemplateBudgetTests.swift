@@ -1,7 +1,7 @@
 import Testing
 @testable import BraidEngine
 
-/// Tests templates that must not block the server, exhaust its memory or crash it.
+/// Templates must not block the server, exhaust its memory or crash it.
 @Suite struct TemplateBudgetTests {
     private static let wide = "{\"$eval\": \"range(0, 1000)\"}"
 
@@ -24,8 +24,7 @@ import Testing
             #"{"$map": WIDE, "each(a)": {"$eval": "range(0, 1000)"}}"#,
             #"{"$map": WIDE, "each(a)": {"$json": WIDE}}"#,
             #"{"$map": WIDE, "each(a)": {"$eval": "join(range(0, 1000), ',')"}}"#,
-            // Values that use little memory because their parts are shared, but would be huge when written, and deeply
-            // nested values.
+            // Small in memory by shared parts, but huge when written; and deep nesting.
             #"{"$reduce": WIDE, "initial": [], "each(a,b)": [{"$eval": "a"}, {"$eval": "a"}]}"#,
             #"{"$reduce": WIDE, "initial": [], "each(a,b)": {"$eval": "{x: a, y: a}"}}"#,
             #"{"$reduce": WIDE, "initial": [], "each(a,b)": [{"$eval": "a"}]}"#,
@@ -40,7 +39,7 @@ import Testing
         #expect(ContinuousClock.now - start < .seconds(100))
     }
 
-    /// Nests `$let`, `$map` or an expression so that each level contains the preceding level's value twice.
+    /// Each level contains the one before twice.
     @Test("A template whose nested parts each double a value is refused", arguments: ["$let", "$map", "expression"])
     func nestedDoublingIsDefused(kind: String) {
         var template = parsed(#"{"$eval": "x"}"#)
@@ -88,8 +87,7 @@ import Testing
         #expect(throws: JSONeError.self) { try rendered(parsed(#"[{"$eval": "big"}]"#), big, budget: budget) }
     }
 
-    /// The names of a context may come from a request. Comparing each name with all preceding names would take too
-    /// long.
+    /// They may come from a request, and comparing each with all before would take too long.
     @Test("A template's context with many names is created in linear time", .timeLimit(.minutes(1)))
     func manyNames() throws {
         let names = (0..<200_000).map { ("n\($0)", JSONValue.number(JSONNumber($0))) }
@@ -115,7 +113,6 @@ import Testing
         }
     }
 
-    /// Several templates may be rendered with the same budget of steps, one after another.
     @Test("After one template has exceeded a budget, no other template can be rendered with it")
     func exceededBudget() throws {
         var budget = JSONeBudget(steps: 50)
@@ -130,14 +127,14 @@ import Testing
     @Test("A text is refused as soon as it exceeds the output limit, before the rest is evaluated")
     func longTexts() {
         let context = JSONValue.object(JSONObject([("a", .string(String(repeating: "x", count: 6_000)))]))
-        // The expression `${nothing}` comes after the part that exceeds the limit, so its own error must not occur.
+        // Comes after what exceeds the limit, so its own error must not occur.
         let error = #expect(throws: JSONeError.self) {
             try rendered(parsed(#""${a}${a}${nothing}""#), context, budget: JSONeBudget(output: 10_000))
         }
         #expect(error?.kind == .budget)
     }
 
-    /// If reading a text had a fixed cost, one request with long texts could run too long.
+    /// At a fixed cost, one request with long texts could run too long.
     @Test(
         "Functions that read a text cost steps in proportion to its length",
         arguments: [
@@ -190,7 +187,7 @@ import Testing
         #expect(error?.kind == .budget)
     }
 
-    /// The merge must not copy the objects merged so far for each further object: that would take many minutes.
+    /// Copying what is merged for each further object would take many minutes.
     @Test("`$mergeDeep` merges many objects in linear time", .timeLimit(.minutes(1)), arguments: [false, true])
     func mergeDeep(isNested: Bool) throws {
         let count = 100_000
@@ -278,7 +275,7 @@ import Testing
         #expect(ContinuousClock.now - start < .seconds(100))
     }
 
-    /// Evaluates random texts as expressions, and renders them as templates.
+    /// Also rendered as templates.
     @Test("Evaluating a random text as an expression never traps")
     func mangledExpressionsNeverTrap() {
         var random = SystemRandomNumberGenerator()

@@ -1,11 +1,10 @@
 import Foundation
 import Testing
 
-/// Compares the engine with JSON-e's reference implementation: always with stored cases, and with fresh random cases if
-/// the reference implementation is installed.
+/// Against JSON-e's reference implementation: stored cases and, with `pip install json-e`, fresh random ones.
 ///
-/// To run the fresh cases, install the reference with `pip install json-e`. `BRAID_ORACLE_SEED` and
-/// `BRAID_ORACLE_COUNT` choose other cases. To write the stored cases again, run `Tests/Oracles/write-jsone-golden`.
+/// `BRAID_ORACLE_SEED` and `BRAID_ORACLE_COUNT` choose others; `Tests/Oracles/write-jsone-golden` writes the stored
+/// ones.
 @Suite struct TemplateOracleTests {
     private static let oracle = PythonOracle(script: "jsone_oracle.py", module: "jsone")
 

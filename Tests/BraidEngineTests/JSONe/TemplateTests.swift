@@ -46,9 +46,8 @@ import Testing
     private static let needs: [(String, Set<String>)] = [
         (#"{"a": "${x}", "b": {"$if": "defined('x')", "then": "${y}"}}"#, ["y"]),
         (#"{"$eval": "defined('x') && x.y == z"}"#, ["z"]),
-        // Templates that define names with `$let`. If a key or the whole object is computed, the template may define
-        // any name. A member whose value may be absent does not surely define its name, but the context need not
-        // contain that name.
+        // `$let` with a computed key or object may define any name. A member that may be absent does not surely define
+        // its name, but the context need not contain it.
         (#"{"$let": {"${k}": 1}, "in": {"$eval": "a"}}"#, ["k"]),
         (#"{"$let": {"$eval": "values"}, "in": {"$eval": "a"}}"#, ["values"]),
         (#"{"$let": {"a": {"$if": "b", "then": 1}}, "in": {"$eval": "a + c"}}"#, ["b", "c"]),
@@ -71,7 +70,7 @@ import Testing
         (#"{"$eval": "fromNow('1 day', '')"}"#, true), (#"{"$eval": "fromNow('1 day', model.empty)"}"#, true),
         (#"{"$eval": "[fromNow][0]('1 day')"}"#, true), (#"{"$eval": "{f: fromNow}.f('1 day')"}"#, true),
         (#"{"$let": {"f": {"$eval": "fromNow"}}, "in": {"$eval": "f('1 day')"}}"#, true),
-        // A local name `now` hides the context's time only in its scope, and never from a reference time of null.
+        // A local `now` hides the time only in its scope, and never from a `from` of null.
         (#"{"$let": {"now": "TIME"}, "in": {"$fromNow": "1 day", "from": null}}"#, true),
         (
             #"{"$let": {"l": {"$let": {"now": "TIME"}, "in": {"$eval": "[fromNow]"}}}, "in": {"$eval": "l[0]('1 day')"}}"#,
@@ -84,7 +83,7 @@ import Testing
         (#"{"$eval": "fromNow('1 day', 'TIME')"}"#, false), (#"{"$eval": "'fromNow'"}"#, false),
     ]
 
-    /// The engine renders a cached row again at another time only if it knows that the row reads the time.
+    /// Otherwise a cached row would not be rendered at another time.
     @Test("A template counts as reading the time if its result depends on the time", arguments: times)
     func readsOfTime(source: String, readsTime: Bool) throws {
         let time = "2020-02-28T00:00:00Z"

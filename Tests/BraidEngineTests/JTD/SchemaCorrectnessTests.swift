@@ -2,14 +2,13 @@ import Testing
 
 @testable import BraidEngine
 
-/// Tests which documents are correct JSON Type Definition schemas (RFC 8927, section 2), and which faults the others
-/// have.
+/// Which documents are correct schemas (RFC 8927, section 2), and the faults of others.
 @Suite struct SchemaCorrectnessTests {
-    /// Incorrect schemas, each with the JSON pointers of its faults, in order.
+    /// With the pointers of their faults, in order.
     static let wrong: [(json: String, pointers: [String])] = [
-        // JSON values that cannot be schemas, because they are not objects.
+        // No objects.
         ("null", [""]), ("true", [""]), ("1", [""]), ("3.14", [""]), (#""foo""#, [""]), ("[]", [""]), ("[{}]", [""]),
-        // Schemas with unknown or misspelled keywords (RFC 8927, section 2.3).
+        // Unknown or misspelled keywords (2.3).
         (#"{"foo": 123}"#, ["/foo"]), (#"{"Type": "string"}"#, ["/Type"]), (#"{"": {}}"#, ["/"]),
         (#"{"a/b": 1, "type": "string", "m~n": 2}"#, ["/a~1b", "/m~0n"]),
         (#"{"optionalproperties": {}}"#, ["/optionalproperties"]),
@@ -45,7 +44,7 @@ import Testing
         (#"{"enum": null}"#, ["/enum"]), (#"{"enum": ["foo", 123, "baz", null]}"#, ["/enum/1", "/enum/3"]),
         (#"{"enum": ["foo", "bar", "foo", "foo"]}"#, ["/enum/2", "/enum/3"]),
         (#"{"enum": ["a\\b", "a\u005Cb"]}"#, ["/enum/1"]),
-        // The forms `elements` and `values` of RFC 8927, sections 2.2.5 and 2.2.7.
+        // Elements and values (2.2.5, 2.2.7).
         (#"{"elements": 123}"#, ["/elements"]), (#"{"elements": true}"#, ["/elements"]),
         (#"{"elements": null}"#, ["/elements"]), (#"{"elements": [{}]}"#, ["/elements"]),
         (#"{"elements": {"type": "foo"}}"#, ["/elements/type"]),
@@ -100,7 +99,7 @@ import Testing
             #"{"discriminator": "foo", "mapping": {"x": {"optionalProperties": {"foo": {}}}}}"#,
             ["/mapping/x/optionalProperties/foo"]
         ),
-        // Schemas that mix two forms, which RFC 8927, section 2.2, forbids.
+        // Mixed forms (2.2).
         (#"{"definitions": {"foo": {}}, "ref": "foo", "type": "uint32"}"#, [""]),
         (#"{"type": "uint32", "enum": ["foo"]}"#, [""]), (#"{"enum": ["foo"], "elements": {}}"#, [""]),
         (#"{"elements": {}, "properties": {}}"#, [""]), (#"{"elements": {}, "optionalProperties": {}}"#, [""]),
@@ -109,7 +108,7 @@ import Testing
         (#"{"type": "string", "discriminator": "foo"}"#, [""]),
         (#"{"elements": {"type": "string", "values": {}}}"#, ["/elements"]),
         (#"{"discriminator": "t", "mapping": {"x": {"properties": {}, "type": "string"}}}"#, ["/mapping/x"]),
-        // Schemas with several faults, each of which must be reported.
+        // Several faults, all reported.
         (#"{"type": 1, "enum": [], "foo": 1}"#, ["/foo", "", "/type", "/enum"]),
         (#"{"nullable": 1, "metadata": 2, "ref": 3}"#, ["/metadata", "/nullable", "/ref"]),
         (

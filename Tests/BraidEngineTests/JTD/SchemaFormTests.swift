@@ -2,11 +2,8 @@ import Testing
 
 @testable import BraidEngine
 
-/// Tests the values that each form of a schema accepts, and the error indicators for other values (RFC 8927, section
-/// 3.3).
-///
-/// An error indicator is a pair: the path in the value and the path in the schema. The indicator `" /type"` means that
-/// the schema's `type` rejected the whole value.
+/// What each form accepts, and the error indicators for other values (RFC 8927, section 3.3): path in the value, path
+/// in the schema. `" /type"` says that `type` rejected the whole value.
 @Suite struct SchemaFormTests {
     @Test(
         "Schemas for scalars and lists have the expected error indicators",
@@ -45,7 +42,7 @@ import Testing
             #"{"definitions": {"a": {"nullable": false, "type": "float32"}}, "ref": "a", "nullable": true}"#, "null"),
         SchemaCase(
             #"{"definitions": {"a": {"nullable": true, "type": "float32"}}, "ref": "a", "nullable": false}"#, "null"),
-        // Schemas whose definitions refer to other definitions, in any order.
+        // Definitions that refer to others, in any order.
         SchemaCase(
             #"{"definitions": {"a": {"ref": "b"}, "b": {"ref": "c"}, "c": {"type": "string"}}, "ref": "a"}"#, "1",
             " /definitions/c/type"),
@@ -101,8 +98,7 @@ import Testing
         SchemaCase(#"{"enum": ["PENDING"], "nullable": true}"#, "1", " /enum"),
         SchemaCase(#"{"enum": ["PENDING"], "nullable": true}"#, "\"UNKNOWN\"", " /enum"),
         SchemaCase(#"{"enum": ["a\\b"]}"#, #""a\u005Cb""#),
-        // Both strings are an é, composed and decomposed. They are equal in Unicode, but not in JSON (RFC 8259, section
-        // 8.3).
+        // é, composed and decomposed: equal in Unicode, not in JSON (RFC 8259, section 8.3).
         SchemaCase(#"{"enum": ["\u00e9"]}"#, #""e\u0301""#, " /enum"),
         SchemaCase(#"{"enum": ["\u00e9", "e\u0301"]}"#, #""e\u0301""#),
         SchemaCase(#"{"enum": [""]}"#, "\"\""), SchemaCase(#"{"enum": ["a"]}"#, "[\"a\"]", " /enum"),
@@ -162,7 +158,7 @@ import Testing
             #"{"properties": {"a/b": {"type": "string"}, "m~n": {}}}"#, #"{"a/b": 1}"#, "/a~1b /properties/a~1b/type",
             " /properties/m~0n"),
         SchemaCase(#"{"properties": {"\u00e9": {}}}"#, #"{"e\u0301": 1}"#, " /properties/\u{E9}", "/e\u{301} "),
-        // An inner schema does not inherit `additionalProperties` from an outer one (RFC 8927, section 3.1).
+        // `additionalProperties` is not inherited (RFC 8927, section 3.1).
         SchemaCase(
             #"{"additionalProperties": true, "properties": {"a": {"properties": {"b": {"type": "string"}}}}}"#,
             #"{"a": {"b": "c"}, "foo": "bar"}"#),
@@ -231,8 +227,7 @@ import Testing
         SchemaCase(
             #"{"discriminator": "t", "mapping": {"a": {"properties": {}, "additionalProperties": true}}}"#,
             #"{"t": "a", "u": 1}"#),
-        // Only the object's own tag is exempt from the check for additional properties. A member of this name in an
-        // inner object is not exempt.
+        // Only the object's own tag is exempt from `additionalProperties`, not a member of an inner object.
         SchemaCase(
             #"{"discriminator": "t", "mapping": {"a": {"properties": {"b": {"properties": {}}}}}}"#,
             #"{"t": "a", "b": {"t": "a"}}"#,

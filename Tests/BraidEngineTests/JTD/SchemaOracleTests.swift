@@ -3,11 +3,10 @@ import Testing
 
 @testable import BraidEngine
 
-/// Compares schema validation with the Python implementation of JSON Type Definition: always with stored cases, and
-/// with fresh random cases if that implementation is installed.
+/// Against the Python implementation of JSON Type Definition: stored cases and, with `pip install jtd`, fresh random
+/// ones.
 ///
-/// To run the fresh cases, install the Python implementation with `pip install jtd`. `BRAID_ORACLE_SEED` and
-/// `BRAID_ORACLE_COUNT` choose other cases. To write the stored cases again, run `Tests/Oracles/write-jtd-golden`.
+/// `BRAID_ORACLE_SEED` and `BRAID_ORACLE_COUNT` choose others; `Tests/Oracles/write-jtd-golden` writes the stored ones.
 @Suite struct SchemaOracleTests {
     private static let oracle = PythonOracle(script: "jtd_oracle.py", module: "jtd")
 
@@ -35,8 +34,7 @@ import Testing
         #expect(disagreements.isEmpty, "\(disagreements.count) of \(lines.count)")
     }
 
-    /// A text that describes how the engine and the Python implementation differ: in whether the schema is correct, or
-    /// in the set of error indicators. `nil` if both agree.
+    /// In whether the schema is correct, or in the error indicators; `nil` if both agree.
     private func disagreement(_ line: Substring) throws -> String? {
         let value = try JSONValue(parsing: String(line))
         let example = try #require(value.objectValue)

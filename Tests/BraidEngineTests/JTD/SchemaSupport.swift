@@ -3,13 +3,13 @@ import Testing
 @testable import BraidEngine
 
 extension JTDSchema {
-    /// Creates a schema from JSON that is part of a test's own source. The schema must be correct.
+    /// Must be correct.
     static func make(_ json: String, sourceLocation: SourceLocation = #_sourceLocation) throws -> JTDSchema {
         let (schema, faults) = try compile(JSONValue(parsing: json))
         return try #require(schema, "\(faults)", sourceLocation: sourceLocation)
     }
 
-    /// Returns the error indicators of a value, sorted. Each is written as `instancePath schemaPath`.
+    /// Sorted, each as `instancePath schemaPath`.
     func indicators(_ json: String) throws -> [String] {
         errorIndicators(of: try JSONValue(parsing: json), limit: .max).map(\.indicator).inByteOrder
     }
@@ -18,8 +18,7 @@ extension JTDSchema {
 }
 
 extension [String] {
-    /// The strings sorted by their UTF-8 bytes. Swift's `sorted()` treats different encodings of "é" as equal, so their
-    /// order would be random.
+    /// Swift's `sorted()` treats encodings of "é" as equal, so their order would be random.
     var inByteOrder: [String] { sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) } }
 
     func hasSameBytes(as other: [String]) -> Bool { elementsEqual(other) { $0.hasSameBytes(as: $1) } }
@@ -29,7 +28,6 @@ extension JTDSchema.ErrorIndicator {
     var indicator: String { "\(instancePath) \(schemaPath)" }
 }
 
-/// A test case: a schema, a value, and the expected error indicators.
 struct SchemaCase: CustomTestStringConvertible, Sendable {
     let schema: String
     let value: String

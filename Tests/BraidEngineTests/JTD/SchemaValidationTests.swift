@@ -2,7 +2,7 @@ import Testing
 
 @testable import BraidEngine
 
-/// Tests properties of validation that all forms of schemas share: order, limits, messages and depth.
+/// Order, limits, messages and depth, for all forms.
 @Suite struct SchemaValidationTests {
     @Test("Mismatches with a schema are in the value's order, with missing members first")
     func orderOfMismatches() throws {

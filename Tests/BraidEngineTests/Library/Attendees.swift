@@ -8,7 +8,7 @@ protocol PartySection: TableSection {
 
 enum Place: String, PartySection, CaseIterable { case attending, invited, bin }
 
-/// The same sections as `Place`, in a type that is not `CaseIterable`.
+/// As `Place`, but not `CaseIterable`.
 enum OpenPlace: String, PartySection { case attending, invited, bin }
 
 struct Person: Equatable, CollectionIdentifiable, Sendable {
@@ -49,7 +49,7 @@ struct Banner: ViewModelBindable {
 func people(_ ids: String...) -> [Person] { ids.map { Person(id: $0, name: $0.uppercased()) } }
 
 extension Snapshot {
-    /// The ids of the displayed rows, one list for each section.
+    /// By section.
     var ids: [[String]] { sections.map { $0.rows.map { $0.id?.text ?? "-" } } }
     var sectionIDs: [String] { sections.map(\.id.text) }
 }

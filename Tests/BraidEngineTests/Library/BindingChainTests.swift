@@ -1,7 +1,7 @@
 import Testing
 @testable import BraidEngine
 
-/// Tests what a Swift program can bind with chains, as the documentation of the original library Braid describes it.
+/// What Braid's documentation says that chains bind.
 @Suite struct BindingChainTests {
     // MARK: The five cell bindings
 
@@ -27,7 +27,7 @@ import Testing
         try binder.finish()
         #expect(try (binder.cell(at: 1) as? PersonCell)?.viewModel == .init(title: "y"))
         titles[1] = "z"
-        // View models without an identity cannot be compared row by row, so a changed view model reloads their section.
+        // View models without identity cannot be compared row by row.
         let update = try binder.refresh()
         #expect(update.stages.map(\.reloadSections.count) == [1])
         #expect(try (binder.cell(at: 1) as? PersonCell)?.viewModel == .init(title: "z"))
@@ -113,8 +113,7 @@ import Testing
         #expect(try (binder.headerView(ofSection: 1) as? Banner)?.viewModel?.text == "invited bye")
     }
 
-    /// A refresh that fails, or a dynamic section whose other properties changed, must not leave an unused view model
-    /// in memory or change the header.
+    /// Not even after a refresh that fails, or changes only other properties of a dynamic section.
     @Test("The binder removes unused view models of headers from memory")
     func unusedHeaderViewModels() throws {
         struct Day: TableSection {
@@ -143,7 +142,7 @@ import Testing
         #expect(try binder.refresh().isEmpty)
         text = "bye"
         try binder.refresh()
-        // The binder keeps values that the last update removed until the next command, so a second refresh is needed.
+        // Removed values stay until the next command.
         try binder.refresh()
         let values = Mirror(reflecting: binder.bindings.values).descendant("values") as? [Int: Any]
         #expect(values?.count == 2, "a model and a view model")
@@ -225,7 +224,7 @@ import Testing
         #expect(update.stages.flatMap(\.reloadRows).map(\.at) == [path(0, 1)])
         try binder.emit(TextCell.ViewEvent.textEntered("x"), at: path(1, 0))
         #expect(heard == ["1 b true", "invited 0 x"])
-        // The binder refuses an event if the row shows a cell of another type.
+        // The row shows a cell of another type.
         #expect(throws: Refusal.self) { try binder.emit(TextCell.ViewEvent.textEntered("x"), at: path(1, 1)) }
         #expect(throws: Refusal.self) { try binder.emit(TextCell.ViewEvent.textEntered("x"), at: path(0, 0)) }
     }
@@ -250,8 +249,7 @@ import Testing
         #expect(runs == 2)
     }
 
-    /// After a section was filled again with fewer rows, the prefetch handler must not wait until the section is longer
-    /// than before.
+    /// It must not wait until the section is longer than before.
     @Test("The prefetch handler runs again if a section is filled again with fewer rows")
     func prefetchAfterRefill() throws {
         let binder = TableBinder()
@@ -263,7 +261,7 @@ import Testing
         try binder.finish()
         try binder.willDisplay([3])
         #expect(runs == 1)
-        // Deleting a row does not count as filling the section again, so the prefetch handler does not run.
+        // A delete is no refill.
         try binder.commit(.delete, at: 0)
         try binder.willDisplay([2])
         #expect(runs == 1)
@@ -278,7 +276,6 @@ import Testing
         #expect(runs == 3)
     }
 
-    /// In this test the rows have no models: `numberOfCells` returns a smaller number.
     @Test("The prefetch handler runs again if `numberOfCells` has become smaller")
     func prefetchWithFewerCells() throws {
         let binder = TableBinder()
@@ -311,8 +308,7 @@ import Testing
         #expect(runs == 2)
     }
 
-    /// A handler can change values that are not models, such as a height. The update of the command must contain these
-    /// changes, too.
+    /// Such as a height, which is no model.
     @Test("The update of a command contains everything that its handlers changed")
     func changesInHandlers() throws {
         var isExpanded = false
@@ -325,7 +321,7 @@ import Testing
         #expect(binder.snapshot.sections[0].rows[0].json["height"]?.text == "200")
     }
 
-    /// A chain on any section binds no cells itself, but its `onDequeue` must still receive the cells of other chains.
+    /// The chain binds no cells itself.
     @Test("`onDequeue` of `onAnySection` runs in addition to `onDequeue` of the section's chain")
     func dequeueOfAnySection() throws {
         let binder = SectionedTableBinder(sectionedBy: Place.self)
@@ -426,8 +422,7 @@ import Testing
         #expect(binder.snapshot.sectionIDs == ["bin", "attending"] && binder.displayedSections == [.bin, .attending])
     }
 
-    /// A models closure sets `displayedSections` while a refresh is running. The running refresh must not discard this
-    /// value.
+    /// The running refresh must not discard them.
     @Test("Displayed sections that a closure sets during a refresh take effect with the next refresh")
     func sectionsSetByClosure() throws {
         let binder = SectionedTableBinder(sectionedBy: Place.self)
@@ -494,7 +489,7 @@ import Testing
         #expect(binder.snapshot.sectionIDs == ["Arcade Fire"])
     }
 
-    /// The models are a dictionary, which has no order, so the binder orders the sections by their ids.
+    /// A dictionary has no order.
     @Test("Dynamic sections that appear together are ordered by their ids")
     func orderOfDynamicSections() throws {
         struct Letter: TableSection { var name: String; var sectionID: SectionID { SectionID(name) } }
@@ -504,13 +499,13 @@ import Testing
             models: { Dictionary(uniqueKeysWithValues: "hbdfaceg".map { (Letter(name: String($0)), ["1"]) }) })
         try binder.finish()
         #expect(binder.snapshot.sectionIDs == ["a", "b", "c", "d", "e", "f", "g", "h"])
-        // A program can also display a dynamic section that has no models.
+        // Even one without models.
         binder.displayedSections = [Letter(name: "z"), Letter(name: "a")]
         try binder.refresh()
         #expect(binder.snapshot.sectionIDs == ["z", "a"])
     }
 
-    /// A dictionary of cell counts must create its dynamic sections, as a dictionary of models does.
+    /// As a dictionary of models does.
     @Test("Dynamic sections appear if `numberOfCells` returns a count for them")
     func dynamicSectionsByCount() throws {
         struct Shelf: TableSection { var name: String; var sectionID: SectionID { SectionID(name) } }

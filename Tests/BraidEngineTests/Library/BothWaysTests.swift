@@ -2,8 +2,8 @@ import TestSupport
 import Testing
 @testable import BraidEngine
 
-/// Builds the same table twice: from a table description, and with the chains of a Swift program. After the same random
-/// commands, both tables must have the same snapshots and updates.
+/// One table twice, from a description and from a program's chains: after the same random commands, snapshots and
+/// updates are the same.
 @Suite struct BothWaysTests {
     struct Variant {
         var behavior: SectionDisplay.Behavior
@@ -111,8 +111,7 @@ import Testing
             data[section, default: []].insert(person, at: row)
         }
 
-        /// Returns a row of the program's table as the description's table would contain it. The row's model replaces
-        /// the number that stands for it, and the cell's view model is added.
+        /// As in the description's table: with the model in place of its number, and the cell's view model.
         func row(_ row: Row) throws -> String {
             let model: Person = try binder.bindings.values.model(row.model ?? .null)
             var members = try #require(row.json.members())
@@ -183,7 +182,7 @@ import Testing
         var applied = 0
         for step in 0..<60 {
             func about() -> Comment { "seed \(seed), step \(step)" }
-            // The same command in two forms: for the table from the description, and for the program's table.
+            // For the description's table, and for the program's.
             let command: Command, asked: (SectionedTableBinder<Place>) throws -> BatchUpdate
             let section = Int.random(in: 0...max(0, shown.sections.count - 1), using: &random)
             let count = section < shown.sections.count ? shown.sections[section].rows.count : 0
@@ -254,7 +253,7 @@ import Testing
                 shown = outcome.snapshot
             } catch let error as Refusal {
                 #expect(refusal?.code == error.code, "\(about()) \(error.detail) / \(refusal?.detail ?? "-")")
-                // If the binder refuses a command, the program itself must undo the change of its data.
+                // The program must undo its own change.
                 if let restored { program.data = restored }
             }
             #expect(try program.shown() == Self.shown(shown, row: Self.row), about())

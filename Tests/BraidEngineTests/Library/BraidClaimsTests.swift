@@ -1,8 +1,7 @@
 import Testing
 @testable import BraidEngine
 
-/// Checks this library against claims about binders from the guide, the comments and the tests of the original library
-/// Braid.
+/// Claims of Braid's guide, comments and tests.
 @Suite struct BraidClaimsTests {
     enum Letter: Int, TableSection, CaseIterable, Comparable { case first, second, third, fourth }
 
@@ -18,8 +17,7 @@ import Testing
 
     enum Way: CaseIterable { case models, viewModels, mappedModels, providedCells, numberOfCells }
 
-    /// Returns a binder with three chains: on one section, on two sections and on all other sections. All chains bind
-    /// their cells in the same one of the five ways.
+    /// On one section, on two and on all others, with cells bound in one of the five ways.
     private func binder(_ way: Way, _ all: @escaping () -> [Letter: [String]]) throws -> SectionedTableBinder<Letter> {
         typealias Binder = SectionedTableBinder<Letter>
         let binder = Binder(sectionedBy: Letter.self)
@@ -91,7 +89,7 @@ import Testing
 
     // MARK: Titles and views
 
-    /// A header title that is bound after a header view must not replace the view.
+    /// A later title does not replace the view.
     @Test("If equally specific chains bind a view and a title to a header, the view is used, in any order")
     func viewAndTitle() throws {
         let binder = SectionedTableBinder(sectionedBy: Letter.self)
@@ -106,7 +104,7 @@ import Testing
         binder.onAllOtherSections()
             .bind(headerType: Banner.self, viewModel: { _ in .init(text: "H4") }).bind(headerTitle: { _ in "wrong" })
             .bind(cellType: PlainCell.self, models: { [:] as [Letter: [Person]] })
-        // Another chain with an equally specific scope binds a title later. The view must still be used.
+        // Binds a title later.
         binder.onSection(.second).bind(headerTitle: "wrong")
         try binder.finish()
         #expect(
@@ -164,7 +162,7 @@ import Testing
 
     // MARK: Display
 
-    /// Displayed sections that were set before `finish()` must not wait for the next refresh.
+    /// They must not wait for the next refresh.
     @Test("Sections that are set before `finish()` are displayed from the start")
     func sectionsSetBeforeFinish() throws {
         let binder = SectionedTableBinder(sectionedBy: Letter.self)
@@ -173,7 +171,7 @@ import Testing
         try binder.finish()
         #expect(binder.snapshot.sectionIDs == ["fourth", "first"] && binder.displayedSections == [.fourth, .first])
         #expect(try binder.refresh().isEmpty)
-        // An empty list displays no section until the program sets other sections.
+        // Displays none until the program sets others.
         let empty = SectionedTableBinder(sectionedBy: Letter.self)
         empty.displayedSections = []
         empty.onAllSections().bind(cellType: PlainCell.self, models: { [.first: people("a")] })
@@ -251,7 +249,7 @@ import Testing
 
     // MARK: Sections
 
-    /// A change of the section's title must not make it another section.
+    /// Another title does not make it another section.
     @Test("A section whose type is an identifiable struct is identified by its `collectionId`")
     func identifiableSection() throws {
         struct Shelf: TableSection, CollectionIdentifiable {
@@ -283,7 +281,7 @@ import Testing
 
     // MARK: Mistakes that terminate a program with Braid
 
-    /// A chain that a program binds after `finish()` has no effect, so the next command must report this mistake.
+    /// It has no effect, so the next command reports it.
     @Test("A chain that is bound after `finish()` makes later commands fail")
     func chainAfterFinish() throws {
         for late in [{ $0.onSection(.first).onTapped { _, _ in } }, { $0.onAnySection() }]
@@ -337,7 +335,7 @@ import Testing
             [$0.rows[0].json["height"], $0.header["height"], $0.footer["height"]].map { $0?.text }
         }
         #expect(heights == [["120", "80", "50"], ["90", "50", "50"], ["70", "50", "50"]])
-        // A section without a header has no header height, even if a height is bound.
+        // Without a header there is no header height.
         binder.displayedSections = [.fourth]
         try binder.refresh()
         #expect(binder.snapshot.sections[0].header.isNull)
@@ -352,8 +350,7 @@ import Testing
             cellType: PlainCell.self, models: { [.second: people("b"), .third: people("c")] }
         )
         .onTapped { section, _ in taps.append("other \(section)") }
-        // The chain of the section `third` binds no cells, so the cells of `third` are still those of
-        // `onAllOtherSections`.
+        // It binds no cells, so those of `onAllOtherSections` stay.
         binder.onSection(.third).onTapped { section, _ in taps.append("own \(section)") }
         try binder.finish()
         for section in 0..<3 { try binder.tap(at: path(section, 0)) }
@@ -382,7 +379,6 @@ import Testing
         }
     }
 
-    /// Two cell types may have the same name. A handler for one type must not receive the events of the other type.
     @Test("If two cell types have the same name, their events reach the handlers of the right type")
     func equalCellNames() throws {
         let binder = TableBinder()
@@ -496,7 +492,7 @@ import Testing
                 "insert second 1 moved(fromSection: \(Letter.first.reflected), row: 2) a",
             ])
         #expect(binder.snapshot.ids == [["b", "c"], ["d", "a"], [], []])
-        // A move to the row's own place runs no handlers.
+        // To its own place, no handlers run.
         #expect(try binder.move(from: path(0, 1), to: path(0, 1)).isEmpty)
         #expect(calls.count == 4)
     }
@@ -512,6 +508,6 @@ import Testing
 }
 
 extension BraidClaimsTests.Letter {
-    /// The section as it appears in the text of a handler's `reason`.
+    /// As in the text of a `reason`.
     fileprivate var reflected: String { String(reflecting: self) }
 }

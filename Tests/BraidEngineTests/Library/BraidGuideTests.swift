@@ -1,8 +1,7 @@
 import Testing
 @testable import BraidEngine
 
-/// Implements the examples from the guide of the original library Braid with this library: editing, moving, cell
-/// events, updates and display.
+/// The examples of Braid's guide: editing, moving, cell events, updates, display.
 @Suite struct BraidGuideTests {
     enum Part: Int, TableSection, Comparable { case top, middle, bottom }
 
@@ -27,7 +26,7 @@ import Testing
     struct Guest: Equatable, CollectionIdentifiable { var collectionId: String }
     struct Dish: Equatable, CollectionIdentifiable { var collectionId: String }
 
-    /// A table with two sections, guests and dishes. Rows can be moved from one section to the other.
+    /// Guests and dishes, which can be moved between their sections.
     private final class Dinner {
         var guests = [Guest(collectionId: "Omar")], dishes = [Dish(collectionId: "soup"), Dish(collectionId: "pie")]
         let binder = SectionedTableBinder(sectionedBy: Part.self)
@@ -131,7 +130,7 @@ import Testing
             .bind(
                 cellType: OtherCell.self, models: [.middle: people("b"), .bottom: people("c")],
                 updatedWith: { several = $0 })
-        // A program can replace a bound value before `finish()` has created the table.
+        // Replaced before `finish()` made the table.
         one?(people("a", "d"))
         try binder.finish()
         #expect(binder.snapshot.ids == [["a", "d"], ["b"], ["c"]])
@@ -139,7 +138,7 @@ import Testing
         #expect(binder.snapshot.ids == [["d"], ["b"], ["c"]])
         several?([.bottom: people("b", "c")])
         #expect(binder.snapshot.ids == [["d"], [], ["b", "c"]])
-        // If the table cannot show a replaced value, the table stays as it was, and the next command reports the error.
+        // The table stays as it was, and the next command reports the error.
         one?(people("x", "x"))
         #expect(binder.snapshot.ids == [["d"], [], ["b", "c"]])
         #expect(throws: Refusal.self) { try binder.refresh() }

@@ -1,7 +1,7 @@
 import Testing
 @testable import BraidEngine
 
-/// Counts how often the binder calls a cell provider.
+/// How often cell providers are called.
 @Suite struct CellProviderTests {
     @Test("A cell provider is called once for a new row, and not for an unchanged row")
     func onceForARow() throws {
@@ -21,7 +21,7 @@ import Testing
         try binder.refresh()
         #expect(calls == ["0a", "1b", "2c"])
 
-        // If a row's model or its index changes, the cell provider is called once for this row.
+        // Once for another model or another index.
         calls = []
         models[1].name = "new"
         try binder.refresh()

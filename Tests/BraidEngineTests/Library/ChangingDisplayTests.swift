@@ -1,7 +1,7 @@
 import Testing
 @testable import BraidEngine
 
-/// Tests changes of a binder's `sectionDisplayBehavior` and `displayedSections` after `finish()`.
+/// `sectionDisplayBehavior` and `displayedSections` after `finish()`.
 @Suite struct ChangingDisplayTests {
     enum Letter: Int, TableSection, CaseIterable, Comparable { case first, second, third }
 
@@ -21,7 +21,7 @@ import Testing
         for (behavior, expected) in [
             (.hidesSectionsWithNoCellData, [.second, .third]), (.hidesSectionsWithNoData, [.first, .second, .third]),
             (.hidesSectionsWithNoCellData(orderedWith: { $0.sorted(by: >) }), [.third, .second]),
-            // With `manuallyManaged`, the sections that are displayed stay displayed until the program sets others.
+            // Those that are displayed stay until the program sets others.
             (.manuallyManaged, [.third, .second]),
         ] as [(SectionDisplayBehavior<Letter>, [Letter])] {
             let before = binder.displayedSections

@@ -1,8 +1,7 @@
 import Testing
 @testable import BraidEngine
 
-/// Tests editing and moving of a Swift program's models: the program's handlers change its data, and the binder checks
-/// the change.
+/// A program's handlers change its data, and the binder checks the change.
 @Suite struct CommittingTests {
     final class Party {
         var attending = people("a", "b", "c"), invited = people("d")
@@ -66,8 +65,7 @@ import Testing
         let update = try party.binder.move(from: path(0, 1), to: path(1, 1))
         #expect(update.stages.count == 1)
         #expect(update.stages[0].moveRows.map { [$0.from, $0.to] } == [[path(0, 1), path(1, 1)]])
-        // The move contains the row's content, because the other section allows another kind of editing. The model is
-        // the same.
+        // With content: the other section allows another kind of editing.
         let row = try #require(update.stages[0].moveRows[0].row)
         #expect(
             row.json["editing"]?.stringValue == "insert" && row.model == party.binder.snapshot.sections[1].rows[1].model
@@ -93,7 +91,7 @@ import Testing
         try passing.binder.move(from: path(0, 0), to: path(0, 1))
         #expect(passing.binder.snapshot.ids[0] == ["b", "a", "c"])
 
-        // The target section has models of another type, so the move is refused.
+        // Models of another type.
         let refusal = try #require(throws: Refusal.self) { try Party().binder.move(from: path(0, 0), to: path(2, 0)) }
         #expect(refusal.code == .moveNotAllowed || refusal.code == .modelTypeMismatch)
     }
@@ -113,7 +111,7 @@ import Testing
             #expect(refusal.code == .handlerContract)
             #expect(binder.snapshot.ids == [["a", "b"]] && binder.snapshot.revision == 0)
         }
-        // The change that the handler has made in the program's data is displayed by the next refresh.
+        // The next refresh displays what the handler did.
         try binder.refresh()
         #expect(binder.snapshot.ids == [[]])
         let without = TableBinder()
@@ -139,7 +137,7 @@ import Testing
         #expect(binder.snapshot.ids == [["b"]])
     }
 
-    /// After a command has failed, the program restores its models and reads the model that the command was to delete.
+    /// It restores its models, and reads the one to delete.
     @Test("A model that a failed command was to remove can still be read")
     func modelAfterFailure() throws {
         struct No: Error {}
@@ -173,8 +171,7 @@ import Testing
         #expect(try binder.tap(at: 0).stages.flatMap(\.deleteRows) == [path(0, 0)])
     }
 
-    /// A closure sends a cell event while a command is running. The refused event must not commit half of the running
-    /// command.
+    /// It must not commit half of the running command.
     @Test("A cell event that is sent during a command is refused, and does not change the displayed table")
     func eventDuringCommand() throws {
         struct No: Error {}
@@ -194,7 +191,7 @@ import Testing
         #expect(try (binder.cell(at: 0) as? TextCell)?.text == "A")
     }
 
-    /// `allowMoving` sets the targets and the movable rows together, so the later chain replaces both.
+    /// `allowMoving` sets targets and movable rows together.
     @Test("A later `allowMoving` also replaces the rule for which rows are movable")
     func laterAllowMoving() throws {
         let binder = SectionedTableBinder(sectionedBy: Place.self)

@@ -2,7 +2,6 @@ import BraidEngine
 import Foundation
 import Testing
 
-/// Tests the engine in a program that also imports Foundation.
 @Suite struct FoundationTests {
     @Test("Foundation's `IndexPath` and the engine's `RowPath` can be converted into each other")
     func indexPathsAreConverted() {

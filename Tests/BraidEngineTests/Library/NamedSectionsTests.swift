@@ -1,14 +1,13 @@
 import Testing
 @testable import BraidEngine
 
-/// Tests sections whose type is not `CaseIterable`. Such a section exists if the program's chains or dictionaries name
-/// it.
+/// Sections that are not `CaseIterable` exist if chains or dictionaries name them.
 @Suite struct NamedSectionsTests {
     enum Step: Int, TableSection, Comparable { case first, second }
 
     typealias Behavior = SectionDisplayBehavior<Step>
 
-    /// Returns a binder with two sections that have headers. Every refresh calls `models` again.
+    /// Two sections with headers. Every refresh calls `models` again.
     private func binder(_ behavior: Behavior, _ models: @escaping (Step) -> [String]) throws -> SectionedTableBinder<
         Step
     > {

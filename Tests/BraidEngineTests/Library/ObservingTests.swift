@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 @testable import BraidEngine
 
-/// Tests asynchronous sequences as a binder's input, and the stream of updates as its output.
+/// Asynchronous sequences as input, the stream of updates as output.
 @Suite struct ObservingTests {
     @Test("Each new element of a sequence of models or titles refreshes the table")
     func sequences() async throws {
@@ -24,7 +24,7 @@ import Testing
         try await binder.observe()
         #expect(binder.snapshot.ids == [["b", "c"], [], []])
         #expect(binder.snapshot.sections[0].header["title"]?.stringValue == "TITLE")
-        // A subscriber that applies the updates to the first snapshot must get the current snapshot.
+        // Applied to the first snapshot, they lead to the current one.
         for await update in updates {
             shown = try update.applied(to: shown)
             if update.to == binder.snapshot.revision { break }
@@ -60,12 +60,10 @@ import Testing
         #expect(binder.snapshot.ids == [["a"]])
     }
 
-    /// The error of one sequence must not wait until the other sequences have ended.
     @Test("If a sequence throws an error, `observe` ends even if other sequences continue")
     func oneOfTwoFails() async throws {
         struct Broken: Error {}
-        /// A sequence without elements. It ends when its task is cancelled, or after 20 seconds, long after the test
-        /// should have cancelled it.
+        /// Has no elements. Ends when its task is cancelled, or after 20 seconds.
         struct Silent: AsyncSequence, AsyncIteratorProtocol {
             let wasCancelled: @Sendable () -> Void
             func makeAsyncIterator() -> Silent { self }

@@ -2,8 +2,7 @@ import TestSupport
 import Testing
 @testable import BraidEngine
 
-/// Tests a Swift program's models with and without the protocols `Equatable` and `CollectionIdentifiable`, and under
-/// random changes.
+/// With and without `Equatable` and `CollectionIdentifiable`.
 @Suite struct ProvidedModelsTests {
     struct OnlyEquatable: Equatable, Sendable { var name: String }
     struct OnlyIdentifiable: CollectionIdentifiable, Sendable { var collectionId: String }
@@ -86,13 +85,12 @@ import Testing
             models = people("a", "x\(count)")
             try table.refresh()
         }
-        // A refresh that fails must not leave its models in memory.
+        // A failed refresh must not leave its models in memory.
         for count in 0..<100 {
             models = people("y\(count)", "y\(count)")
             #expect(throws: Refusal.self) { try table.refresh() }
         }
-        // The binder keeps models that the last update removed until the next command, so that a view can still show
-        // them.
+        // Removed models stay until the next command, so that a view can still show them.
         models = people("a", "x99")
         try table.refresh()
         let values = Mirror(reflecting: table.bindings.values).descendant("values") as? [Int: Any]
@@ -102,8 +100,7 @@ import Testing
         #expect(try table.model(at: path(0, 0), as: Person.self).id == "z")
     }
 
-    /// Two chains have the same model type, and models move between their sections. Every update must lead to the
-    /// models that the closures return.
+    /// Two chains with one model type; models move between their sections.
     @Test("Every update leads to the models that the closures return", arguments: 0..<20)
     func updates(seed: Int) throws {
         var random = SeededGenerator(seed: UInt64(seed))

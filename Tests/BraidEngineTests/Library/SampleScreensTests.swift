@@ -1,7 +1,7 @@
 import Testing
 @testable import BraidEngine
 
-/// Repeats the screens of the original Braid library's sample app, with the events on these screens.
+/// The screens of Braid's sample app, and their events.
 @Suite struct SampleScreensTests {
     struct TitleDetailCell: ViewModelBindable {
         struct ViewModel: Equatable, CollectionIdentifiable {
@@ -176,7 +176,7 @@ import Testing
             toggled.stages.flatMap(\.deleteRows) == [path(1, 2)]
                 && toggled.stages.flatMap(\.insertRows).map(\.at) == [path(1, 2)])
         #expect((form.name, form.date) == ("Lunch", "tomorrow"))
-        // A tap in a section without a tap handler changes no row.
+        // No tap handler.
         #expect(try form.binder.tap(at: path(2, 0)).stages.isEmpty)
     }
 

@@ -2,14 +2,13 @@ import TestSupport
 import Testing
 @testable import BraidEngine
 
-/// Simulates a table view to which the steps of an update are applied one by one, with the data of each step.
+/// A simulated table view, to which the steps of an update are applied.
 @Suite struct StepsTests {
-    /// The state of the simulated table view: the number of rows in each section.
+    /// Rows in each section.
     private struct TableView {
         var counts: [Int]
 
-        /// Returns the row counts that `UITableView` expects after a batch of updates. `nil` for sections whose count
-        /// it asks the data source for.
+        /// What `UITableView` expects after a batch; `nil` where it asks the data source.
         func counts(after stage: BatchUpdate.Stage) -> [Int?] {
             var counts: [Int?] = counts
             for path in stage.deleteRows + stage.moveRows.map(\.from) { counts[path.section]? -= 1 }
@@ -43,7 +42,7 @@ import Testing
         var table = TableView(counts: []), stages = 0
         for _ in 0..<40 {
             let before = binder.snapshot
-            // Moves, inserts, deletes and changes random rows.
+            // Moves, inserts, deletes, changes.
             var rows = data.values.flatMap(\.self).shuffled(using: &random)
             rows.removeLast(Int.random(in: 0...min(3, rows.count), using: &random))
             for _ in 0..<Int.random(in: 0..<8, using: &random) {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import BraidEngine
 
-/// Checks the codes of the faults that the readers of commands, descriptions, schemas and snapshots report.
+/// Codes of faults in commands, descriptions, schemas and snapshots.
 @Suite struct FaultCodeTests {
     struct Case: CustomTestStringConvertible {
         var document: String
@@ -16,7 +16,7 @@ import Testing
         }
 
         var testDescription: String { "\(code.rawValue) at \(pointer) of \(document)" }
-        /// The pointer and the code that `errors` in an answer contains for this fault.
+        /// As in an answer's `errors`.
         var place: String { "\(pointer) \(code.rawValue)" }
     }
 
@@ -108,7 +108,7 @@ import Testing
                 "/bindings/0/models/0/id", .wrongType),
         ])
     func descriptions(fault: Case) throws {
-        // The test adds the cell `C` to each description.
+        // Each description gets the cell `C`.
         let json = #"{"cells":{"C":{}},"# + fault.document.dropFirst()
         let found = places { _ = try TableDescription(JSONText(parsing: json)) }
         #expect(found.contains(fault.place), "\(found)")

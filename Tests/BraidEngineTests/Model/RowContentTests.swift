@@ -16,8 +16,7 @@ import Testing
                 viewModel: .string(String(repeating: "v", count: size)), movable: movable))
     }
 
-    /// A row's bytes contain offsets of one, two or four bytes, depending on its size. The sizes of this test need all
-    /// three.
+    /// Offsets take one, two or four bytes, depending on the row's size.
     @Test(
         "The parts of a row can be read back from its bytes",
         arguments: [0, 1, 180, 210, 240, 1_000, 32_700, 65_500], [false, true])
@@ -67,7 +66,7 @@ import Testing
         }
     }
 
-    /// A `RowView` has the same memory layout as a `Row`. The diff uses it to read rows without counting references.
+    /// The diff reads rows through it, without counting references.
     @Test("A `RowView` has the memory layout and the content of its row")
     func rowView() {
         #expect(
@@ -90,7 +89,7 @@ import Testing
         }
     }
 
-    /// A model that is a slice of the request's bytes would keep the whole request in memory.
+    /// A slice would keep the request in memory.
     @Test("A stored row contains a copy of its model's bytes, not a slice of the request")
     func copiedModel() throws {
         let body = try JSONText(

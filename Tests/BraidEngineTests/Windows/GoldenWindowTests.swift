@@ -3,10 +3,9 @@ import TestSupport
 import Testing
 @testable import BraidEngine
 
-/// Checks Tests/Golden/windows.json: examples with which the client libraries test how they apply updates of windows.
-/// The engine's tests write the file, and the clients' tests read it.
+/// Tests/Golden/windows.json, with which the clients test how they apply updates of windows.
 ///
-/// To write the file again and review the changes, run `BRAID_WRITE_GOLDEN=1 swift test --filter GoldenWindowTests`.
+/// To write it again and review the changes: `BRAID_WRITE_GOLDEN=1 swift test --filter GoldenWindowTests`.
 @Suite struct GoldenWindowTests {
     private static let file = URL(fileURLWithPath: #filePath).appendingPathComponent("../../../Golden/windows.json")
         .standardized
@@ -18,8 +17,7 @@ import Testing
         #expect(try text == String(contentsOf: Self.file, encoding: .utf8))
     }
 
-    /// Faulty updates of a window that shows the rows 1..<4 of the table "A: a b c", "B: d e f". Each has the fault
-    /// that clients must report.
+    /// Of a window with the rows 1..<4 of "A: a b c", "B: d e f", each with the fault that clients must report.
     private static let faults = [
         (
             #""stages":[],"extents":[{"section":2,"offset":0,"rowCount":1}]"#,
@@ -48,8 +46,7 @@ import Testing
         (#""stages":[{"deleteRows":[[0,2]]}]"#, "stage 0: there is no row [0,2] to be deleted before the stage"),
     ]
 
-    /// Returns the golden cases, one on each line: windows that follow an update, windows that a client moves at the
-    /// same revision, and both together.
+    /// One a line: windows that follow an update, that a client moves at the same revision, and both.
     private static func golden() throws -> String {
         var random = SeededGenerator(seed: 2026)
         var lines: [String] = []

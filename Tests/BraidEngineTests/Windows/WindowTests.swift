@@ -2,7 +2,6 @@ import TestSupport
 import Testing
 @testable import BraidEngine
 
-/// Tests windows of tables, and the updates of windows.
 @Suite struct WindowTests {
     private let table = WindowSource(.make("A: a b c", "B:", "C: d e f g", "D:"))
 
@@ -157,7 +156,7 @@ import Testing
     }
 }
 
-/// Tests random windows of random tables while random edits change the tables.
+/// Random windows of tables that change.
 @Suite struct WindowRandomTests {
     @Test(
         "A window's update leads from the old window to the new one with the fewest possible operations",
@@ -177,7 +176,7 @@ import Testing
             checkCut(next, of: new)
             #expect(next.anchor == expectedAnchor(window, update, old, new))
             try checkUpdate(window, next)
-            // There must also be an update from a window to any other window of the old or the new table.
+            // Also to any other window of the old or new table.
             try checkUpdate(window, random.window(of: new))
             try checkUpdate(window, random.window(of: old))
             #expect(try WindowUpdate(from: window, to: window).isEmpty)
@@ -196,7 +195,7 @@ import Testing
         }
     }
 
-    /// Checks the rows of a window against a list of all rows of the table.
+    /// Against a list of all rows.
     private func checkCut(_ window: WindowedSnapshot, of table: Snapshot) {
         var all: [(section: Int, row: Int, text: String)] = []
         for (index, section) in table.sections.enumerated()
@@ -282,8 +281,7 @@ import Testing
         return update.json.text
     }
 
-    /// Applies an update to a window under the rules of table views. Compares the update with the one between two
-    /// tables that contain only the rows of the old and of the new window.
+    /// By the rules of table views, and against the update between tables of only the windows' rows.
     private func checkUpdate(_ old: WindowedSnapshot, _ new: WindowedSnapshot) throws {
         let update = try WindowUpdate(from: old, to: new)
         var sections = try update.update.steps(from: old.snapshot).last?.after ?? Array(old.snapshot.sections)
@@ -306,12 +304,11 @@ import Testing
     }
 }
 
-/// Tests the lookup of rows through the index of the stored table.
+/// Rows are found through the stored table's index.
 @Suite struct WindowLookupTests {
     private static let ids = (0..<12).map { RowID("r\($0)") }
 
-    /// A table with each kind of section: all stored rows, some of them with and without ids, rows that are made from
-    /// the state, and rows without models.
+    /// Each kind: all stored rows, some of them, with and without ids, derived from the state, without models.
     private static func table() throws -> Played {
         func models(_ start: Int) -> String {
             (start..<start + 6).map { #"{"id":"r\#($0)","n":\#($0)}"# }.joined(separator: ",")
@@ -370,7 +367,6 @@ import Testing
 }
 
 extension SeededGenerator {
-    /// Returns a random window of the given table.
     mutating func window(of table: Snapshot) -> WindowedSnapshot {
         let source = WindowSource(table)
         let section =
