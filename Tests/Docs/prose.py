@@ -116,3 +116,9 @@ def too_many_long(found):
     long = [sentence for sentence in found if sentence.is_long]
     is_over = len(long) > 1 if len(found) < 15 else len(long) > 0.03 * len(found)
     return long if is_over else []
+
+
+def words(document):
+    """Counts the words of a page outside fenced blocks and comments."""
+    text = re.sub(r"```.*?```|<!--.*?-->", "", document.text, flags=re.S)
+    return len(re.findall(r"[A-Za-z0-9`'’.\-_/]+", text))

@@ -111,7 +111,7 @@ def test_production_server():
 def test_production_image():
     """The image of the production server is the release of the changelog."""
     version = re.search(r"^## \[(.*?)\]", (ROOT / "CHANGELOG.md").read_text(), re.M)[1]
-    image = f"ghcr.io/braid-server/braid-server:{version}"
+    image = f"braid-server:{version}"
     assert services(ROOT / "compose.production.yaml")["braid"]["image"] == image
     assert f"docker build -t {image} ." in re.sub(r"\s+", " ", (ROOT / "docs/operations.md").read_text())
 

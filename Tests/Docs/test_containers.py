@@ -11,7 +11,7 @@ from documents import ROOT, Document
 from test_cluster import wait_until
 
 RECIPE = Document(ROOT / "docs/recipes/testcontainers.md")
-IMAGE = "ghcr.io/braid-server/braid-server:0.2.0"
+IMAGE = "braid-server:0.2.0"
 
 # Stand-ins for the classes of Testcontainers that the Java example uses.
 STAND_INS = {

@@ -1,8 +1,10 @@
-"""Checks that the pages and the comments are written in plain English: short sentences, short lines."""
+"""Checks that the pages and the comments are short: their sentences, their lines and the pages themselves."""
+import re
+
 import pytest
 
 from documents import ROOT, Document
-from prose import Sentence, comment_sentences, long_lines, page_sentences, too_many_long
+from prose import Sentence, comment_sentences, long_lines, page_sentences, too_many_long, words
 
 PATTERNS = [
     "*.md", "Clients/*/*.md", "docs/**/*.md", "Examples/*/README.md", "Benchmarks/*.md", "Sources/**/*.docc/*.md",
@@ -44,6 +46,25 @@ def test_long_sentences_in_comments(module):
 def test_no_line_of_a_page_is_long(page):
     numbers = long_lines(page)
     assert not numbers, f"{page.name}: longer than 120 characters: lines {numbers}"
+
+
+LENGTHS = [  # words outside code, by the first pattern that fits
+    (r"README\.md", 600),
+    (r"ARCHITECTURE\.md", 2500),
+    (r"docs/(guides|recipes|cookbook)/", 900),
+    (r"docs/|Sources/", 1800),
+    (r"Clients/|Examples/", 700),
+    (r"Benchmarks/", 3000),
+    (r"", 1500),
+]
+
+
+@EACH
+def test_length(page):
+    """Every page is short enough for its kind."""
+    count = words(page)
+    most = next(most for pattern, most in LENGTHS if re.match(pattern, page.name))
+    assert count <= most, f"{page.name} has {count} words. Split it, or cut it."
 
 
 # MARK: The measures

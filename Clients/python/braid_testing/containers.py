@@ -11,7 +11,7 @@ from testcontainers.core.wait_strategies import LogMessageWaitStrategy
 
 from .server import Server
 
-IMAGE = "ghcr.io/braid-server/braid-server:0.2.0"
+IMAGE = "braid-server:0.2.0"
 
 
 class BraidContainer(DockerContainer):
