@@ -26,8 +26,7 @@ public struct BraidClient: Sendable {
     private let transport = Transport()
     let commands = CommandQueue()
 
-    /// Exponential backoff with full jitter: a random delay below a bound that doubles, plus the server's
-    /// `Retry-After`.
+    /// Exponential backoff with full jitter, plus the server's `Retry-After`.
     public struct Retrying: Sendable, Hashable {
         /// Per request; streams have no limit.
         public var count: Int
@@ -43,10 +42,7 @@ public struct BraidClient: Sendable {
             self.longest = longest
         }
 
-        /// - Parameters:
-        ///   - tries: the attempts so far, from 1.
-        ///   - least: what the server asked for.
-        ///   - first: instead of the property.
+        /// `least`: what the server asked for. `first`: instead of the property.
         func delay(tries: Int, after least: Duration? = nil, first: Duration? = nil) -> Duration {
             let grown = (first ?? self.first) * Double(1 << min(tries - 1, 20))
             return (least ?? .zero) + min(longest, grown) * Double.random(in: 0...1)
@@ -87,7 +83,7 @@ public struct BraidClient: Sendable {
         return try await value(of: Request("GET", ["v1", "tables"]), as: List.self).tables
     }
 
-    /// A description as registered, by default its latest version. Throws ``Problem`` 404 if it does not exist.
+    /// As registered; by default the latest version.
     public func table(_ name: String, version: Int? = nil) async throws -> JSON {
         try await value(
             of: Request("GET", ["v1", "tables", name] + (version.map { ["versions", String($0)] } ?? [])))
@@ -101,15 +97,14 @@ public struct BraidClient: Sendable {
         public var updated: String
     }
 
-    /// All versions, oldest first. Throws ``Problem`` 404 without such a table.
+    /// Oldest first.
     public func versions(ofTable name: String) async throws -> [TableVersion] {
         struct List: Decodable { var versions: [TableVersion] }
         return try await value(of: Request("GET", ["v1", "tables", name, "versions"]), as: List.self).versions
     }
 
-    /// Registers or replaces a description (docs/table-description.md). Open sessions keep their version.
-    ///
-    /// - Throws: ``Problem`` 422 with up to a hundred `errors`; 412 `etag-mismatch` if `onlyIfNew` and it exists.
+    /// Registers or replaces a description; open sessions keep their version. Throws ``Problem`` 422 with up to a
+    /// hundred `errors`, or 412 if it exists and `onlyIfNew`.
     @discardableResult
     public func putTable(_ name: String, _ description: JSON, onlyIfNew: Bool = false) async throws -> TableSummary {
         try await value(
@@ -117,13 +112,12 @@ public struct BraidClient: Sendable {
                 "PUT", ["v1", "tables", name], headers: onlyIfNew ? ["If-None-Match": "*"] : [:], body: description))
     }
 
-    /// Throws ``Problem`` 409 `table-in-use` if open sessions use it.
+    /// Throws ``Problem`` 409 while open sessions use it.
     public func deleteTable(_ name: String) async throws {
         _ = try await data(of: Request("DELETE", ["v1", "tables", name], isDeletion: true))
     }
 
-    /// Checks a description without storing it; returns warnings about probable mistakes. Throws ``Problem`` 422 with
-    /// up to a hundred `errors`.
+    /// Checks without storing, and returns warnings. Throws ``Problem`` 422 with up to a hundred `errors`.
     @discardableResult
     public func validate(_ description: JSON) async throws -> [Problem.Fault] {
         struct Validation: Decodable { var warnings: [Problem.Fault]? }
@@ -159,11 +153,11 @@ public struct BraidClient: Sendable {
     public struct SessionPage: Decodable, Sendable, Hashable {
         /// This page's.
         public var sessions: [SessionSummary]
-        /// Pass it as `after`; `nil` on the last page.
+        /// For `after`; `nil` on the last page.
         public var next: String?
     }
 
-    /// One page of the sessions, of one table or all. `limit`: `nil` for the server's default.
+    /// One page, of one table or all.
     public func sessions(of table: String? = nil, limit: Int? = nil, after: String? = nil) async throws -> SessionPage {
         try await value(
             of: Request(
@@ -173,17 +167,14 @@ public struct BraidClient: Sendable {
     /// A handle, without a request: the session may not exist.
     public func session(_ id: String) -> BraidSession { BraidSession(client: self, id: id) }
 
-    /// Opens a session.
+    /// Opens a session; for the body, see docs/http-api/sessions-and-snapshots.md.
     ///
     /// ```swift
     /// let (party, snapshot) = try await client.openSession(["table": "attendees", "models": models])
     /// let fork = try await client.openSession(["from": ["session": "party", "revision": 12]])
     /// ```
-    /// The body is that of docs/http-api/sessions-and-snapshots.md. To repeat a call whose answer was lost, pass the
-    /// same `key`; the snapshot is that of now.
-    ///
-    /// - Throws: ``Problem`` 422 for invalid models, 409 `session-exists`, 410 `revision-not-available` if the journal
-    ///   does not reach back to a fork's revision.
+    /// If the answer was lost, repeat the call with the same `key`; the snapshot is that of now. Throws ``Problem`` 422
+    /// (invalid models), 409 `session-exists`, 410 (the journal does not reach back).
     public func openSession(_ opening: JSON, key: String = UUID().uuidString) async throws -> (
         session: BraidSession, snapshot: Snapshot
     ) {
@@ -202,13 +193,13 @@ public struct BraidClient: Sendable {
         ).result
     }
 
-    /// The update from one snapshot to another, computed by the server.
+    /// Computed by the server.
     public func diff(from: Snapshot, to: Snapshot) async throws -> Update {
         try await value(
             of: Request("POST", ["v1", "diff"], body: ["from": JSON(encoding: from), "to": JSON(encoding: to)]))
     }
 
-    /// Asks once whether the server can serve. Throws ``Problem`` if not, ``ConnectionFailure`` without a valid answer.
+    /// Asks once whether the server can serve; throws if not.
     public func checkHealth() async throws {
         _ = try await body(of: exchange(urlRequest(Request("GET", ["readyz"]))))
     }
@@ -245,7 +236,7 @@ public struct BraidClient: Sendable {
         }
     }
 
-    /// Throws for other content types: a network's log-in page, for example.
+    /// Another content type may be a network's log-in page.
     private func body(of answer: (head: HTTPURLResponse, body: Data)) throws -> Data {
         guard answer.head.statusCode == 204 || answer.head.mimeType?.lowercased().hasPrefix("application/") == true
         else {
@@ -270,7 +261,7 @@ public struct BraidClient: Sendable {
         return (head, body)
     }
 
-    /// The head, and the body as it arrives. After a 401, asks once more if the provider has another token.
+    /// The head, and the body as it arrives. After a 401, tries another token of the provider.
     func open(_ request: URLRequest) async throws -> (HTTPURLResponse, AsyncThrowingStream<Transport.Part, any Error>) {
         let token = try await tokens.token()
         let answer = try await open(request, token: token.value)

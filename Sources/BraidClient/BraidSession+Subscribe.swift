@@ -1,17 +1,16 @@
 /// What a subscriber receives.
 public enum SessionEvent: Sendable {
-    /// Show it without animation: first, unless you passed your own, and when updates are no longer to be had.
+    /// First, unless you passed your own, and when updates are no longer to be had. Show it without animation.
     case snapshot(Snapshot)
     /// Leads from `before` to `after`.
     case update(Update, before: Snapshot, after: Snapshot)
-    /// For controllers, before its update. Repeated if the connection is lost in between.
+    /// For controllers, before its update; again if the connection is lost in between.
     case cellEvent(CellEvent)
-    /// For controllers, before its update. Repeated if the connection is lost in between.
+    /// As ``cellEvent(_:)``.
     case tap(Tap)
-    /// From a handler of the description; for controllers, before its update. Repeated if the connection is lost in
-    /// between.
+    /// From a handler of the description; as ``cellEvent(_:)``.
     case emitted(EmittedEvent)
-    /// Up to date: from now on, events as they happen. Again after each reconnection and move of the window.
+    /// Up to date: events now come as they happen. Again after reconnections and moves of the window.
     case live
     /// Connecting again: no connection, refused for now, or an update that did not fit.
     case interrupted(any Error)
@@ -63,9 +62,9 @@ extension BraidSession {
     ///     }
     /// }
     /// ```
-    /// Finishes when the session ends. To stop, leave the loop or cancel the task. Unread events wait in memory.
+    /// Finishes when the session ends; leave the loop or cancel the task to stop. Unread events wait in memory. Pass
+    /// the `snapshot` that you show already.
     ///
-    /// - Parameter snapshot: what you show already; `nil` to get one first.
     /// - Throws: ``Problem`` in the loop if refused for good: no such session, or no valid token.
     public func subscribe(from snapshot: Snapshot? = nil) -> AsyncThrowingStream<SessionEvent, any Error> {
         AsyncThrowingStream { continuation in
@@ -82,12 +81,8 @@ extension BraidSession {
         }
     }
 
-    /// Follows a window that can move, such as `.rows(limit: 200)`.
-    ///
-    /// - Parameters:
-    ///   - window: the first window.
-    ///   - snapshot: what you show of it already; `nil` to get one first.
-    ///   - overscan: rows to load before and after the visible ones of ``WindowSubscription/show(_:)``.
+    /// Follows a window that can move. Pass the `snapshot` of it that you show already; `overscan` rows are loaded
+    /// around the visible ones.
     public func subscribe(window: TableWindow, from snapshot: Snapshot? = nil, overscan: Int = 50)
         -> WindowSubscription
     {

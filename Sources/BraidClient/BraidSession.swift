@@ -21,14 +21,13 @@ public struct BraidSession: Sendable {
 
     // MARK: Reading
 
-    /// The server's summary. Throws ``Problem`` 404 if the session does not exist, as all methods do.
+    /// Throws ``Problem`` 404 if there is no session, as all methods do.
     public func summary() async throws -> BraidClient.SessionSummary { try await client.value(of: request("GET")) }
 
     /// The whole table or a window, now or at an earlier position.
     ///
-    /// - Throws: ``Problem`` 404 `section-not-found` or `row-not-found` (the anchor is not displayed), 409
-    ///   `ambiguous-row` (several sections display it), 410 `revision-not-available` (beyond the journal, or another
-    ///   epoch).
+    /// - Throws: ``Problem`` 404 (no such section, or the anchor is not displayed), 409 `ambiguous-row` (several
+    ///   sections display it), 410 (beyond the journal, or another epoch).
     public func snapshot(window: TableWindow? = nil, at position: Position? = nil) async throws -> Snapshot {
         var query = window?.parameters ?? [:]
         query["at"] = position?.description
@@ -37,20 +36,20 @@ public struct BraidSession: Sendable {
 
     /// What changed since a position.
     public enum News: Sendable, Hashable {
-        /// One per revision; at most one if coalesced or of a window. Pass `to` to the next call.
+        /// One per revision; at most one if coalesced or of a window. `to` is for the next call.
         case updates([Update], to: Position)
         /// Instead of updates beyond the journal or of another epoch.
         case snapshot(Snapshot)
     }
 
-    /// What changed since your snapshot's position.
+    /// What changed since your snapshot's `position`.
     ///
     /// - Parameters:
     ///   - position: your snapshot's.
-    ///   - wait: for a change: whole seconds, at most 60.
-    ///   - coalesced: one update instead of one per revision.
-    ///   - window: `nil` for the whole table. When its anchor has changed, pass that of ``Snapshot/window``.
-    ///   - old: your snapshot's window if it is another; one update then leads to the new one.
+    ///   - wait: for a change; whole seconds, at most 60.
+    ///   - coalesced: one update for all revisions.
+    ///   - window: `nil` for the whole table. After a new anchor, that of ``Snapshot/window``.
+    ///   - old: your snapshot's window, if another; the update leads to the new one.
     public func updates(
         since position: Position, waiting wait: Duration = .zero, coalesced: Bool = false, window: TableWindow? = nil,
         from old: TableWindow? = nil
@@ -71,10 +70,10 @@ public struct BraidSession: Sendable {
             list.updates ?? [], to: Position(epoch: position.epoch, revision: list.to ?? position.revision))
     }
 
-    /// The session's description. Throws ``Problem`` 404 if it has none.
+    /// Throws ``Problem`` 404 without a description.
     public func table() async throws -> JSON { try await client.value(of: request("GET", "table")) }
 
-    /// A command, and the update that it led to.
+    /// A command and its update.
     public struct JournalRecord: Decodable, Sendable, Hashable {
         /// After the command.
         public var revision: Int
@@ -90,39 +89,36 @@ public struct BraidSession: Sendable {
     public struct JournalPage: Decodable, Sendable, Hashable {
         /// In order.
         public var records: [JournalRecord]
-        /// Pass it as `after`; `nil` on the last page.
+        /// For `after`; `nil` on the last page.
         public var next: Int?
     }
 
-    /// One page of the journal. `limit`: `nil` for the server's default.
+    /// One page of the journal.
     public func journal(after revision: Int = 0, limit: Int? = nil) async throws -> JournalPage {
         try await client.value(
             of: request("GET", "journal", query: ["after": String(revision), "limit": limit.map { String($0) }]))
     }
 
-    /// The whole journal as lines of JSON, for `braid-server replay`.
+    /// As lines of JSON, for `braid-server replay`.
     public func journalFile() async throws -> Data {
         var request = request("GET", "journal")
         request.headers["Accept"] = "application/x-ndjson"
         return try await client.data(of: request)
     }
 
-    /// The stored model of a displayed row, unpublished changes included; without one, its view model or `null`. Throws
-    /// ``Problem`` 404 `section-not-found` or `row-not-found`.
+    /// The stored model, unpublished changes included; without one, the view model or `null`.
     public func model(at path: RowPath) async throws -> JSON {
         struct Stored: Decodable { var model: JSON }
         return try await client.value(of: request("GET", "rows", "\(path.section)", "\(path.row)"), as: Stored.self)
             .model
     }
 
-    /// The stored model of a row, unpublished changes included. Throws ``Problem`` 404 `section-not-found` or
-    /// `row-not-found`.
+    /// The stored model, unpublished changes included.
     public func row(_ id: String, inSection section: String) async throws -> JSON {
         try await client.value(of: request("GET", "sections", section, "rows", id))
     }
 
-    /// The stored header and footer of a displayed section, unpublished changes included. Throws ``Problem`` 404
-    /// `section-not-found`.
+    /// The stored header and footer, unpublished changes included.
     public func sectionData(at section: Int) async throws -> JSON {
         try await client.value(of: request("GET", "sections", "\(section)", "data"))
     }
@@ -134,18 +130,18 @@ public struct BraidSession: Sendable {
     /// ```swift
     /// try await party.perform(.move(.id("kim"), to: .row(0, in: "attending")))
     /// ```
-    /// A session's commands go out in the order of the calls, one after the other. Calls on one actor have an order;
+    /// A session's commands go out one after the other, in the order of the calls. Calls on one actor have an order;
     /// concurrent tasks have none. One that is cancelled while it waits is never sent.
     ///
     /// - Parameters:
     ///   - command: what to do.
-    ///   - base: the revision that index paths refer to; the server rebases them. `nil` for the current one.
-    ///   - ifMatch: the position that the session must have, or 412.
+    ///   - base: what index paths refer to, for the server to rebase; `nil` for now.
+    ///   - ifMatch: where the session must be, or 412.
     ///   - dryRun: only computes the answer.
-    ///   - key: the idempotency key; pass the same one to repeat a command after ``ConnectionFailure``.
-    ///   - isolation: on it, the command takes its place in the order before other code runs.
-    /// - Throws: ``Problem``: refused, nothing changed. But after 408, 429, 502, 503, 504 and `idempotency-key-in-use`,
-    ///   and after ``ConnectionFailure``, the command may have been applied.
+    ///   - key: repeat a command with its key after a ``ConnectionFailure``.
+    ///   - isolation: the actor on which the command takes its place in the order at once.
+    /// - Throws: ``Problem`` if refused: nothing changed. After 408, 429, 502, 503, 504, `idempotency-key-in-use` and
+    ///   ``ConnectionFailure``, it may have been applied.
     @discardableResult
     public func perform(
         _ command: SessionCommand, base: Position? = nil, ifMatch: Position? = nil, dryRun: Bool = false,
@@ -166,7 +162,7 @@ public struct BraidSession: Sendable {
                 body: command.body))
     }
 
-    /// Ends the session and deletes its data, after the commands called before.
+    /// Ends the session, after the commands called before, and deletes its data.
     public func end(isolation: isolated (any Actor)? = #isolation) async throws {
         let place = client.commands.enter(id)
         defer { client.commands.leave(place) }
@@ -181,7 +177,7 @@ public struct BraidSession: Sendable {
 
     /// For one session.
     public struct Token: Decodable, Sendable, Hashable {
-        /// Secret; only from ``BraidSession/makeToken(_:expiringIn:)``, because the server does not store it.
+        /// Secret: only ``BraidSession/makeToken(_:expiringIn:)`` returns it.
         public var token: String?
         /// Not secret.
         public var tokenId: String
@@ -193,7 +189,7 @@ public struct BraidSession: Sendable {
         public var expires: String
     }
 
-    /// Creates a token, valid for at most ten years. Not sent again when the answer is lost.
+    /// Creates a token for at most ten years. Not sent again if the answer is lost.
     public func makeToken(_ role: Role, expiringIn seconds: Int) async throws -> Token {
         let body: JSON = ["role": .string(role.rawValue), "expiresIn": .integer(seconds)]
         // Repeated, it could create a second token.
@@ -205,17 +201,17 @@ public struct BraidSession: Sendable {
     public struct TokenPage: Decodable, Sendable, Hashable {
         /// Without secrets, without expired ones.
         public var tokens: [Token]
-        /// Pass it as `after`; `nil` on the last page.
+        /// For `after`; `nil` on the last page.
         public var next: String?
     }
 
-    /// One page of the tokens. `limit`: `nil` for the server's default.
+    /// One page of the tokens.
     public func tokens(limit: Int? = nil, after: String? = nil) async throws -> TokenPage {
         try await client.value(
             of: request("GET", "tokens", query: ["limit": limit.map { String($0) }, "after": after]))
     }
 
-    /// Revokes a token; its streams and long polls end.
+    /// Its streams and long polls end.
     public func revokeToken(_ tokenID: String) async throws {
         _ = try await client.data(of: Request("DELETE", ["v1", "sessions", id, "tokens", tokenID], isDeletion: true))
     }

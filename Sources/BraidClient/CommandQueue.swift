@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The commands without an answer, by session, in the order of the calls; only a session's first is on its way.
+/// Unanswered commands by session, in the order of the calls; only a session's first is on its way.
 final class CommandQueue: Sendable {
     struct Place: Sendable {
         fileprivate let session: String

@@ -73,15 +73,15 @@ extension SessionCommand {
         SessionCommand("POST", "edits", body: ["delete": row.json])
     }
 
-    /// Inserts before `row`, or after the last one if its index is the section's number of rows. `model`: `nil` if the
-    /// description has a template.
+    /// Before `row`, or at the end for an index that is the number of rows. `model`: `nil` if the description has a
+    /// template.
     public static func insert(_ model: JSON?, at row: RowReference) -> SessionCommand {
         var body: [String: JSON] = ["insert": row.json]
         body["model"] = model
         return SessionCommand("POST", "edits", body: .object(body))
     }
 
-    /// Moves a row. A target's index counts without the moved row, as in UITableView; an id means before that row.
+    /// An index in the target counts without the moved row, as in UITableView; an id means before that row.
     public static func move(_ row: RowReference, to target: RowReference) -> SessionCommand {
         SessionCommand("POST", "moves", body: ["from": row.json, "to": target.json])
     }
@@ -99,8 +99,7 @@ extension SessionCommand {
         SessionCommand("POST", "taps", body: ["at": row.json])
     }
 
-    /// Reports the visible rows. Near a section's end, `onPrefetch` runs, and again once it has more rows or another
-    /// last one.
+    /// Reports the visible rows. Near a section's end `onPrefetch` runs, and again once it has other last rows.
     public static func displayed(_ rows: [RowReference]) -> SessionCommand {
         SessionCommand("POST", "displayed-rows", body: ["rows": .array(rows.map(\.json))])
     }
@@ -115,8 +114,7 @@ extension SessionCommand {
         SessionCommand("PATCH", "models", body: .object(models.mapValues { .array($0) }))
     }
 
-    /// Sets all headers, by section id: a title, an object for a view, or `null` for none. Sections left out show the
-    /// description's.
+    /// Sets all headers: a title, an object for a view, `null` for none. Sections left out show the description's.
     public static func setHeaders(_ headers: [String: JSON]) -> SessionCommand {
         SessionCommand("PUT", "headers", body: .object(headers))
     }
@@ -147,7 +145,7 @@ extension SessionCommand {
     /// Merges a patch into the state (RFC 7396).
     public static func patchState(_ patch: JSON) -> SessionCommand { SessionCommand("PATCH", "state", body: patch) }
 
-    /// Several commands as one revision, or none of them. Their JSON forms: docs/http-api/commands.md.
+    /// Several commands, in their JSON forms (docs/http-api/commands.md), as one revision or not at all.
     public static func transaction(_ commands: [JSON]) -> SessionCommand {
         SessionCommand("POST", "transactions", body: ["commands": .array(commands)])
     }
@@ -155,14 +153,14 @@ extension SessionCommand {
     /// Back to the content at the opening, without what does not fit a new description; the revision grows.
     public static var reset: SessionCommand { SessionCommand("POST", "reset", body: [:]) }
 
-    /// Changes to another version of the description; state and models stay. Refused if models or titles of sections
-    /// other than `discard` do not fit.
+    /// To another version of the description; state and models stay. Refused if some do not fit, in sections other than
+    /// `discard`.
     public static func setTable(version: Int, discarding discard: [String] = []) -> SessionCommand {
         SessionCommand(
             "PUT", "table", body: ["version": .integer(version), "discard": .array(discard.map { .string($0) })])
     }
 
-    /// Changes to another description of the same name, registered or not.
+    /// To another description of the same name, registered or not.
     public static func setTable(_ description: JSON, discarding discard: [String] = []) -> SessionCommand {
         SessionCommand("PUT", "table", body: ["table": description, "discard": .array(discard.map { .string($0) })])
     }
@@ -177,8 +175,8 @@ extension SessionCommand {
         SessionCommand(method, path, query: notify ? [:] : ["notify": "false"], body: body)
     }
 
-    /// Inserts before a row; too high an index appends. Adds a missing section unless the description declares its
-    /// sections. Ignored if no displayed row has the id.
+    /// Before a row; too high an index appends. Adds a missing section unless sections are declared. Ignored if no
+    /// displayed row has the id.
     public static func addRow(_ model: JSON, at row: RowReference, notify: Bool = true) -> SessionCommand {
         dataSource("POST", "rows", notify: notify, body: ["at": row.json, "model": model])
     }
@@ -205,8 +203,8 @@ extension SessionCommand {
         dataSource("DELETE", "rows", "\(path.section)", "\(path.row)", notify: notify)
     }
 
-    /// Inserts `{"id"?, "header"?, "footer"?, "rows"}`; appends it at `nil` or an index without a section. Refused if
-    /// the description declares its sections.
+    /// `{"id"?, "header"?, "footer"?, "rows"}`, at the end for `nil` or an unused index. Refused if sections are
+    /// declared.
     public static func addSection(_ section: JSON, at index: Int? = nil, notify: Bool = true) -> SessionCommand {
         dataSource(
             "POST", "sections", notify: notify, body: ["section": section, "at": index.map { .integer($0) } ?? .null])
@@ -253,8 +251,8 @@ extension SessionCommand {
             "POST", "sections", section, "rows", notify: notify, body: ["at": place.json, "models": .array(models)])
     }
 
-    /// Replaces rows with the models' ids, in any section, and inserts the others. With `moving`, replaced rows of
-    /// other sections move to the place.
+    /// Replaces rows with the models' ids, in any section, and inserts the others. With `moving`, replaced ones from
+    /// other sections move here.
     public static func putRows(
         _ models: [JSON], at place: RowPlacement = .end, inSection section: String, moving: Bool = false,
         notify: Bool = true
@@ -266,7 +264,7 @@ extension SessionCommand {
             ])
     }
 
-    /// Replaces the row, or appends it; creates the section if sections are dynamic. The model must contain the id.
+    /// Replaces or appends the row; creates the section if sections are dynamic. The model must contain the id.
     public static func putRow(_ model: JSON, id: String, inSection section: String, notify: Bool = true)
         -> SessionCommand
     {
@@ -299,13 +297,11 @@ public struct Answer: Decodable, Sendable, Hashable {
     public var outcome: Outcome
     /// Why it was ignored.
     public var reason: String?
-    /// Where the row was found. `nil` without a base, if ignored, and after calls for several rows, sections or rows by
-    /// id.
+    /// Where the row was found. `nil` without a base, if ignored, and for several rows, sections or rows by id.
     public var at: RowPath?
     /// What the delegate of an iOS DataSourceController would get: docs/http-api/data-source.md.
     public var notification: JSON?
-    /// After ``SessionCommand/insertRows(_:at:inSection:notify:)`` and
-    /// ``SessionCommand/putRows(_:at:inSection:moving:notify:)``.
+    /// After `insertRows` and `putRows`.
     public var rows: RowTally?
     /// Without stages if nothing displayed changed.
     public var update: Update

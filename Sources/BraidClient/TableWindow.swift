@@ -1,5 +1,4 @@
-/// A run of displayed rows, to read and follow instead of the whole table: docs/http-api/sessions-and-snapshots.md,
-/// "Windows".
+/// A run of displayed rows (docs/http-api/sessions-and-snapshots.md, "Windows").
 ///
 /// ```swift
 /// let latest = TableWindow.rows(offset: -100)
@@ -14,9 +13,9 @@ public struct TableWindow: Sendable, Hashable {
 
     /// By index, or around a row.
     public enum Run: Sendable, Hashable {
-        /// At most `limit` rows from `offset`, in the section or table; a negative offset counts from the end.
+        /// In the section or table; a negative offset counts from the end.
         case rows(offset: Int, limit: Int)
-        /// The anchor and rows around it. `section` is the anchor's, needed if several display the id.
+        /// The anchor and rows around it. `section`: the anchor's, if several display the id.
         case around(id: String, section: String?, before: Int, after: Int)
     }
 
@@ -26,24 +25,13 @@ public struct TableWindow: Sendable, Hashable {
         self.run = run
     }
 
-    /// Rows at an offset of the section or table; -100 is the first of the last 100.
-    ///
-    /// - Parameters:
-    ///   - offset: of the first row.
-    ///   - limit: at most 10,000.
-    ///   - section: `nil` for all displayed sections.
+    /// At an offset of the section or table (-100: the last 100); `limit` is at most 10,000.
     public static func rows(offset: Int = 0, limit: Int = 100, ofSection section: String? = nil) -> TableWindow {
         TableWindow(section: section, run: .rows(offset: offset, limit: limit))
     }
 
-    /// A window around a row, its anchor: it keeps its rows when others are inserted above.
-    ///
-    /// - Parameters:
-    ///   - id: the anchor's.
-    ///   - anchorSection: if several display the id.
-    ///   - before: at most 10,000.
-    ///   - after: at most 10,000.
-    ///   - section: `nil` for all displayed sections.
+    /// Around a row, its anchor: keeps its rows when others are inserted above. `before` and `after` are at most
+    /// 10,000; `anchorSection` is needed if several sections display the id.
     public static func around(
         _ id: String, inSection anchorSection: String? = nil, before: Int = 50, after: Int = 50,
         ofSection section: String? = nil
@@ -96,7 +84,7 @@ extension TableWindow {
     /// As in the query parameter `from`.
     var query: String { BraidClient.query(parameters) }
 
-    /// With the place's anchor; without one, from the first row that the server shows.
+    /// With the place's anchor; without one, from the first row shown.
     func at(_ place: Place?) -> TableWindow {
         guard case .around(_, _, let before, let after) = run, let place else { return self }
         guard let anchor = place.anchor else {

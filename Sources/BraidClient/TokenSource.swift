@@ -1,7 +1,6 @@
-/// Returns the token to send, or `nil` for none.
+/// Returns the token to send, or `nil` for none: called at first, and with the `refused` token after a 401.
 ///
-/// Called before the first request, and with the `refused` token after a 401. `refused` is also `nil` after the
-/// provider threw and after a refused request without token. A throw counts as a failed connection.
+/// `refused` is also `nil` after a throw, which counts as a failed connection, and after a 401 without token.
 public typealias TokenProvider = @Sendable (_ refused: String?) async throws -> String?
 
 actor TokenSource {
@@ -17,7 +16,7 @@ actor TokenSource {
         self.provider = provider
     }
 
-    /// Calls the provider if there is no token, or it was refused: once for all requests with that token.
+    /// Calls the provider if there is no token or it was refused, once for all requests with that token.
     func token(after refused: Issued? = nil) async throws -> Issued {
         let call: Task<String?, any Error>
         if let latest, latest != refused?.call {

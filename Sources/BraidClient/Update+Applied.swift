@@ -1,4 +1,4 @@
-/// An update that cannot be applied: of another revision, one that would crash a table view, or against the format.
+/// An update of another revision, against the format, or one that would crash a table view.
 public struct UpdateFault: Error, Sendable, Hashable, CustomStringConvertible {
     /// From 0; `nil` outside of stages.
     public var stage: Int?
@@ -19,9 +19,8 @@ extension Update {
         public var after: [Snapshot.Section]
     }
 
-    /// The snapshot after the update. O(sections, and rows of changed ones).
+    /// The snapshot after the update, which must start at its revision. O(sections, and rows of changed ones).
     ///
-    /// - Parameter snapshot: of the revision ``from``.
     /// - Throws: ``UpdateFault`` if a table view would crash or a rule is broken: docs/http-api/following.md.
     public func applied(to snapshot: Snapshot) throws(UpdateFault) -> Snapshot {
         guard snapshot.revision == from else {
@@ -69,10 +68,8 @@ extension Update {
         }
     }
 
-    /// The stages with the sections before and after each, for a table view's batch updates.
-    ///
-    /// - Parameter snapshot: of the revision ``from``.
-    /// - Throws: as ``applied(to:)``, except for revisions, counts and `extents`.
+    /// The stages with the sections around each, for batch updates. Throws as ``applied(to:)``, except for revisions,
+    /// counts and `extents`.
     public func steps(from snapshot: Snapshot) throws(UpdateFault) -> [Step] {
         var steps: [Step] = []
         var sections = snapshot.sections

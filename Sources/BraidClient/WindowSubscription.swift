@@ -4,13 +4,12 @@ import Synchronization
 ///
 /// ```swift
 /// let rows = session.subscribe(window: .rows(limit: 150))
-/// for try await event in rows { … }  // the events of subscribe(from:)
-/// rows.show(120...140)               // from anywhere: moves the window when needed
+/// for try await event in rows { … }  // as of subscribe(from:)
+/// rows.show(120...140)               // from anywhere: moves when needed
 /// ```
-/// Snapshots and index paths are the window's. A move is one update, with only the rows that enter or changed, or a
-/// snapshot if the server no longer has the old table.
+/// Snapshots and index paths are the window's. A move is one update with the rows that enter or changed, or a snapshot.
 ///
-/// To stop, leave the loop or cancel the task. A later loop continues from there, and ends one that still runs.
+/// To stop, leave the loop or cancel the task. A later loop continues, and ends one that still runs.
 public final class WindowSubscription: AsyncSequence, Sendable {
     private let session: BraidSession
     private let overscan: Int
@@ -55,12 +54,10 @@ public final class WindowSubscription: AsyncSequence, Sendable {
         state.withLock { $0.move(to: window, with: .min ..< .max) }
     }
 
-    /// Tell it the visible rows; near its edge, the window moves.
+    /// Tell it the visible rows, as ``Snapshot/displayIndex(of:)`` counts; near its edge, the window moves.
     ///
-    /// It stays while it has half the overscan on both sides, or all rows to that end. The new one has the full
-    /// overscan. Its anchor is the middle row, or an offset if that row is not loaded or has no id.
-    ///
-    /// - Parameter rows: first and last, as ``Snapshot/displayIndex(of:)`` counts.
+    /// It stays while it has half the overscan on both sides, or all rows to that end. The new one has all of it, and
+    /// the middle row as anchor, or an offset if that row is not loaded or has no id.
     public func show(_ rows: ClosedRange<Int>) {
         state.withLock { state in
             guard let snapshot = state.snapshot, let offset = snapshot.window?.offset else { return }

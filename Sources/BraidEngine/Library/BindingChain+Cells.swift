@@ -2,7 +2,7 @@
 // no rows. Source: Braid, "Data binding methods".
 
 extension BindingChain where Model == Never {
-    /// Shows each model in an empty `cellType`, for `onDequeue` to fill. Its reuse identifier is the rows' `cell`.
+    /// Each model in an empty `cellType`, for `onDequeue` to fill. Its reuse identifier is the rows' `cell`.
     @discardableResult
     public func bind<NewCell: ReuseIdentifiable, NewModel>(
         cellType: NewCell.Type, models: @escaping () throws -> [Section: [NewModel]]
@@ -10,7 +10,7 @@ extension BindingChain where Model == Never {
         provide(NewCell.self, models, name: .string(NewCell.reuseIdentifier)) { _, _, _ in NewCell() }
     }
 
-    /// Shows each view model in a `cellType` made with it. The rows have no models.
+    /// Each view model in a `cellType` made with it. The rows have no models.
     @discardableResult
     public func bind<NewCell: ViewModelBindable>(
         cellType: NewCell.Type, viewModels: @escaping () throws -> [Section: [NewCell.ViewModel]]
@@ -20,7 +20,7 @@ extension BindingChain where Model == Never {
         }
     }
 
-    /// Shows each model in a `cellType` made with the view model of `mapToViewModels`.
+    /// Each model in a `cellType` made with its view model.
     @discardableResult
     public func bind<NewCell: ViewModelBindable, NewModel>(
         cellType: NewCell.Type, models: @escaping () throws -> [Section: [NewModel]],
@@ -31,10 +31,9 @@ extension BindingChain where Model == Never {
         }
     }
 
-    /// Shows each model in a cell that a closure makes from section, index and model. Types may differ by row.
+    /// Each model in a cell that a closure makes (section, index, model), of any type.
     ///
-    /// It is called when a row is inserted, changes or gets another index, and when a view asks for a cell after a
-    /// later command.
+    /// It is called when a row is inserted, changes or gets another index, and when a view asks after a later command.
     @discardableResult
     public func bind<NewModel>(
         cellProvider: @escaping (Section, Int, NewModel) throws -> any ReuseIdentifiable,
@@ -43,8 +42,8 @@ extension BindingChain where Model == Never {
         provide((any ReuseIdentifiable).self, models, name: nil, cellProvider)
     }
 
-    /// Shows a number of cells, made by a closure from section and index, without models. It is called for each row at
-    /// every refresh and in commands: nothing else says whether a row changed.
+    /// A number of cells that a closure makes (section, index), without models: at every refresh and in commands, as
+    /// nothing else says whether a row changed.
     @discardableResult
     public func bind(
         cellProvider: @escaping (Section, Int) throws -> any ReuseIdentifiable,
@@ -63,22 +62,22 @@ extension BindingChain where Model == Never {
         return claiming(cells, of: ModelType(id: nil)).carrying((any ReuseIdentifiable).self, Never.self)
     }
 
-    // The same for chains of one section, with an array or number instead of a dictionary. With another chain,
-    // `finish()` throws `descriptionInvalid`.
+    // For one section, with an array or number instead of a dictionary. With several, `finish()` throws
+    // `descriptionInvalid`.
 
-    /// For a chain of one section: shows each model in a `cellType`, for `onDequeue` to fill.
+    /// For one section: each model in a `cellType`, for `onDequeue` to fill.
     @discardableResult
     public func bind<NewCell: ReuseIdentifiable, NewModel>(
         cellType: NewCell.Type, models: @escaping () throws -> [NewModel]
     ) -> BindingChain<Section, NewCell, NewModel> { bind(cellType: cellType, models: alone(models)) }
 
-    /// For a chain of one section: shows each view model in a `cellType`.
+    /// For one section: each view model in a `cellType`.
     @discardableResult
     public func bind<NewCell: ViewModelBindable>(
         cellType: NewCell.Type, viewModels: @escaping () throws -> [NewCell.ViewModel]
     ) -> BindingChain<Section, NewCell, NewCell.ViewModel> { bind(cellType: cellType, viewModels: alone(viewModels)) }
 
-    /// For a chain of one section: shows each model in a `cellType`, by way of its view model.
+    /// For one section: each model in a `cellType`, by its view model.
     @discardableResult
     public func bind<NewCell: ViewModelBindable, NewModel>(
         cellType: NewCell.Type, models: @escaping () throws -> [NewModel],
@@ -87,7 +86,7 @@ extension BindingChain where Model == Never {
         bind(cellType: cellType, models: alone(models), mapToViewModels: mapToViewModels)
     }
 
-    /// For a chain of one section: shows each model in a cell that a closure makes.
+    /// For one section: each model in a cell that a closure makes.
     @discardableResult
     public func bind<NewModel>(
         cellProvider: @escaping (Section, Int, NewModel) throws -> any ReuseIdentifiable,
@@ -96,7 +95,7 @@ extension BindingChain where Model == Never {
         bind(cellProvider: cellProvider, models: alone(models))
     }
 
-    /// For a chain of one section: shows a number of cells that a closure makes.
+    /// For one section: a number of cells that a closure makes.
     @discardableResult
     public func bind(
         cellProvider: @escaping (Section, Int) throws -> any ReuseIdentifiable,
@@ -105,7 +104,7 @@ extension BindingChain where Model == Never {
         bind(cellProvider: cellProvider, numberOfCells: alone(numberOfCells))
     }
 
-    /// For a chain of several sections, records a mistake, which `finish()` throws.
+    /// Of several sections, it is a mistake for `finish()`.
     private func alone<Value>(_ value: @escaping () throws -> Value) -> () throws -> [Section: Value] {
         let named = binding.scope.named(in: bindings.declared)
         guard named.count == 1, let section = try? bindings.sections.section(named[0]) else {
@@ -154,8 +153,8 @@ extension BindingChain where Model == Never {
 extension BindingChain {
     /// Declares the model type of cells that another chain binds, for this chain's handlers.
     ///
-    /// `finish()` throws `descriptionInvalid` if it is another. Of sections that are not `CaseIterable`, it checks only
-    /// those that this chain names; in others, a handler throws `modelTypeMismatch`.
+    /// `finish()` throws `descriptionInvalid` if it is another. Without `CaseIterable`, it checks only sections that
+    /// this chain names; in others, a handler throws `modelTypeMismatch`.
     public func assuming<NewModel>(modelType: NewModel.Type) -> BindingChain<Section, Cell, NewModel> {
         edit { $0.assumedType = UTF8Key(String(reflecting: NewModel.self)) }.carrying(Cell.self, NewModel.self)
     }

@@ -48,10 +48,9 @@ extension BindingChain {
         }
     }
 
-    /// Removes a deleted or moved row's model from the program's data: section, index, reason, model.
+    /// Removes a deleted or moved row's model from the program's data (section, index, reason, model).
     ///
-    /// The section must lose exactly one model, or the command fails. After a move inside it, `onInsert` must have
-    /// brought it back.
+    /// The section must lose exactly one model, or the command fails; in a move inside it, `onInsert` brings it back.
     @discardableResult
     public func onDelete(_ run: @escaping (Section, Int, DeletionReason<Section>, Model) throws -> Void) -> Self {
         let bindings = bindings
@@ -71,11 +70,10 @@ extension BindingChain {
         }
     }
 
-    /// Inserts a new or moved model into the program's data: section, new index, reason, moved model. That is `nil` for
-    /// an insert by editing, for which the program makes one.
+    /// Inserts a new or moved model into the program's data (section, new index, reason, moved model, or `nil` to make
+    /// one).
     ///
-    /// The section must gain exactly one model, or the command fails. In a move inside it, `onDelete` must have removed
-    /// one.
+    /// The section must gain exactly one model, or the command fails; in a move inside it, `onDelete` took one before.
     @discardableResult
     public func onInsert(_ run: @escaping (Section, Int, InsertionReason<Section>, Model?) throws -> Void) -> Self {
         let bindings = bindings
@@ -96,9 +94,8 @@ extension BindingChain {
         }
     }
 
-    /// Runs when a row is displayed that is at most `cellsFromEnd` before the last one
-    /// (``SectionedTableBinder/willDisplay(_:)``): section, index. Then only again when the section has more rows or
-    /// another last one, or was filled again with fewer.
+    /// Runs when a row is displayed at most `cellsFromEnd` before the last (``SectionedTableBinder/willDisplay(_:)``):
+    /// section, index. Again only with more rows, another last one, or after a refill with fewer.
     @discardableResult
     public func prefetch(cellsFromEnd: Int, _ run: @escaping (Section, Int) throws -> Void) -> Self {
         if cellsFromEnd < 0 { bindings.mistakes.append("`cellsFromEnd` must be 0 at least.") }

@@ -63,7 +63,7 @@ extension BindingChain {
         edit { $0.footer = rule { try footerTitle($0).map { .string($0) } } }
     }
 
-    /// A header view; `nil` for none. Wins over titles of this chain and of equally specific ones, even later ones.
+    /// A header view; `nil` for none. Wins over titles of this chain and equally specific ones.
     @discardableResult
     public func bind<View: ViewModelBindable>(
         headerType: View.Type, viewModel: @escaping (Section) throws -> View.ViewModel?
@@ -71,7 +71,7 @@ extension BindingChain {
         edit { $0.headerView = view(View.self, viewModel) }
     }
 
-    /// A footer view; `nil` for none. Wins over titles of this chain and of equally specific ones, even later ones.
+    /// A footer view; `nil` for none. Wins over titles of this chain and equally specific ones.
     @discardableResult
     public func bind<View: ViewModelBindable>(
         footerType: View.Type, viewModel: @escaping (Section) throws -> View.ViewModel?
@@ -178,13 +178,13 @@ extension BindingChain {
         edit { $0.editing = Computed(constant: .string(style.rawValue)) }
     }
 
-    /// An editing style for each row, by section and row.
+    /// An editing style, by section and row.
     @discardableResult
     public func allowEditing(styleForRow: @escaping (Section, Int) throws -> EditingStyle) -> Self {
         edit { $0.editing = rule { .string(try styleForRow($0, $1).rawValue) } }
     }
 
-    /// An editing style for each row, by section, row and model.
+    /// An editing style, by section, row and model.
     @discardableResult
     public func allowEditing(styleForRow: @escaping (Section, Int, Model) throws -> EditingStyle) -> Self {
         edit { $0.editing = rule { .string(try styleForRow($0, $1, $2).rawValue) } }

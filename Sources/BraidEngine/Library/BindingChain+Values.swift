@@ -31,13 +31,13 @@ private final class Replaceable<Value> {
 extension BindingChain where Model == Never {
     // A section that is left out has no rows.
 
-    /// Shows each model in a `cellType`.
+    /// Each model in a `cellType`.
     @discardableResult
     public func bind<NewCell: ReuseIdentifiable, NewModel>(
         cellType: NewCell.Type, models: [Section: [NewModel]], updatedWith: UpdateHandler<[Section: [NewModel]]>? = nil
     ) -> BindingChain<Section, NewCell, NewModel> { bind(cellType: cellType, models: replaceable(models, updatedWith)) }
 
-    /// Shows each view model in a `cellType`.
+    /// Each view model in a `cellType`.
     @discardableResult
     public func bind<NewCell: ViewModelBindable>(
         cellType: NewCell.Type, viewModels: [Section: [NewCell.ViewModel]],
@@ -46,7 +46,7 @@ extension BindingChain where Model == Never {
         bind(cellType: cellType, viewModels: replaceable(viewModels, updatedWith))
     }
 
-    /// Shows each model in a `cellType`, by way of its view model.
+    /// Each model in a `cellType`, by its view model.
     @discardableResult
     public func bind<NewCell: ViewModelBindable, NewModel>(
         cellType: NewCell.Type, models: [Section: [NewModel]],
@@ -56,7 +56,7 @@ extension BindingChain where Model == Never {
         bind(cellType: cellType, models: replaceable(models, updatedWith), mapToViewModels: mapToViewModels)
     }
 
-    /// Shows each model in a cell that a closure makes.
+    /// Each model in a cell that a closure makes.
     @discardableResult
     public func bind<NewModel>(
         cellProvider: @escaping (Section, Int, NewModel) throws -> any ReuseIdentifiable, models: [Section: [NewModel]],
@@ -65,7 +65,7 @@ extension BindingChain where Model == Never {
         bind(cellProvider: cellProvider, models: replaceable(models, updatedWith))
     }
 
-    /// Shows a number of cells that a closure makes, without models.
+    /// A number of cells that a closure makes.
     @discardableResult
     public func bind(
         cellProvider: @escaping (Section, Int) throws -> any ReuseIdentifiable, numberOfCells: [Section: Int],
@@ -76,13 +76,13 @@ extension BindingChain where Model == Never {
 
     // For chains of one section.
 
-    /// For a chain of one section: shows each model in a `cellType`.
+    /// For one section: each model in a `cellType`.
     @discardableResult
     public func bind<NewCell: ReuseIdentifiable, NewModel>(
         cellType: NewCell.Type, models: [NewModel], updatedWith: UpdateHandler<[NewModel]>? = nil
     ) -> BindingChain<Section, NewCell, NewModel> { bind(cellType: cellType, models: replaceable(models, updatedWith)) }
 
-    /// For a chain of one section: shows each view model in a `cellType`.
+    /// For one section: each view model in a `cellType`.
     @discardableResult
     public func bind<NewCell: ViewModelBindable>(
         cellType: NewCell.Type, viewModels: [NewCell.ViewModel], updatedWith: UpdateHandler<[NewCell.ViewModel]>? = nil
@@ -90,7 +90,7 @@ extension BindingChain where Model == Never {
         bind(cellType: cellType, viewModels: replaceable(viewModels, updatedWith))
     }
 
-    /// For a chain of one section: shows each model in a `cellType`, by way of its view model.
+    /// For one section: each model in a `cellType`, by its view model.
     @discardableResult
     public func bind<NewCell: ViewModelBindable, NewModel>(
         cellType: NewCell.Type, models: [NewModel], mapToViewModels: @escaping (NewModel) throws -> NewCell.ViewModel,
@@ -99,7 +99,7 @@ extension BindingChain where Model == Never {
         bind(cellType: cellType, models: replaceable(models, updatedWith), mapToViewModels: mapToViewModels)
     }
 
-    /// For a chain of one section: shows each model in a cell that a closure makes.
+    /// For one section: each model in a cell that a closure makes.
     @discardableResult
     public func bind<NewModel>(
         cellProvider: @escaping (Section, Int, NewModel) throws -> any ReuseIdentifiable, models: [NewModel],
@@ -108,7 +108,7 @@ extension BindingChain where Model == Never {
         bind(cellProvider: cellProvider, models: replaceable(models, updatedWith))
     }
 
-    /// For a chain of one section: shows a number of cells that a closure makes.
+    /// For one section: a number of cells that a closure makes.
     @discardableResult
     public func bind(
         cellProvider: @escaping (Section, Int) throws -> any ReuseIdentifiable, numberOfCells: Int,

@@ -119,12 +119,7 @@ extension DataSourceController {
         values.commit()
     }
 
-    /// - Parameters:
-    ///   - call: the command.
-    ///   - notify: whether to publish it.
-    ///   - old: numbers to forget if it is applied.
-    ///   - new: numbers to forget if it is not.
-    ///   - data: new headers and footers, by section indexes after the call.
+    /// `old`: numbers to forget if applied; `new`: if not. `data`: headers and footers by section index after the call.
     func perform(
         _ call: DataSourceCommand, notify: Bool, replacing old: [JSONText] = [], with new: [JSONText] = [],
         data: [Int: (any SectionDataModelType)?] = [:]

@@ -55,8 +55,8 @@ extension ProgramBindings {
 
 // Sequences instead of closures. Other closures can call what `latest(of:initially:)` returns.
 extension BindingChain where Model == Never {
-    /// For a chain of one section: shows the sequence's latest models, none before the first.
-    /// ``SectionedTableBinder/observe(isolation:)`` reads it.
+    /// For one section: the sequence's latest models, none before the first
+    /// (``SectionedTableBinder/observe(isolation:)``).
     @discardableResult
     public func bind<NewCell: ReuseIdentifiable, NewModel: Sendable, Models: AsyncSequence & Sendable>(
         cellType: NewCell.Type, models: Models
@@ -64,8 +64,7 @@ extension BindingChain where Model == Never {
         bind(cellType: cellType, models: bindings.latest(of: models, initially: []))
     }
 
-    /// Shows the sequence's latest models, by section, none before the first.
-    /// ``SectionedTableBinder/observe(isolation:)`` reads it.
+    /// The sequence's latest models, none before the first (``SectionedTableBinder/observe(isolation:)``).
     @discardableResult
     public func bind<NewCell: ReuseIdentifiable, NewModel: Sendable, Models: AsyncSequence & Sendable>(
         cellType: NewCell.Type, models: Models

@@ -1,17 +1,17 @@
-/// Changes stored rows by index path. None fails for an index out of bounds: each method says what happens. A change
-/// with `notify` false reaches delegate and updates with a later call with `notify` true.
+/// Changes stored rows by index path; no index fails. Each notifies of the data source, a section or rows
+/// (``DataSourceControllerDelegate``). With `notify` false, a later call with true publishes the change.
 public protocol RowManager: AnyObject {
-    /// Inserts before this path, at the section's end without such a row, in a new last section without such a section.
-    /// Notifies with `dataSourceWasMutated(_:section:)`, for a new section with `dataSourceWasMutated(_:)`.
+    /// Inserts before a path; at the section's end without that row; in a new last section without that section.
+    /// Notifies of the section, or of the data source for a new one.
     func add(row: Any, at indexPath: RowPath, notify: Bool)
-    /// Replaces a row if it exists. Notifies with `dataSourceWasMutated(_:rows:)`.
+    /// Ignored without such a row. Notifies of it.
     func update(row: Any, at indexPath: RowPath, notify: Bool)
-    /// Replaces all rows of a section if it exists. Notifies with `dataSourceWasMutated(_:rows:)` of the new ones.
+    /// Replaces all rows; ignored without such a section. Notifies of the new rows.
     func update(rows: [Any], atSection section: Int, notify: Bool)
-    /// Replaces rows, ascending. Too high a section makes it all ignored; missing rows and negative indexes are
-    /// skipped. Notifies with `dataSourceWasMutated(_:rows:)` even if nothing was replaced.
+    /// Replaces rows, ascending; skips missing ones and negative indexes. Ignored for too high a section. Notifies of
+    /// the rows, even of none.
     func update(rows: [RowPath: Any], notify: Bool)
-    /// Removes a row if it exists, and the section with its last one. Notifies with `dataSourceWasMutated(_:)`.
+    /// Ignored without such a row; removes the section with its last row. Notifies of the data source.
     func remove(rowAt indexPath: RowPath, notify: Bool)
 }
 
@@ -30,17 +30,17 @@ extension RowManager {
 
 /// Changes stored sections by index, as ``RowManager`` does rows.
 public protocol SectionManager: AnyObject {
-    /// Inserts before this index, or at the end. Notifies with `dataSourceWasMutated(_:)`.
+    /// Before an index, or at the end. Notifies of the data source.
     func add(section: DataSourceController.Section, at index: Int?, notify: Bool)
-    /// Replaces header and footer if the section exists. Notifies with `dataSourceWasMutated(_:section:)`.
+    /// Header and footer; ignored without such a section. Notifies of it.
     func update(sectionData: any SectionDataModelType, at index: Int, notify: Bool)
-    /// Replaces header, footer and rows if it exists. Notifies with `dataSourceWasMutated(_:section:)`.
+    /// Header, footer and rows; ignored without such a section. Notifies of it.
     func update(section: DataSourceController.Section, at index: Int, notify: Bool)
-    /// Replaces all sections. Notifies with `dataSourceWasMutated(_:)`.
+    /// Replaces all sections. Notifies of the data source.
     func update(allSections sections: [DataSourceController.Section], notify: Bool)
-    /// Removes a section if it exists. Notifies with `dataSourceWasMutated(_:)`.
+    /// Ignored without such a section. Notifies of the data source.
     func remove(sectionAt index: Int, notify: Bool)
-    /// Removes all sections. Notifies with `dataSourceWasMutated(_:)`.
+    /// Notifies of the data source.
     func removeAllSections(notify: Bool)
 }
 

@@ -61,10 +61,10 @@ public final class SectionedTableBinder<Section: TableSection> {
     /// own.
     public func onAnySection() -> Chain { bindings.on(.anySection) }
 
-    /// Ends the binding and reads the models. Whatever is bound later makes every command throw.
+    /// Ends the binding and reads the models; later bindings make every command throw.
     ///
-    /// - Throws: ``Refusal`` `descriptionInvalid` for mistakes, such as cells bound twice or not at all, or another
-    ///   model type than assumed; `badRequest` the second time. And what the closures throw.
+    /// - Throws: ``Refusal`` `descriptionInvalid` for mistakes, such as cells bound twice or not at all; `badRequest`
+    ///   the second time; and what the closures throw.
     public func finish() throws {
         guard bound == nil else { throw Refusal(.badRequest, "The binder is finished already.") }
         let display = Confined((rule: rule, sections: bindings.sections))
@@ -103,11 +103,10 @@ public final class SectionedTableBinder<Section: TableSection> {
         set { _ = try? setSectionDisplayBehavior(newValue) }
     }
 
-    /// Sets which sections are displayed, and refreshes a finished table; in a handler, takes effect with the command.
-    /// A table that becomes manually managed keeps its sections until ``displayedSections`` is set.
+    /// Sets which sections are displayed, and refreshes a finished table; in a handler, with the command. When it
+    /// becomes manually managed, it keeps its sections until ``displayedSections`` is set.
     ///
-    /// - Throws: what the refresh throws, such as `templateFailed` for an order that loses sections. Then nothing
-    ///   changes.
+    /// - Throws: what the refresh throws, such as `templateFailed` for an order that loses sections; nothing changes.
     @discardableResult
     public func setSectionDisplayBehavior(_ behavior: SectionDisplayBehavior<Section>) throws -> BatchUpdate {
         rule.set(behavior, displayed: bound?.snapshot.sections.map(\.id))
@@ -200,10 +199,10 @@ public final class SectionedTableBinder<Section: TableSection> {
         }
     }
 
-    /// A person's edit, as in `tableView(_:commit:forRowAt:)`: runs `onDelete`, or `onInsert` for a new row here.
+    /// A person's edit, as `tableView(_:commit:forRowAt:)`: runs `onDelete`, or `onInsert` for a new row here.
     ///
-    /// - Throws: what the closures throw, ``Refusal`` `sectionNotFound`, `rowNotFound`, `editingNotAllowed`, or
-    ///   `handlerContract` unless exactly one model was removed or inserted.
+    /// - Throws: what the closures throw; ``Refusal`` `sectionNotFound`, `rowNotFound`, `editingNotAllowed`, or
+    ///   `handlerContract` unless exactly one model left or came.
     @discardableResult
     public func commit(_ style: EditingStyle, at path: RowPath) throws -> BatchUpdate {
         switch style {
@@ -213,12 +212,11 @@ public final class SectionedTableBinder<Section: TableSection> {
         }
     }
 
-    /// Moves a row, as `tableView(_:moveRowAt:to:)`: runs `onDelete`, then the target section's `onInsert`. `target`
-    /// counts without the row; a move to its own place runs nothing.
+    /// Moves a row, as `tableView(_:moveRowAt:to:)`: runs `onDelete`, then the target's `onInsert`. `target` counts
+    /// without the row; in its own place, nothing runs.
     ///
-    /// - Throws: what the closures throw, ``Refusal`` `sectionNotFound`, `rowNotFound`, `moveNotAllowed`,
-    ///   `modelTypeMismatch` if the target takes other models, or `handlerContract` if the models did not change
-    ///   accordingly.
+    /// - Throws: what the closures throw; ``Refusal`` `sectionNotFound`, `rowNotFound`, `moveNotAllowed`,
+    ///   `modelTypeMismatch`, or `handlerContract` if the models did not change accordingly.
     @discardableResult
     public func move(from path: RowPath, to target: RowPath) throws -> BatchUpdate {
         try apply(.move(RowReference(path), to: RowReference(target)))
@@ -261,9 +259,8 @@ public final class SectionedTableBinder<Section: TableSection> {
         of elements: Elements, initially first: Elements.Element
     ) -> () -> Elements.Element where Elements.Element: Sendable { bindings.latest(of: elements, initially: first) }
 
-    /// Reads the bound sequences, and refreshes at each element, until all have ended; while busy, only the last
-    /// counts. Throws the first error of a sequence or refresh, or `CancellationError`; the other sequences are then
-    /// cancelled, which ends an `AsyncStream`.
+    /// Reads the bound sequences, and refreshes at each element (while busy, only for the last) until all have ended.
+    /// Throws the first error, or `CancellationError`; the others are then cancelled, which ends an `AsyncStream`.
     public func observe(isolation: isolated (any Actor)? = #isolation) async throws {
         let sources = bindings.sources
         let (arrivals, arrived) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
