@@ -4,10 +4,9 @@
 /// enum Section: String, TableSection, CaseIterable { case attending, invited }
 ///
 /// let binder = SectionedTableBinder(sectionedBy: Section.self)
-/// binder.onSection(.attending)
-///     .bind(cellType: AttendeeCell.self, models: { attending })
+/// binder.onAllSections()
+///     .bind(cellType: AttendeeCell.self, models: { [.attending: attending, .invited: invited] })
 ///     .onDequeue { section, row, cell, person in cell.title = person.name }
-/// binder.onAllOtherSections().bind(cellType: AttendeeCell.self, models: { [:] })
 /// try binder.finish()
 ///
 /// attending.append(person)
