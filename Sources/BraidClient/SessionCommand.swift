@@ -73,20 +73,20 @@ extension SessionCommand {
         SessionCommand("POST", "edits", body: ["delete": row.json])
     }
 
-    /// Before `row`, or at the end for an index that is the number of rows. `model`: `nil` if the description has a
-    /// template.
+    /// Inserts before `row`, or at the end for an index that is the number of rows. `model`: `nil` if the description
+    /// has a template.
     public static func insert(_ model: JSON?, at row: RowReference) -> SessionCommand {
         var body: [String: JSON] = ["insert": row.json]
         body["model"] = model
         return SessionCommand("POST", "edits", body: .object(body))
     }
 
-    /// An index in the target counts without the moved row, as in UITableView; an id means before that row.
+    /// Moves a row. An index in `target` counts without it, as in UITableView; an id means before that row.
     public static func move(_ row: RowReference, to target: RowReference) -> SessionCommand {
         SessionCommand("POST", "moves", body: ["from": row.json, "to": target.json])
     }
 
-    /// With the arguments of `tableView(_:moveRowAt:to:)`.
+    /// Moves a row, with the arguments of `tableView(_:moveRowAt:to:)`.
     public static func move(_ from: RowPath, to: RowPath) -> SessionCommand { move(.path(from), to: .path(to)) }
 
     /// A cell's event: `.event(named: "textEntered", ["text": "x"], at: …)`.
@@ -153,14 +153,14 @@ extension SessionCommand {
     /// Back to the content at the opening, without what does not fit a new description; the revision grows.
     public static var reset: SessionCommand { SessionCommand("POST", "reset", body: [:]) }
 
-    /// To another version of the description; state and models stay. Refused if some do not fit, in sections other than
-    /// `discard`.
+    /// Changes to another version of the description; state and models stay. Refused if some do not fit, in sections
+    /// other than `discard`.
     public static func setTable(version: Int, discarding discard: [String] = []) -> SessionCommand {
         SessionCommand(
             "PUT", "table", body: ["version": .integer(version), "discard": .array(discard.map { .string($0) })])
     }
 
-    /// To another description of the same name, registered or not.
+    /// Changes to another description of the same name, registered or not.
     public static func setTable(_ description: JSON, discarding discard: [String] = []) -> SessionCommand {
         SessionCommand("PUT", "table", body: ["table": description, "discard": .array(discard.map { .string($0) })])
     }
@@ -175,13 +175,13 @@ extension SessionCommand {
         SessionCommand(method, path, query: notify ? [:] : ["notify": "false"], body: body)
     }
 
-    /// Before a row; too high an index appends. Adds a missing section unless sections are declared. Ignored if no
-    /// displayed row has the id.
+    /// Inserts before a row; too high an index appends. Adds a missing section unless sections are declared. Ignored if
+    /// no displayed row has the id.
     public static func addRow(_ model: JSON, at row: RowReference, notify: Bool = true) -> SessionCommand {
         dataSource("POST", "rows", notify: notify, body: ["at": row.json, "model": model])
     }
 
-    /// Ignored without such a row.
+    /// Replaces a row's model. Ignored without such a row.
     public static func updateRow(_ model: JSON, at path: RowPath, notify: Bool = true) -> SessionCommand {
         dataSource("PUT", "rows", "\(path.section)", "\(path.row)", notify: notify, body: ["model": model])
     }
@@ -198,13 +198,13 @@ extension SessionCommand {
         dataSource("PUT", "sections", "\(section)", "rows", notify: notify, body: ["rows": .array(models)])
     }
 
-    /// Ignored without such a row.
+    /// Removes a row. Ignored without it.
     public static func removeRow(at path: RowPath, notify: Bool = true) -> SessionCommand {
         dataSource("DELETE", "rows", "\(path.section)", "\(path.row)", notify: notify)
     }
 
-    /// `{"id"?, "header"?, "footer"?, "rows"}`, at the end for `nil` or an unused index. Refused if sections are
-    /// declared.
+    /// Inserts `{"id"?, "header"?, "footer"?, "rows"}`, at the end for `nil` or an unused index. Refused if sections
+    /// are declared.
     public static func addSection(_ section: JSON, at index: Int? = nil, notify: Bool = true) -> SessionCommand {
         dataSource(
             "POST", "sections", notify: notify, body: ["section": section, "at": index.map { .integer($0) } ?? .null])
@@ -225,12 +225,12 @@ extension SessionCommand {
         dataSource("PUT", "sections", notify: notify, body: ["sections": .array(sections)])
     }
 
-    /// Ignored without such a section, refused if it is declared.
+    /// Removes a section. Ignored without it, refused if it is declared.
     public static func removeSection(at section: Int, notify: Bool = true) -> SessionCommand {
         dataSource("DELETE", "sections", "\(section)", notify: notify)
     }
 
-    /// Refused if they are declared.
+    /// Removes all sections. Refused if they are declared.
     public static func removeAllSections(notify: Bool = true) -> SessionCommand {
         dataSource("DELETE", "sections", notify: notify)
     }

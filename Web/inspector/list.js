@@ -128,7 +128,7 @@ export class List {
     return known.length === 0 && bottom >= height ? null : known;
   }
 
-  /** Scrolls an anchor back to its place, best one whose next item is still the same. */
+  /** Scrolls an anchor back to its place, preferably one whose next item is still the same. */
   #hold(anchors) {
     if (!anchors) return this.scrollToEdge(true);
     const known = new Map(anchors.length > 0 ? this.#layout.items.map(({ key }, i) => [key, i]) : []);

@@ -2,7 +2,7 @@
 // no rows. Source: Braid, "Data binding methods".
 
 extension BindingChain where Model == Never {
-    /// Each model in an empty `cellType`, for `onDequeue` to fill. Its reuse identifier is the rows' `cell`.
+    /// Shows each model in an empty `cellType`, for `onDequeue` to fill. Its reuse identifier is the rows' `cell`.
     @discardableResult
     public func bind<NewCell: ReuseIdentifiable, NewModel>(
         cellType: NewCell.Type, models: @escaping () throws -> [Section: [NewModel]]
@@ -10,7 +10,7 @@ extension BindingChain where Model == Never {
         provide(NewCell.self, models, name: .string(NewCell.reuseIdentifier)) { _, _, _ in NewCell() }
     }
 
-    /// Each view model in a `cellType` made with it. The rows have no models.
+    /// Shows each view model in a `cellType` made with it. The rows have no models.
     @discardableResult
     public func bind<NewCell: ViewModelBindable>(
         cellType: NewCell.Type, viewModels: @escaping () throws -> [Section: [NewCell.ViewModel]]
@@ -20,7 +20,7 @@ extension BindingChain where Model == Never {
         }
     }
 
-    /// Each model in a `cellType` made with its view model.
+    /// Shows each model in a `cellType` made with its view model.
     @discardableResult
     public func bind<NewCell: ViewModelBindable, NewModel>(
         cellType: NewCell.Type, models: @escaping () throws -> [Section: [NewModel]],
@@ -31,7 +31,7 @@ extension BindingChain where Model == Never {
         }
     }
 
-    /// Each model in a cell that a closure makes (section, index, model), of any type.
+    /// Shows each model in a cell that a closure makes (section, index, model), of any type.
     ///
     /// It is called when a row is inserted, changes or gets another index, and when a view asks after a later command.
     @discardableResult
@@ -42,8 +42,8 @@ extension BindingChain where Model == Never {
         provide((any ReuseIdentifiable).self, models, name: nil, cellProvider)
     }
 
-    /// A number of cells that a closure makes (section, index), without models: at every refresh and in commands, as
-    /// nothing else says whether a row changed.
+    /// Shows a number of cells that a closure makes (section, index), without models: at every refresh and in commands,
+    /// as nothing else says whether a row changed.
     @discardableResult
     public func bind(
         cellProvider: @escaping (Section, Int) throws -> any ReuseIdentifiable,

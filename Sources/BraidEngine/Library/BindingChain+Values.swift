@@ -31,13 +31,13 @@ private final class Replaceable<Value> {
 extension BindingChain where Model == Never {
     // A section that is left out has no rows.
 
-    /// Each model in a `cellType`.
+    /// Shows each model in a `cellType`.
     @discardableResult
     public func bind<NewCell: ReuseIdentifiable, NewModel>(
         cellType: NewCell.Type, models: [Section: [NewModel]], updatedWith: UpdateHandler<[Section: [NewModel]]>? = nil
     ) -> BindingChain<Section, NewCell, NewModel> { bind(cellType: cellType, models: replaceable(models, updatedWith)) }
 
-    /// Each view model in a `cellType`.
+    /// Shows each view model in a `cellType`.
     @discardableResult
     public func bind<NewCell: ViewModelBindable>(
         cellType: NewCell.Type, viewModels: [Section: [NewCell.ViewModel]],
@@ -46,7 +46,7 @@ extension BindingChain where Model == Never {
         bind(cellType: cellType, viewModels: replaceable(viewModels, updatedWith))
     }
 
-    /// Each model in a `cellType`, by its view model.
+    /// Shows each model in a `cellType`, by its view model.
     @discardableResult
     public func bind<NewCell: ViewModelBindable, NewModel>(
         cellType: NewCell.Type, models: [Section: [NewModel]],
@@ -56,7 +56,7 @@ extension BindingChain where Model == Never {
         bind(cellType: cellType, models: replaceable(models, updatedWith), mapToViewModels: mapToViewModels)
     }
 
-    /// Each model in a cell that a closure makes.
+    /// Shows each model in a cell that a closure makes.
     @discardableResult
     public func bind<NewModel>(
         cellProvider: @escaping (Section, Int, NewModel) throws -> any ReuseIdentifiable, models: [Section: [NewModel]],
@@ -65,7 +65,7 @@ extension BindingChain where Model == Never {
         bind(cellProvider: cellProvider, models: replaceable(models, updatedWith))
     }
 
-    /// A number of cells that a closure makes.
+    /// Shows a number of cells that a closure makes.
     @discardableResult
     public func bind(
         cellProvider: @escaping (Section, Int) throws -> any ReuseIdentifiable, numberOfCells: [Section: Int],

@@ -4,14 +4,14 @@ public protocol RowManager: AnyObject {
     /// Inserts before a path; at the section's end without that row; in a new last section without that section.
     /// Notifies of the section, or of the data source for a new one.
     func add(row: Any, at indexPath: RowPath, notify: Bool)
-    /// Ignored without such a row. Notifies of it.
+    /// Replaces a row, if it exists. Notifies of it.
     func update(row: Any, at indexPath: RowPath, notify: Bool)
     /// Replaces all rows; ignored without such a section. Notifies of the new rows.
     func update(rows: [Any], atSection section: Int, notify: Bool)
     /// Replaces rows, ascending; skips missing ones and negative indexes. Ignored for too high a section. Notifies of
     /// the rows, even of none.
     func update(rows: [RowPath: Any], notify: Bool)
-    /// Ignored without such a row; removes the section with its last row. Notifies of the data source.
+    /// Removes a row, if it exists, and the section with its last one. Notifies of the data source.
     func remove(rowAt indexPath: RowPath, notify: Bool)
 }
 
@@ -30,17 +30,17 @@ extension RowManager {
 
 /// Changes stored sections by index, as ``RowManager`` does rows.
 public protocol SectionManager: AnyObject {
-    /// Before an index, or at the end. Notifies of the data source.
+    /// Inserts before an index, or at the end. Notifies of the data source.
     func add(section: DataSourceController.Section, at index: Int?, notify: Bool)
-    /// Header and footer; ignored without such a section. Notifies of it.
+    /// Replaces a section's header and footer, if it exists. Notifies of it.
     func update(sectionData: any SectionDataModelType, at index: Int, notify: Bool)
-    /// Header, footer and rows; ignored without such a section. Notifies of it.
+    /// Replaces a section, if it exists. Notifies of it.
     func update(section: DataSourceController.Section, at index: Int, notify: Bool)
     /// Replaces all sections. Notifies of the data source.
     func update(allSections sections: [DataSourceController.Section], notify: Bool)
-    /// Ignored without such a section. Notifies of the data source.
+    /// Removes a section, if it exists. Notifies of the data source.
     func remove(sectionAt index: Int, notify: Bool)
-    /// Notifies of the data source.
+    /// Removes all sections. Notifies of the data source.
     func removeAllSections(notify: Bool)
 }
 
