@@ -1,26 +1,33 @@
 // @ts-self-types="./braid.d.ts"
 /**
- * The JavaScript client of Braid Server: an ES module without dependencies, for browsers and for Node 18 and later.
- * docs/clients.md shows how to use the client. docs/http-api/ describes the requests, snapshots and updates.
+ * The JavaScript client of Braid Server: an ES module without dependencies, for browsers and Node 18 or later.
  *
- * JSON numbers become JavaScript numbers: digits that a double cannot hold are rounded.
+ * ```js
+ * const client = new BraidClient({ url, token });
+ * const party = client.session("party");
+ * party.subscribe({ onSnapshot: (snapshot) => show(snapshot), onUpdate: (update, snapshot) => show(snapshot) });
+ * await party.edit({ delete: { id: "kim" } });
+ * ```
+ * Guide: docs/clients/web.md. Requests, snapshots and updates: docs/http-api/. Types: braid.d.ts.
+ *
+ * Numbers are JavaScript's: digits beyond a double are rounded.
  */
 
 // MARK: Failures
 
-/** The error for a refused request, with the server's problem document (RFC 9457), or with a proxy's answer. */
+/** A refused request: the server's problem document (RFC 9457) or a proxy's answer. */
 export class Problem extends Error {
   constructor(status, document = {}, retryAfter = undefined) {
-    // The JSON of a proxy's answer may contain members of the same names with values of other types.
+    // A proxy's JSON may use the same names for other types.
     const member = (name, type) => (typeof document?.[name] === type ? document[name] : undefined);
     const [title, detail] = [member("title", "string"), member("detail", "string")];
     super(detail ?? title ?? `The server answered ${status}.`);
     this.name = "Problem";
     this.status = status;
-    /** All members of the problem document, including those that only some problems have. */
+    /** All members, also rare ones. */
     this.document = typeof document === "object" && document !== null && !Array.isArray(document) ? document : {};
     this.type = member("type", "string") ?? "about:blank";
-    /** The last part of `type`, such as "row-gone". */
+    /** The last part of `type`: "row-gone". */
     this.kind = this.type.split("/").pop();
     this.title = title;
     this.detail = detail;
@@ -28,22 +35,19 @@ export class Problem extends Error {
     this.requestId = member("requestId", "string");
     this.line = member("line", "number");
     const errors = document?.errors;
-    /** The faults of the request's body, each with `pointer`, `code` and `detail`. */
+    /** Faults of the body: `{pointer, code, detail}`. */
     this.errors = Array.isArray(errors) ? errors.filter((error) => ["pointer", "code", "detail"].every((name) => typeof error?.[name] === "string")) : [];
     this.pointer = this.errors[0]?.pointer;
-    /**
-     * The number of milliseconds after which the server wants the request to be repeated. `undefined` if the answer
-     * does not say.
-     */
+    /** Milliseconds; `undefined` if the server says nothing. */
     this.retryAfter = retryAfter;
-    /** The number of the client's tries. A request that was sent again with a new token counts as the same try. */
+    /** How often it was tried. Again with a new token is the same try. */
     this.tries = 1;
   }
 }
 
 /**
- * The error for a request without a usable answer: the connection or the token provider failed, the answer took too
- * long, or the answer is not of the expected type. `cause` is the error that caused this one, if there is one.
+ * No usable answer: the connection or token provider failed, it took too long, or the answer is of another type.
+ * `cause`: the underlying error, if any.
  */
 export class ConnectionError extends Error {
   constructor(message, cause) {
@@ -53,12 +57,9 @@ export class ConnectionError extends Error {
   }
 }
 
-/**
- * The error for an update that cannot be applied to a snapshot, or that breaks a rule for updates. A table view that
- * applied such an update could crash.
- */
+/** An update that does not fit, or breaks a rule: a table view could crash. */
 export class UpdateFault extends Error {
-  /** `stage` is the index of the faulty stage, from 0. `undefined` if the fault is not in a stage. */
+  /** `stage`: from 0; `undefined` outside of stages. */
   constructor(detail, stage) {
     super(stage === undefined ? detail : `stage ${stage}: ${detail}`);
     this.name = "UpdateFault";
@@ -70,10 +71,9 @@ export class UpdateFault extends Error {
 // MARK: Updates
 
 /**
- * Returns the snapshot after the update. `snapshot` does not change, and shares its unchanged sections and rows with
- * the result. The time is proportional to the number of sections and the number of rows in changed sections. Throws
- * `UpdateFault` if the update does not start at the snapshot's revision, or breaks a rule of docs/http-api/following.md
- * ("The update"): a table view could crash if it applied such an update.
+ * Returns the snapshot after the update; unchanged sections and rows are shared with `snapshot`, which does not change.
+ * O(sections, and rows of changed ones). Throws `UpdateFault` for another revision or a broken rule
+ * (docs/http-api/following.md, "The update").
  */
 export function applying(update, snapshot) {
   if (snapshot.revision !== update.from) {
@@ -83,8 +83,7 @@ export function applying(update, snapshot) {
   for (const step of stages(update, snapshot)) last = step.snapshot;
   const result = { ...last, revision: update.to };
   if (snapshot.window) {
-    // `totalRowCount` and each section's `rowCount` also count rows outside of the window, so the client cannot compute
-    // them. The server sends both in the update.
+    // These also count rows outside of the window, so only the server knows them.
     result.totalRowCount = update.totalRowCount;
     if (update.window) result.window = update.window;
     result.sections = withExtents(last.sections, update.extents ?? []);
@@ -97,10 +96,7 @@ export function applying(update, snapshot) {
   return result;
 }
 
-/**
- * Returns the sections of a window's snapshot with new values of `offset` and `rowCount`, as the update's `extents`
- * say. Throws if the rows in the sections are not consecutive rows of the table.
- */
+/** Applies `extents`. Throws unless the rows are consecutive in the table. */
 function withExtents(sections, extents) {
   const result = extents.length > 0 ? sections.slice() : sections;
   for (const { section, offset, rowCount } of extents) {
@@ -116,9 +112,8 @@ function withExtents(sections, extents) {
 }
 
 /**
- * Yields the stages of an update in order, each with the snapshot before and after it, so that a view can animate each
- * stage. These snapshots have the sections after the stage, but still the old `revision`, `state` and `empty`, and in a
- * window the old `totalRowCount`, `window`, `offset` and `rowCount`. `applying` sets these members at the end.
+ * Yields each stage with the snapshots before and after it, to animate: `{number, stage, previous, snapshot}`. Only
+ * sections (and, for a whole table, `totalRowCount`) are new; `applying` sets the rest at the end.
  */
 export function* stages(update, snapshot) {
   let previous = snapshot;
@@ -135,14 +130,11 @@ const OPERATIONS = new Set([
   "deleteSections", "insertSections", "moveSections", "reloadSections", "updateSections",
   "deleteRows", "insertRows", "moveRows", "reloadRows", "updateRows",
 ]);
-/** Marks the old place of a row that a stage deletes or moves. */
+/** The old place of a deleted or moved row. */
 const TAKEN = Symbol("taken");
 const isIndex = (index, count) => Number.isInteger(index) && index >= 0 && index < count;
 
-/**
- * Returns the sections after a stage, and throws if the stage breaks a rule. A section that the stage does not change
- * remains the same object.
- */
+/** Throws if a rule is broken. Unchanged sections stay the same objects. */
 function afterStage(stage, before, number, isWindow) {
   const fault = (detail) => new UpdateFault(detail, number);
   const list = (name) => stage[name] ?? [];
@@ -155,8 +147,7 @@ function afterStage(stage, before, number, isWindow) {
     throw fault("reloads and moves share it");
   }
 
-  // `fates` says what the stage does with each section that exists before the stage. `origins` says where each section
-  // that exists after the stage comes from.
+  // What happens to each section (by its index before the stage), and where each comes from (by its index after it).
   const fates = new Map();
   const settle = (section, fate) => {
     if (!isIndex(section, before.length)) {
@@ -188,8 +179,7 @@ function afterStage(stage, before, number, isWindow) {
     origins[index] = { stayed: next++ };
   }
 
-  // The rows of changed sections, at their indexes before the stage. Deleted and moved rows are replaced by the mark
-  // `TAKEN`, and changed rows have their new content.
+  // Rows of changed sections, at their indexes before the stage: new content, or `TAKEN`.
   const staying = new Map();
   const losing = new Set();
   const sources = new Set();
@@ -215,7 +205,7 @@ function afterStage(stage, before, number, isWindow) {
   for (const { at, row } of list("reloadRows")) take(at, "reloaded", row, row);
   for (const { at, row } of list("updateRows")) take(at, "updated", row, row);
 
-  // Inserted and moved rows, by the section and the index that they have after the stage.
+  // Inserted and moved rows, by section and index after the stage.
   const arriving = new Map();
   const arrive = (row, [section, index]) => {
     const path = `[${section},${index}]`;
@@ -259,10 +249,7 @@ function afterStage(stage, before, number, isWindow) {
   });
 }
 
-/**
- * Returns a section's rows after a stage. The inserted and moved rows (`arrivals`) are at their new indexes; the other
- * rows fill the remaining places in their old order.
- */
+/** `arrivals` at their new indexes, the others around them in order. */
 function filled(section, stayed, arrivals, fault) {
   if (!arrivals) return stayed;
   const count = stayed.length + arrivals.size;
@@ -279,16 +266,13 @@ function filled(section, stayed, arrivals, fault) {
 
 // MARK: Requests
 
-/**
- * Returns a position as text, for the options `base`, `ifMatch` and `since`. For a snapshot, the text is
- * "<epoch>.<revision>".
- */
+/** A position as text: "<epoch>.<revision>" for a snapshot. */
 export function position(at) {
   if (typeof at !== "object") return String(at);
   return at.epoch === undefined ? String(at.revision) : `${at.epoch}.${at.revision}`;
 }
 
-/** A template tag that makes a URL path. It percent-encodes the inserted values. */
+/** A template tag for URL paths: percent-encodes the values. */
 const path = (texts, ...values) => String.raw({ raw: texts }, ...values.map((value) => encodeURIComponent(value)));
 
 function withQuery(path, parameters) {
@@ -300,28 +284,26 @@ function withQuery(path, parameters) {
   return text ? `${path}?${text}` : path;
 }
 
-/** Returns the query parameters of a window. */
 function windowParameters({ section, offset, limit, around, aroundSection, before, after } = {}) {
   return { section, offset, limit, around, aroundSection, before, after };
 }
 
-/** Returns a window as the value of the query parameter `from`. */
+/** For the query parameter `from`. */
 const encodedWindow = (window) => withQuery("", windowParameters(window)).slice(1);
 
 function request(method, path, body, headers = {}) {
   return { method, path, headers: { ...(body === undefined ? {} : { "Content-Type": "application/json" }), ...headers }, body };
 }
 
-/** Returns a new idempotency key. The key is no secret: without `crypto`, the function uses `Math.random`. */
+/** No secret, so `Math.random` will do without `crypto`. */
 function newKey() {
   const words = globalThis.crypto?.getRandomValues?.(new Uint32Array(4)) ?? Array.from({ length: 4 }, () => Math.floor(Math.random() * 2 ** 32));
   return Array.from(words, (word) => word.toString(16).padStart(8, "0")).join("");
 }
 
 /**
- * The commands: each function returns the HTTP method, the path below the session's path, and the body. `Session` has a
- * method for each command that sends the request. `session.request` has a method for each command that only makes the
- * request. All these methods accept options after the arguments of the command.
+ * `[method, path below the session's, body]` of each command. `Session` sends them, `session.request` only makes them;
+ * both take options after a command's own arguments.
  */
 const COMMANDS = {
   edit: (body) => ["POST", "edits", body],
@@ -340,12 +322,9 @@ const COMMANDS = {
   patchState: (patch) => ["PATCH", "state", patch],
   transaction: (commands) => ["POST", "transactions", { commands }],
   reset: () => ["POST", "reset", {}],
-  /**
-   * Binds the session to a description: `table` is `{version}` for a registered version, or `{table}` for a whole
-   * description. `discard` lists the ids of sections that may lose models or titles.
-   */
+  /** `{version}`, or `{table}` for a whole description; `discard`: sections that may lose models or titles. */
   setTable: (table) => ["PUT", "table", table],
-  // Calls of the data source that name rows by their indexes.
+  // The data source, rows by index.
   addRow: (at, model) => ["POST", "rows", { at, model }],
   updateRow: ([section, row], model) => ["PUT", path`rows/${section}/${row}`, { model }],
   updateRowsOfSection: (section, models) => ["PUT", path`sections/${section}/rows`, { rows: models }],
@@ -357,7 +336,7 @@ const COMMANDS = {
   updateAllSections: (sections) => ["PUT", "sections", { sections }],
   removeSection: (section) => ["DELETE", path`sections/${section}`],
   removeAllSections: () => ["DELETE", "sections"],
-  // Calls of the data source that name rows by their ids.
+  // The data source, rows by id.
   insertRow: (section, at, model) => ["POST", path`sections/${section}/rows`, { at, model }],
   insertRows: (section, at, models) => ["POST", path`sections/${section}/rows`, { at, models }],
   putRows: (section, models, how) => ["PUT", "rows", { ...how, section, models }],
@@ -367,7 +346,7 @@ const COMMANDS = {
   registerCell: (modelType, cell) => ["PUT", path`cells-for-model-types/${modelType}`, { cell }],
 };
 
-/** Makes the requests for the commands of a session, without sending them. */
+/** Makes a session's requests without sending them. */
 class SessionRequests {
   constructor(id) {
     this.path = path`/v1/sessions/${id}`;
@@ -394,15 +373,9 @@ function commandRequest(session, [method, resource, body], options = {}) {
 
 // MARK: The client
 
-/**
- * The HTTP statuses after which the client sends a request again. After 502 and 504, the client repeats only a
- * repeatable request. Status 408 means that the server did not receive the whole request.
- */
+/** Sent again; after 502 and 504 only repeatable requests. 408: not all of the request arrived. */
 const RETRIED = new Set([408, 429, 502, 503, 504]);
-/**
- * `FIRST_DELAY` is the longest random delay before the first retry, and `LONGEST_DELAY` the longest before any retry,
- * in milliseconds.
- */
+/** Bounds of the random delay, in milliseconds: before the first retry, before any. */
 const FIRST_DELAY = 500;
 const LONGEST_DELAY = 30_000;
 
@@ -412,20 +385,18 @@ export class BraidClient {
   #wait;
   #timeout;
   #retries;
-  /**
-   * One promise for each session with unanswered commands. The promise resolves when all of these commands were
-   * answered or have failed.
-   */
+  /** By session, a promise that resolves when all of its commands so far were answered or failed. */
   #queues = new Map();
-  /** A promise of the token that the token provider returned last. */
+  /** A promise of the provider's last token. */
   #provided;
 
   /**
-   * `token` is a text or a token provider: a function that returns a token. The client calls the provider without an
-   * argument before the first request. If the server refuses a token (401), the client calls the provider with this
-   * token. `timeout` is the number of milliseconds to wait for a complete answer; a long poll waits longer. `retries`
-   * is the maximum number of times that a request is sent again. Tests can replace `fetch`, `random` and
-   * `wait(milliseconds, signal)`.
+   * - `url`: in a page, by default its origin.
+   * - `token`: a text, or a provider `(refused) => token`, called without argument at first, and after a 401 with the
+   *   token that was refused.
+   * - `timeout`: milliseconds for a complete answer; long polls get more.
+   * - `retries`: how often a request is sent again.
+   * - `fetch`, `random`, `wait(milliseconds, signal)`: for tests.
    */
   constructor({ url = globalThis.location?.origin, token, timeout = 60_000, retries = 6, fetch, random = Math.random, wait = sleep } = {}) {
     if (!url) throw new TypeError("Outside of a page the client needs the server's `url`.");
@@ -440,7 +411,7 @@ export class BraidClient {
     const send = (request, options) => this.send(request, options);
     this.tables = {
       list: async (options) => (await send(request("GET", "/v1/tables"), options)).tables,
-      /** Returns the latest version of a table description, or the version in `options`. */
+      /** The latest version, or `options.version`. */
       get: (name, { version, ...options } = {}) =>
         send(request("GET", version === undefined ? path`/v1/tables/${name}` : path`/v1/tables/${name}/versions/${version}`), options),
       versions: async (name, options) => (await send(request("GET", path`/v1/tables/${name}/versions`), options)).versions,
@@ -470,28 +441,25 @@ export class BraidClient {
     return (await this.send(request("POST", "/v1/render", { template, context }), options)).result;
   }
 
-  /** Returns the minimal update that leads from one snapshot to another. */
+  /** The minimal update between two snapshots. */
   diff(from, to, options) {
     return this.send(request("POST", "/v1/diff", { from, to }), options);
   }
 
   /**
-   * Returns the files of table descriptions that the server watches. With `since`, the `revision` of an earlier answer,
-   * the server waits up to `wait` seconds for a newer revision.
+   * The watched files of descriptions. With `since`, the `revision` of an earlier answer, waits up to `wait` seconds
+   * for a newer one.
    */
   fixtures({ since, wait, ...options } = {}) {
     return this.send({ ...request("GET", withQuery("/v1/fixtures", { since, wait })), patience: (wait ?? 0) * 1000 }, options);
   }
 
-  /** Returns the server's readiness as `{status}`. Throws at once, without a retry, if the server is not ready. */
+  /** `{status}`; throws at once if the server is not ready. */
   health(options) {
     return this.send(request("GET", "/readyz"), { ...options, retries: 0 });
   }
 
-  /**
-   * Returns a shell command that sends the request with curl. If the client has a token, the command contains the
-   * variable BRAID_TOKEN in place of the token.
-   */
+  /** A curl command for the request, with $BRAID_TOKEN in place of the token. */
   curl({ method, path, headers, body }) {
     const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
     const parts = ["curl", quoted(this.url + path)];
@@ -503,17 +471,14 @@ export class BraidClient {
   }
 
   /**
-   * Sends a request and returns the answer's JSON, the answer's text if the request's `Accept` asks for text, or
-   * `undefined` if the answer has no body. The client sends the request again, with the same idempotency key if any, if
-   * the connection failed or the server was overloaded. Because of the key, the server does not apply a command twice.
-   * The client does not repeat a request with `isRepeatable: false` if the server may have handled the request.
+   * Returns the answer's JSON, its text if `Accept` asks for that, or `undefined` without a body.
    *
-   * The client sends the commands of one session in the order of the calls. It sends a command only after the earlier
-   * commands of the session were answered or have failed. A command that is aborted while it waits is never sent.
+   * Sends again, with the same idempotency key, after failed connections and overload; not if `isRepeatable` is false
+   * and the server may have handled it. A session's commands go out one after the other, in the order of the calls; one
+   * that is aborted while it waits is never sent.
    */
   async send(request, options = {}) {
-    // While the command waits, the caller may change the objects in the body. So the client converts the body to text
-    // at once.
+    // Now: the caller may change the objects while the command waits.
     const body = request.body === undefined ? undefined : JSON.stringify(request.body);
     const session = sessionOfCommand(request);
     if (session === undefined) return this.#deliver(request, body, options);
@@ -522,8 +487,7 @@ export class BraidClient {
       if (before) await unlessAborted(before, options.signal);
       return this.#deliver(request, body, options);
     })();
-    // The queue also waits for `before`, the earlier commands: otherwise the command after an aborted one could
-    // overtake them.
+    // Waits for `before`, too: otherwise the command after an aborted one could overtake.
     const last = Promise.allSettled([before, work]).then(() => {
       if (this.#queues.get(session) === last) this.#queues.delete(session);
     });
@@ -546,21 +510,20 @@ export class BraidClient {
   }
 
   /**
-   * Returns the number of milliseconds to wait before the next try: `retryAfter` plus a random delay. The maximum of
-   * the random delay doubles with each try, up to 30 seconds. `tries` counts the tries so far.
+   * Milliseconds before the next try: `retryAfter` plus a random delay, whose bound doubles with each try, up to 30 s.
    */
   delay(tries, retryAfter = 0, first = FIRST_DELAY) {
     return retryAfter + this.#random() * Math.min(LONGEST_DELAY, first * 2 ** (tries - 1));
   }
 
-  /** Waits for a number of milliseconds. Throws the signal's reason if the signal is aborted first. */
+  /** Milliseconds. Throws the signal's reason when aborted. */
   wait(milliseconds, signal) {
     return this.#wait(milliseconds, signal);
   }
 
   /**
-   * Returns the server's response with any status. Throws `ConnectionError` if no response came. If the server refuses the
-   * token and the token provider returns another token, the client sends the request once more.
+   * Returns the response, whatever its status; throws `ConnectionError` without one. After a 401, tries once more if
+   * the provider has another token.
    */
   async fetch(request, body, signal) {
     const provided = this.#provide();
@@ -572,9 +535,8 @@ export class BraidClient {
   }
 
   /**
-   * Returns a promise of the token for the next request. The method calls the token provider if there is no token yet,
-   * or if the server has refused the token of the promise `refused` and no newer token exists. Several requests that
-   * were refused with the same token call the provider only once.
+   * A promise of the token. Calls the provider if there is none, or if `refused` is the newest: once for all requests
+   * refused with it.
    */
   #provide(refused, token) {
     if (typeof this.token !== "function") return this.token;
@@ -600,7 +562,7 @@ export class BraidClient {
 
   async #exchange(request, body, signal) {
     const link = linked(signal);
-    // The server may wait up to `patience` milliseconds before it answers a long poll.
+    // A long poll's server may wait `patience` milliseconds first.
     const timeout = this.#timeout + (request.patience ?? 0);
     const timer = after(timeout, () => link.abort(new Error("too long")));
     try {
@@ -623,15 +585,12 @@ export class BraidClient {
   }
 }
 
-/**
- * Returns the path of the session that a request changes or ends. Requests for one such path are sent one after
- * another. The result is `undefined` for all other requests.
- */
+/** The session that a request changes or ends: one request at a time. `undefined` for other requests. */
 function sessionOfCommand({ method, path }) {
   return method === "GET" ? undefined : /^\/v1\/sessions\/[^/?]+(?=$|\?|\/(?!tokens))/.exec(path)?.[0];
 }
 
-/** Sends a DELETE. If a repeated DELETE is answered with 404, an earlier try has deleted the resource, so that is no error. */
+/** A DELETE. A 404 after a repeat means that an earlier try succeeded. */
 async function remove(client, path, options) {
   try {
     await client.send(request("DELETE", path), options);
@@ -641,11 +600,10 @@ async function remove(client, path, options) {
 }
 
 function isRetried(error, request) {
-  // A command without an idempotency key is not repeatable, because the server would apply a repeated command a second
-  // time.
+  // Without a key, a repeated command would be applied twice.
   const isRepeatable = request.isRepeatable ?? true;
   if (error instanceof ConnectionError) return isRepeatable;
-  // If the server asks for a long wait, the client throws the error, and the caller decides whether to wait.
+  // So long a wait is for the caller to decide.
   if (error.retryAfter > LONGEST_DELAY) return false;
   if (error.kind === "idempotency-key-in-use") return true;
   const mayBeDone = error.status === 502 || error.status === 504 || error.kind === "outcome-unknown";
@@ -657,7 +615,7 @@ function answer({ headers }, response, text) {
   if (response.status === 204) return undefined;
   const type = response.headers.get("content-type")?.split(";")[0].trim() ?? "";
   if (!/[/+]json$/i.test(type)) {
-    // Text that the request did not ask for can be the log-in page of a network.
+    // Maybe a network's log-in page.
     const asked = headers?.Accept ?? "JSON";
     if (asked.includes("*") || (type !== "" && asked.includes(type))) return text;
     throw new ConnectionError(`The answer is no ${asked}.`);
@@ -677,12 +635,12 @@ function problem(response, text) {
     document = response.statusText ? { title: response.statusText } : {};
   }
   const time = response.headers.get("retry-after");
-  // `Retry-After` contains seconds or a date.
+  // Seconds or a date.
   const milliseconds = time === null ? NaN : /^\d+$/.test(time) ? Number(time) * 1000 : Date.parse(time) - Date.now();
   return new Problem(response.status, document, Number.isNaN(milliseconds) ? undefined : Math.max(0, milliseconds));
 }
 
-/** Starts a timer. The time is limited to about 24 days, because JavaScript fires a longer timer at once. */
+/** At most 24 days: JavaScript fires longer timers at once. */
 const after = (milliseconds, action) => setTimeout(action, Math.min(milliseconds, 2 ** 31 - 1));
 
 function sleep(milliseconds, signal) {
@@ -700,10 +658,7 @@ function sleep(milliseconds, signal) {
   });
 }
 
-/**
- * Returns a promise of the value of `promise`. If the signal is aborted first, the promise rejects with the signal's
- * reason.
- */
+/** The promise, or a rejection with the signal's reason. */
 function unlessAborted(promise, signal) {
   if (!signal) return promise;
   return new Promise((resolve, reject) => {
@@ -714,10 +669,7 @@ function unlessAborted(promise, signal) {
   });
 }
 
-/**
- * Returns an abort signal that is aborted together with `signal`, or alone by `abort`. `release` disconnects the new
- * signal from `signal`.
- */
+/** A signal that follows `signal`, or aborts alone with `abort`. `release` disconnects it. */
 function linked(signal) {
   const controller = new AbortController();
   const abort = () => controller.abort(signal.reason);
@@ -734,13 +686,13 @@ export class Session {
   constructor(client, id, opened) {
     this.#client = client;
     this.id = id;
-    /** The answer to opening the session. `undefined` if this object was made by `client.session`. */
+    /** The snapshot of its opening; `undefined` from `client.session`. */
     this.opened = opened;
-    /** Makes the requests of commands without sending them. */
+    /** Makes requests without sending them. */
     this.request = new SessionRequests(id);
     const send = (request, options) => client.send(request, options);
     this.tokens = {
-      // The server does not store the answer with the token, so a repeated request would create another token.
+      // The server does not keep this answer, so a repeat would create a second token.
       create: (token, options) => send({ ...request("POST", `${this.#path}/tokens`, token), isRepeatable: false }, options),
       list: ({ limit, after, signal } = {}) => send(request("GET", withQuery(`${this.#path}/tokens`, { limit, after })), { signal }),
       delete: (tokenId, options) => remove(client, this.#path + path`/tokens/${tokenId}`, options),
@@ -759,23 +711,22 @@ export class Session {
     return this.#get("", {}, options);
   }
 
-  /** Returns the table description to which the session is bound. */
+  /** The session's description. */
   table(options) {
     return this.#get("/table", {}, options);
   }
 
   /**
-   * Gets the snapshot of the whole table, or of a `window`: see docs/http-api/sessions-and-snapshots.md ("Windows").
-   * `at` is an earlier position, which the journal must still contain.
+   * Of the whole table or a `window` (docs/http-api/sessions-and-snapshots.md, "Windows"); `at`: an earlier position
+   * within the journal.
    */
   snapshot({ window, at, ...options } = {}) {
     return this.#get("/snapshot", { at: at === undefined ? undefined : position(at), ...windowParameters(window) }, options);
   }
 
   /**
-   * Returns the updates after the position `since`: `{from, to, updates}`, or `{reset: true, snapshot}`. If there are
-   * no updates, the server waits up to `wait` seconds for one. With `window`, the server sends the updates of a window.
-   * If the caller's snapshot at `since` shows another window, `from` is that window.
+   * The updates after `since`: `{from, to, updates}` or `{reset: true, snapshot}`. Waits up to `wait` seconds for one.
+   * `from`: the window of your snapshot at `since`, if it is not `window`.
    */
   updates(since, { wait, coalesce, window, from, ...options } = {}) {
     const path = withQuery(`${this.#path}/updates`, {
@@ -788,17 +739,17 @@ export class Session {
     return this.#get("/journal", { after, limit }, options);
   }
 
-  /** Returns the whole journal as lines of JSON, for `braid-server replay`. */
+  /** The whole journal as lines of JSON, for `braid-server replay`. */
   journalFile(options) {
     return this.#get("/journal", {}, options, { Accept: "application/x-ndjson" });
   }
 
-  /** Returns the stored model of the row at an index path. If the row has no model, returns its view model or null. */
+  /** The stored model; without one, the view model or null. */
   async model([section, row], options) {
     return (await this.#get(path`/rows/${section}/${row}`, {}, options)).model;
   }
 
-  /** Returns the stored model of the row with this id in the section with the id `section`. */
+  /** The stored model, by ids. */
   row(section, id, options) {
     return this.#get(path`/sections/${section}/rows/${id}`, {}, options);
   }
@@ -811,7 +762,7 @@ export class Session {
     return this.#client.sessions.delete(this.id, options);
   }
 
-  /** Follows the session's changes from now on, or from the snapshot `from` that the caller already has. */
+  /** Follows the session from now on, or from your snapshot `from`. */
   subscribe(options) {
     return new Subscription(this.#client, this.#path, options);
   }
@@ -827,49 +778,39 @@ export class Session {
 
 // MARK: Following
 
-/** Keeps a session's snapshot up to date with a stream of events from the server. Made by `session.subscribe`. */
+/** Keeps a snapshot up to date with the server's event stream. Made by `session.subscribe`. */
 export class Subscription {
   #client;
   #path;
   #listeners;
   #silence;
-  /** Aborts the current connection. */
+  /** Of the current connection. */
   #controller;
-  /**
-   * The position after the last processed event that had an id. The next connection continues after this position.
-   */
+  /** Of the last processed event with an id; the next connection continues there. */
   #position;
-  /**
-   * The longest random delay before the first try to connect again, in milliseconds. The server can set this time with
-   * `retry:`.
-   */
+  /** Bound of the delay before the first reconnection, in milliseconds; the server can set it (`retry:`). */
   #retryTime = 1000;
   #hasEnded = false;
-  /** The window to follow. `undefined` for the whole table. */
+  /** To follow; `undefined` for the whole table. */
   #window;
-  /** The window that `snapshot` shows. `undefined` for the whole table. */
+  /** That `snapshot` shows; `undefined` for the whole table. */
   #shown;
-  /** The window for which the current connection was opened. */
+  /** Of the current connection. */
   #followed;
   #overscan;
-  /**
-   * The range of rows that the subscription requested for a new window: the index of the first row, and the index after
-   * the last row. `undefined` when no requested window is outstanding.
-   */
+  /** `[first, end)` of the rows requested for a new window, until it arrives. */
   #requested;
 
-  /**
-   * The status of the subscription: "connecting", "live" (all changes so far have arrived), "waiting" (before it
-   * connects again), "paused", "ended" or "closed".
-   */
+  /** "connecting", "live" (up to date), "waiting" (before it connects again), "paused", "ended" or "closed". */
   status = "connecting";
-  /** The session's snapshot after the last received event. Without `from`, `undefined` until a snapshot has arrived. */
+  /** After the last event; without `from`, at first `undefined`. */
   snapshot;
 
   /**
-   * `window` is the window to follow, in place of the whole table. `from` is a snapshot of the same window that the
-   * caller already has. `overscan` is the number of rows that `show` requests before and after the visible rows.
-   * `silence` is the number of milliseconds without data after which the connection counts as dead.
+   * - `from`: the snapshot that you have, of the same window.
+   * - `window`: instead of the whole table.
+   * - `overscan`: rows that `show` loads before and after the visible ones.
+   * - `silence`: milliseconds without data after which the connection is dead.
    */
   constructor(client, path, { from, window, overscan = 50, silence = 40_000, ...listeners } = {}) {
     this.#client = client;
@@ -896,32 +837,28 @@ export class Subscription {
     this.#controller.abort();
   }
 
-  /** Closes the connection until `resume`, for example while the page is hidden. */
+  /** Closes the connection until `resume`, for example for a hidden page. */
   pause() {
     if (["paused", "ended", "closed"].includes(this.status)) return;
     this.#controller.abort();
     this.#turn("paused");
   }
 
-  /** Connects again after `pause`, and continues after the last received event. */
+  /** Connects again, and continues after the last event. */
   resume() {
     if (this.status !== "paused") return;
     this.status = "connecting";
     this.#start();
   }
 
-  /** The window that the subscription follows, with its current anchor, if any. `undefined` for the whole table. */
+  /** With its current anchor; `undefined` for the whole table. */
   get window() {
     return this.#window;
   }
 
-  /**
-   * Follows another window from now on. An update changes the snapshot of the old window into the snapshot of the new
-   * one, or a new snapshot arrives.
-   */
+  /** Follows another window. One update leads there, or a new snapshot. */
   move(window) {
-    // `show` does nothing until the snapshot shows the new window of `move`, because the rows known so far belong to
-    // the old window.
+    // Until then the rows are the old window's, so `show` must do nothing.
     this.#move(window, [-Infinity, Infinity]);
   }
 
@@ -935,11 +872,11 @@ export class Subscription {
   }
 
   /**
-   * Tells the subscription which rows are visible: from the row with the index `first` to the row with the index
-   * `last`. The indexes count the rows of the window's section, or of the whole table. Moves the window if the visible
-   * rows come within half of `overscan` of an edge of the window that is not also the table's edge. The anchor of the
-   * new window is the row in the middle of the visible rows, if this row is loaded and has an id. Otherwise the new
-   * window has a fixed offset. The new window contains the visible rows, and `overscan` rows before and after them.
+   * Tells which rows are visible, by index in the window's section or the whole table.
+   *
+   * The window moves if they come within half of `overscan` of an edge that is not the table's. The new one has
+   * `overscan` rows on both sides. Its anchor is the middle row; if that is not loaded or has no id, it has a fixed
+   * offset.
    */
   show(first, last) {
     const shown = this.snapshot?.window;
@@ -962,19 +899,16 @@ export class Subscription {
 
   #start() {
     const controller = this.#controller = new AbortController();
-    // The microtask runs after `subscribe` has returned, so the caller has the subscription before the first event.
+    // After `subscribe` has returned, so that the caller has the subscription before its first event.
     queueMicrotask(() => this.#run(controller.signal));
   }
 
-  /**
-   * Follows the session until the session ends, the server refuses this for good, or `signal` is aborted. After each
-   * lost connection, this method connects again.
-   */
+  /** Until the session ends, the server refuses for good, or `signal` aborts; connects again and again. */
   async #run(signal) {
     let failures = 0;
     while (!signal.aborted) {
       this.#turn("connecting");
-      // The listener that was just called may have closed the subscription.
+      // The listener may have closed us.
       if (signal.aborted) return;
       let failure;
       try {
@@ -989,7 +923,7 @@ export class Subscription {
         this.#turn("ended", failure);
         return this.#tell("onEnd", failure);
       }
-      // If an update did not fit the snapshot, the next connection starts with a new snapshot.
+      // An update did not fit: begin with a new snapshot.
       if (failure instanceof UpdateFault) this.#position = undefined;
       failures += 1;
       const delay = this.#client.delay(failures, failure?.retryAfter, this.#retryTime);
@@ -1002,21 +936,14 @@ export class Subscription {
     }
   }
 
-  /**
-   * Replaces a window whose anchor is not displayed: the new window has the same offset and no anchor. The server
-   * cannot tell which row would be the nearest to this anchor.
-   */
+  /** The anchor is not displayed, and the server cannot tell what was near: stay at the offset. */
   #leaveAnchor() {
     const { section, before = 50, after = 50 } = this.#window;
     this.#window = windowParameters({ section, offset: this.snapshot?.window?.offset ?? 0, limit: before + 1 + after });
     this.#position = undefined;
   }
 
-  /**
-   * Returns the window that the snapshot shows, with its current anchor, if any. If a window around a row has no
-   * anchor, because the server found no row with an id, the returned window begins with the first row that the snapshot
-   * shows.
-   */
+  /** With the snapshot's anchor; without one, from its first row. */
   #withAnchor(window) {
     const { offset, anchor } = this.snapshot.window;
     if (window.around === undefined) return window;
@@ -1024,7 +951,7 @@ export class Subscription {
     return windowParameters({ section: window.section, offset, limit: 1 + (window.after ?? 50) });
   }
 
-  /** Records that `snapshot` now shows `window`, the window for which the current connection was opened. */
+  /** `snapshot` now shows the connection's window. */
   #noteShown(window) {
     if (!window) return;
     const isCurrent = this.#window === window || this.#window === this.#shown;
@@ -1034,13 +961,12 @@ export class Subscription {
     this.#requested = undefined;
   }
 
-  /** Opens one connection and processes its events until the connection ends. Calls `onEvent` after each event. */
+  /** One connection, to its end. */
   async #follow(signal, onEvent) {
     const link = linked(signal);
     let heard = Date.now();
     let watchdog;
-    // The server sends a comment every 15 seconds. A connection on which no data arrives for the time `silence`
-    // therefore counts as dead.
+    // The server sends a comment every 15 seconds, so silence means a dead connection.
     const watch = () => {
       const left = this.#silence - (Date.now() - heard);
       if (left <= 0) link.abort(new Error("silence"));
@@ -1052,8 +978,7 @@ export class Subscription {
       const parameters = windowParameters(this.#window);
       this.#followed = this.#window;
       if (this.#window && this.#position !== undefined) {
-        // For a window, the request uses `since` instead of `Last-Event-ID`, which the server only accepts for a stream
-        // of the same window.
+        // `Last-Event-ID` counts only for the same window.
         parameters.since = this.#position;
         if (this.#shown && this.#shown !== this.#window) parameters.from = encodedWindow(this.#shown);
       } else if (this.#position !== undefined) {
@@ -1062,7 +987,7 @@ export class Subscription {
       const path = withQuery(`${this.#path}/updates`, parameters);
       const response = await this.#client.fetch(request("GET", path, undefined, headers), undefined, link.signal);
       if (!response.ok) throw problem(response, await response.text());
-      // An answer with another media type can be the log-in page of a network.
+      // Maybe a network's log-in page.
       if (!/^text\/event-stream\s*(;|$)/i.test(response.headers.get("content-type") ?? "")) {
         throw new ConnectionError("The answer is no stream of events.");
       }
@@ -1087,7 +1012,7 @@ export class Subscription {
     } finally {
       clearTimeout(watchdog);
       link.release();
-      // Cancels the rest of the answer, if the loop ended before the answer did.
+      // Cancels the rest of the answer.
       link.abort();
     }
   }
@@ -1110,10 +1035,9 @@ export class Subscription {
         return this.#tell("onSnapshot", this.snapshot, previous);
       case "update": {
         const update = JSON.parse(data);
-        // Skips an update that has already arrived on an earlier connection.
+        // Came already, on an earlier connection.
         if (update.to <= previous.revision && !(previous.window && update.from === previous.revision)) return;
-        // Revisions that changed nothing visible have no update. So the update's `from` can be later than the
-        // snapshot's revision.
+        // Revisions without visible changes have no update.
         const before = { ...previous, revision: Math.max(previous.revision, update.from) };
         this.snapshot = applying(update, before);
         this.#position = id;
@@ -1146,7 +1070,7 @@ export class Subscription {
     this.#tell("onStatus", status, failure);
   }
 
-  /** Calls a listener. An error of the listener is thrown in a microtask, so that it does not interrupt the subscription. */
+  /** A listener's error is thrown in a microtask, so that it does not interrupt us. */
   #tell(name, ...values) {
     try {
       this.#listeners[name]?.(...values);
@@ -1158,17 +1082,14 @@ export class Subscription {
   }
 }
 
-/** Whether another try would get the same refusal, for example because the session has ended or the token is not valid. */
+/** Trying again is pointless: the session has ended, or the token is not valid. */
 function isFinal(failure) {
   return failure instanceof Problem && failure.status < 500 && failure.status !== 408 && failure.status !== 429;
 }
 
-/**
- * Parses a stream of server-sent events from pieces of its text (WHATWG HTML, 9.2.6). The time is linear in the length
- * of the text, even if a line arrives in many pieces.
- */
+/** Server-sent events in pieces (WHATWG HTML, 9.2.6). Linear, even if a line comes in many pieces. */
 class EventParser {
-  /** The time of the server's `retry:` field in milliseconds. `undefined` if the server has not sent this field. */
+  /** Of `retry:`, in milliseconds. */
   retryTime;
   #pieces = [];
   #endedWithCR = false;
@@ -1191,10 +1112,7 @@ class EventParser {
     if (start < text.length) this.#pieces.push(text.slice(start));
   }
 
-  /**
-   * Processes one line. An empty line ends an event; the method then returns the event, or `undefined` if the event has
-   * no data.
-   */
+  /** An empty line ends an event, which counts only with data. */
   #endLine(line) {
     if (line === "") {
       const event = this.#data.length > 0 ? { type: this.#type || "message", data: this.#data.join("\n"), id: this.#id } : undefined;

@@ -1,5 +1,4 @@
-// The inspector's page: the lists of sessions and descriptions on the left, one session's table in the middle, and
-// details of this session on the right.
+// The page: sessions and descriptions on the left, one session's table in the middle, its details on the right.
 import { button, h } from "./inspector/dom.js";
 import { Editor } from "./inspector/editor.js";
 import { Server } from "./inspector/server.js";
@@ -14,7 +13,7 @@ class App {
   main = document.querySelector("#main");
   panel = document.querySelector("#panel");
   view = null;
-  /** Ids of the editor's preview sessions. The sidebar does not list them. */
+  /** The editor's; the sidebar leaves them out. */
   previews = new Set();
   path = null;
 
@@ -36,10 +35,7 @@ class App {
     this.sidebar.load();
   }
 
-  /**
-   * Opens the view of `path`. With `quietly`, the page already shows this view. With `anew`, the view is created again
-   * even if `path` is already open.
-   */
+  /** Opens a view. `quietly`: it is shown already; `anew`: makes it again even if open. */
   go(path, { quietly = false, anew = false } = {}) {
     if (quietly) this.path = path;
     if (location.hash === `#/${path}`) {
@@ -49,22 +45,19 @@ class App {
     location.hash = `#/${path}`;
   }
 
-  /** Shows one of the three columns. A phone shows one column at a time. */
+  /** One of the three columns; a phone shows one at a time. */
   pane(name) {
     document.body.dataset.pane = name;
     for (const tab of document.querySelectorAll("#panes button")) tab.setAttribute("aria-pressed", String(tab.dataset.pane === name));
   }
 
-  /** Asks for a token after the server has answered 401. */
+  /** After a 401. */
   refused() {
     const fault = this.server.client.token && "The server refused this token: it is wrong, has expired or was revoked.";
     return this.signIn(fault);
   }
 
-  /**
-   * Asks for a token and reloads the lists and the view with it. The token is stored for this origin, until the tab is
-   * closed.
-   */
+  /** Asks for a token, and starts over with it. Kept for this origin until the tab is closed. */
   async signIn(fault) {
     if (this.asking) return;
     this.asking = true;
@@ -84,8 +77,8 @@ class App {
   }
 
   /**
-   * Opens the current view again, after a change of the token or when the browser restores the page from its cache. An
-   * editor with unsaved text stays open and checks its text again.
+   * After a new token, or when the browser restores the page from its cache. An editor with unsaved text stays, and
+   * checks again.
    */
   #routeAnew() {
     if (this.view?.isWritten) return this.view.checkAgain();
@@ -118,7 +111,7 @@ class App {
     this.sidebar.show();
   }
 
-  /** Asks whether to discard the editor's unsaved text, and then goes to `path`. */
+  /** First asks whether to lose the editor's unsaved text. */
   async #leave(path) {
     history.replaceState(null, "", `#/${this.path}`);
     if (this.leaving) return;
@@ -145,7 +138,7 @@ class App {
   }
 }
 
-/** Decodes a part of the address. A part with an invalid percent encoding is returned unchanged. */
+/** Of the address; as it is if invalid. */
 function decoded(text) {
   try {
     return decodeURIComponent(text);

@@ -1,5 +1,5 @@
 // @ts-self-types="./index.d.ts"
-/** Braid Server in tests with `node:test`: a server, faults, and a record of the requests that the server received. */
+/** Braid Server in tests with `node:test`: a server, faults, and a record of requests. */
 import { AssertionError } from "node:assert";
 import { execFile, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
@@ -13,16 +13,13 @@ import { BraidClient, Problem } from "braid-server-client";
 const ARGUMENTS = ["serve", "--test-mode", "--deterministic", "--database", ":memory:", "--exit-with-stdin"];
 const execute = promisify(execFile);
 
-/**
- * Sends a request of the server's test mode. `isRepeatable` says whether the client may repeat the request even if the
- * server may have handled it.
- */
+/** To the test mode. `isRepeatable`: even if the server may have handled it. */
 function send(client, method, path, body, isRepeatable = true) {
   const headers = body === undefined ? {} : { "Content-Type": "application/json" };
   return client.send({ method, path: `/v1/test/${path}`, headers, body, isRepeatable });
 }
 
-/** The path of the first program on the `PATH` that has one of these names. */
+/** The first of these programs. */
 function onPath(...names) {
   for (const name of names) {
     for (const folder of (process.env.PATH ?? "").split(delimiter)) {
@@ -30,20 +27,20 @@ function onPath(...names) {
         accessSync(join(folder, name), constants.X_OK);
         return join(folder, name);
       } catch {
-        // The program is not in this folder, so the loop continues with the next one.
+        // Not here.
       }
     }
   }
   return undefined;
 }
 
-/** A server in test mode. If `start`, `run` or `find` started the server, the server ends when this process ends. */
+/** In test mode. One that was started here ends with this process. */
 export class BraidServer {
   #process;
   #container;
   #log = () => "";
 
-  /** Uses a server that is already running. `client` contains options for the `BraidClient`. */
+  /** One that runs already. `client`: options for the `BraidClient`. */
   constructor(url, { token, client = {} } = {}) {
     this.url = url;
     this.token = token;
@@ -54,7 +51,7 @@ export class BraidServer {
   }
 
   /**
-   * Returns the server that `BRAID_SERVER_URL` names, or starts the image in `BRAID_SERVER_IMAGE`, the binary in
+   * The server that `BRAID_SERVER_URL` names, or starts the image in `BRAID_SERVER_IMAGE`, the binary in
    * `BRAID_SERVER_BINARY`, or `braid-server` on the `PATH`.
    */
   static async find({ environment = process.env, ...options }) {
@@ -70,16 +67,13 @@ export class BraidServer {
     );
   }
 
-  /** Starts a server from the binary, on a free port. Resolves once the server accepts connections. */
+  /** A process on a free port, once it accepts connections. */
   static start(binary, { fixtures, options = [], client }) {
     const command = [binary, ...ARGUMENTS, "--port", "0", "--fixtures", fixtures, ...options];
     return BraidServer.#started(command, (url, token) => new BraidServer(url, { token, client }));
   }
 
-  /**
-   * Starts a container of the image with docker or podman. The container's port is published only on the loopback
-   * address of this machine.
-   */
+  /** With docker or podman; its port is published on loopback only. */
   static async run(image, { fixtures, options = [], engine = onPath("docker", "podman"), client }) {
     if (!engine) throw new Error("To run the image, install docker or podman.");
     const name = `braid-${randomBytes(6).toString("hex")}`;
@@ -119,16 +113,12 @@ export class BraidServer {
     }
     server.#process = child;
     server.#log = () => log;
-    // When this process ends, the server's standard input ends, and so the server ends. The server does not keep this
-    // process alive.
+    // The server ends with its standard input, so with this process, which it does not keep alive.
     for (const handle of [child, child.stdin, child.stdout, child.stderr]) handle.unref();
     return server;
   }
 
-  /**
-   * The server's log, by default its warnings and errors. Empty for a server that `start`, `run` or `find` did not
-   * start.
-   */
+  /** Warnings and errors by default. Empty unless it was started here. */
   get log() {
     return this.#log();
   }
@@ -137,33 +127,28 @@ export class BraidServer {
     return this.client.session(id);
   }
 
-  /**
-   * Opens a fork: a copy of a session as it is now, or as it was at an earlier `revision`. `id` is the fork's id. The
-   * fork ends when the `test`, a test context of `node:test`, ends.
-   */
+  /** Opens a copy of a session as it is, or was at `revision`. Ends with the `test`. */
   async fork(session, { revision, id, test } = {}) {
     const fork = await this.client.sessions.open({ id, from: { session, revision } });
     test?.after(async () => {
-      // The rules are removed first, because they could otherwise apply to the request that ends the fork.
+      // First: rules could apply to the delete.
       await this.faults.clear();
       try {
         await fork.delete();
       } catch (error) {
-        // The server answers 404 if the test has already ended the session or reset the server.
+        // Already ended, or reset.
         if (!(error instanceof Problem && error.status === 404)) throw error;
       }
     });
     return fork;
   }
 
-  /**
-   * Resets the server to its state after the start: tables, sessions, tokens, faults, recorded requests and the clock.
-   */
+  /** Back to the start: tables, sessions, tokens, faults, recorded requests, clock. */
   reset() {
     return send(this.client, "POST", "reset");
   }
 
-  /** Ends the server, if `start`, `run` or `find` started it. */
+  /** If it was started here. */
   async stop() {
     const child = this.#process;
     if (!child) return;
@@ -182,16 +167,14 @@ export class BraidServer {
 
 const RULE = ["id", "skip", "times", "probability", "delay"];
 
-/**
- * Makes a rule. The options that `RULE` lists are members of the rule. All other options are conditions for requests.
- */
+/** The options in `RULE` are the rule's, all others conditions. */
 function rule(action, options = {}) {
   const entries = Object.entries(options);
   const match = Object.fromEntries(entries.filter(([name]) => !RULE.includes(name)));
   return { ...Object.fromEntries(entries.filter(([name]) => RULE.includes(name))), match, action };
 }
 
-/** Functions that make rules for `faults.set`. */
+/** Makes rules for `faults.set`. */
 export const fault = {
   delay: (milliseconds, { jitter, ...options } = {}) => rule(undefined, { ...options, delay: { milliseconds, jitter } }),
   respond: (status, { retryAfter, type, ...options } = {}) => rule({ respond: { status, retryAfter, type } }, options),
@@ -206,7 +189,7 @@ export const fault = {
   refuseConnections: (milliseconds, options) => rule({ refuseConnections: { milliseconds } }, options),
 };
 
-/** The rules that make the server fail in tests. */
+/** Make the server fail. */
 class Faults {
   #client;
 
@@ -214,24 +197,18 @@ class Faults {
     this.#client = client;
   }
 
-  /** Replaces all rules. The rules are removed when the `test`, a test context of `node:test`, ends. */
+  /** Replaces all rules, until the `test` ends. */
   async set(rules, { seed, test } = {}) {
     test?.after(() => this.clear());
     await send(this.#client, "PUT", "faults", { seed, faults: rules });
   }
 
-  /**
-   * Returns all rules. `matched` is the number of requests that matched the rule and to which no earlier rule was
-   * applied. `applied` is the number of requests to which the rule was applied.
-   */
+  /** `matched`: requests that matched, without those of earlier rules; `applied`: those it was applied to. */
   async all() {
     return (await send(this.#client, "GET", "faults")).faults;
   }
 
-  /**
-   * Returns the number of requests to which the fault rule with this id was applied. Without an id, returns the number
-   * of requests to which any rule was applied.
-   */
+  /** How often the rule, or any, was applied. */
   async applied(id) {
     const rules = (await this.all()).filter((rule) => id === undefined || rule.id === id);
     if (rules.length === 0) throw new RangeError(id === undefined ? "There are no rules." : `There is no rule "${id}".`);
@@ -243,7 +220,7 @@ class Faults {
   }
 }
 
-/** The error if the number of matching requests is not the expected one. */
+/** Not the expected number of matching requests. */
 export class VerificationFailed extends AssertionError {
   constructor({ detail, expected, count, nearestMisses }) {
     const lines = [detail ?? "Another number of requests matched."];
@@ -260,10 +237,7 @@ export class VerificationFailed extends AssertionError {
   }
 }
 
-/**
- * The record of the newest requests to `/v1` that the server received since its start, its last reset or the last
- * `clear`. The record does not contain requests to `/v1/test`.
- */
+/** The newest requests to `/v1`, without `/v1/test`, since the start, the last reset or `clear`. */
 class Requests {
   #client;
 
@@ -271,7 +245,7 @@ class Requests {
     this.#client = client;
   }
 
-  /** Returns all recorded requests with their answers, the oldest first. */
+  /** Oldest first. */
   async all() {
     return (await send(this.#client, "GET", "requests")).requests;
   }
@@ -281,8 +255,8 @@ class Requests {
   }
 
   /**
-   * Resolves to the ids of the requests that match. Throws `VerificationFailed` if the number of these requests is not
-   * as `count` says: `exactly`, `atLeast` or `atMost`.
+   * Resolves to the ids of matching requests; throws `VerificationFailed` unless as many as `count` says: `exactly`,
+   * `atLeast` or `atMost`.
    */
   async verify(match, count) {
     try {
@@ -294,7 +268,7 @@ class Requests {
   }
 }
 
-/** The clock of the server. Tests can set and advance it. */
+/** The server's. */
 class Clock {
   #client;
 
@@ -307,15 +281,15 @@ class Clock {
   }
 
   /**
-   * Sets the server's clock. From `time`, a `Date`, the clock follows real time. With `--deterministic`, it instead
-   * advances in steps of 1 ms, for example with a command.
+   * From `time`, a `Date`, it follows real time; with `--deterministic`, it advances in steps of 1 ms, for example with
+   * a command.
    */
   async set(time) {
     return new Date((await send(this.#client, "PUT", "clock", { time: time.toISOString() })).time);
   }
 
   async advance(milliseconds) {
-    // The request that advances the clock is not repeatable, because a repetition would advance the clock twice.
+    // Repeated, it would advance twice.
     return new Date((await send(this.#client, "PUT", "clock", { advance: milliseconds / 1000 }, false)).time);
   }
 }

@@ -4,37 +4,35 @@ import Foundation
 import FoundationNetworking
 #endif
 
-/// A client of a Braid server: docs/clients.md is its guide.
-///
-/// A request is sent again if the connection failed or the server was overloaded; an idempotency key keeps a command
-/// from being applied twice. A refusal is thrown as a ``Problem``.
+/// A client of a Braid server. Guide: docs/clients/swift.md.
 ///
 /// ```swift
 /// let client = BraidClient(url: url, token: token)
 /// let party = client.session("party")
+/// try await party.perform(.tap(.id("kim")))
 /// for try await event in party.subscribe() { … }
 /// ```
+/// Failed requests are sent again, with an idempotency key, so that no command is applied twice. A refusal is a thrown
+/// ``Problem``.
 public struct BraidClient: Sendable {
-    /// May contain a path, such as `https://example.com/braid`.
+    /// May have a path: `https://example.com/braid`.
     public let url: URL
-    /// Without a byte for so long, a connection is dropped. Longer than 15 seconds, the interval of keep-alives on a
-    /// stream; a long poll's waiting time is added.
+    /// A connection silent for so long is dropped. Longer than 15 seconds, the interval of a stream's keep-alives; long
+    /// polls add their wait.
     public let timeout: Duration
-    /// How often, and after which delays, a request is sent again.
+    /// When to send a request again.
     public let retrying: Retrying
     private let tokens: TokenSource
     private let transport = Transport()
     let commands = CommandQueue()
 
-    /// Exponential backoff with full jitter: a random delay up to a bound that doubles with each attempt, plus the
-    /// server's `Retry-After`.
+    /// Exponential backoff with full jitter, plus the server's `Retry-After`.
     public struct Retrying: Sendable, Hashable {
-        /// How often a failed request is sent again. Streams have no such limit.
+        /// Per request; streams have no limit.
         public var count: Int
-        /// The bound of the first delay. For streams the server can set it; it is one second otherwise.
+        /// The first bound. The server can set it for streams (1 second otherwise).
         public var first: Duration
-        /// The bound of every delay. If the server asks for a pause longer than this and than 30 seconds, the request
-        /// fails; a stream waits.
+        /// The highest bound. A request fails if the server asks for more than this and 30 seconds; a stream waits.
         public var longest: Duration
 
         /// Creates a rule.
@@ -44,22 +42,19 @@ public struct BraidClient: Sendable {
             self.longest = longest
         }
 
-        /// - Parameters:
-        ///   - tries: the attempts so far, from 1.
-        ///   - least: the pause that the server asked for.
-        ///   - first: in place of the property.
+        /// `least`: what the server asked for. `first`: instead of the property.
         func delay(tries: Int, after least: Duration? = nil, first: Duration? = nil) -> Duration {
             let grown = (first ?? self.first) * Double(1 << min(tries - 1, 20))
             return (least ?? .zero) + min(longest, grown) * Double.random(in: 0...1)
         }
     }
 
-    /// Creates a client with a fixed token, or with `nil` for a server without tokens.
+    /// With a fixed token; `nil` for a server without tokens.
     public init(url: URL, token: String? = nil, timeout: Duration = .seconds(40), retrying: Retrying = Retrying()) {
         self.init(url: url, timeout: timeout, retrying: retrying) { _ in token }
     }
 
-    /// Creates a client that asks for a token, and for another when the server refuses it.
+    /// With a provider that is asked for a token, and for another when one is refused.
     public init(
         url: URL, timeout: Duration = .seconds(40), retrying: Retrying = Retrying(),
         tokenProvider: @escaping TokenProvider
@@ -76,50 +71,40 @@ public struct BraidClient: Sendable {
     public struct TableSummary: Decodable, Sendable, Hashable {
         /// The table's name.
         public var table: String
-        /// Grows with each change.
+        /// +1 with each change.
         public var version: Int
-        /// The last change, in RFC 3339.
+        /// RFC 3339.
         public var updated: String?
     }
 
-    /// Returns the registered table descriptions, without their texts.
+    /// All registered descriptions, without their texts.
     public func tables() async throws -> [TableSummary] {
         struct List: Decodable { var tables: [TableSummary] }
         return try await value(of: Request("GET", ["v1", "tables"]), as: List.self).tables
     }
 
-    /// Returns a table description as it was registered.
-    ///
-    /// - Parameter version: `nil` for the latest.
-    /// - Throws: ``Problem`` 404 if there is no such table or version.
+    /// As registered; by default the latest version.
     public func table(_ name: String, version: Int? = nil) async throws -> JSON {
         try await value(
             of: Request("GET", ["v1", "tables", name] + (version.map { ["versions", String($0)] } ?? [])))
     }
 
-    /// One stored version of a table description.
+    /// One version of a description.
     public struct TableVersion: Decodable, Sendable, Hashable {
         /// 1, 2, 3, …
         public var version: Int
-        /// When it was registered, in RFC 3339.
+        /// RFC 3339.
         public var updated: String
     }
 
-    /// Returns the stored versions of a table description, the oldest first.
-    ///
-    /// - Throws: ``Problem`` 404 if there is no such table.
+    /// Oldest first.
     public func versions(ofTable name: String) async throws -> [TableVersion] {
         struct List: Decodable { var versions: [TableVersion] }
         return try await value(of: Request("GET", ["v1", "tables", name, "versions"]), as: List.self).versions
     }
 
-    /// Registers or replaces a table description. Open sessions keep their version.
-    ///
-    /// - Parameters:
-    ///   - name: the description's member `table`.
-    ///   - description: see docs/table-description.md.
-    ///   - onlyIfNew: whether an existing description makes the server refuse with 412 `etag-mismatch`.
-    /// - Throws: ``Problem`` 422 whose `errors` name up to a hundred faults.
+    /// Registers or replaces a description; open sessions keep their version. Throws ``Problem`` 422 with up to a
+    /// hundred `errors`, or 412 if it exists and `onlyIfNew`.
     @discardableResult
     public func putTable(_ name: String, _ description: JSON, onlyIfNew: Bool = false) async throws -> TableSummary {
         try await value(
@@ -127,16 +112,12 @@ public struct BraidClient: Sendable {
                 "PUT", ["v1", "tables", name], headers: onlyIfNew ? ["If-None-Match": "*"] : [:], body: description))
     }
 
-    /// Deletes a table description.
-    ///
-    /// - Throws: ``Problem`` 409 `table-in-use` if open sessions use it.
+    /// Throws ``Problem`` 409 while open sessions use it.
     public func deleteTable(_ name: String) async throws {
         _ = try await data(of: Request("DELETE", ["v1", "tables", name], isDeletion: true))
     }
 
-    /// Checks a table description without storing it, and returns warnings about probable mistakes.
-    ///
-    /// - Throws: ``Problem`` 422 whose `errors` name up to a hundred faults.
+    /// Checks without storing, and returns warnings. Throws ``Problem`` 422 with up to a hundred `errors`.
     @discardableResult
     public func validate(_ description: JSON) async throws -> [Problem.Fault] {
         struct Validation: Decodable { var warnings: [Problem.Fault]? }
@@ -152,54 +133,48 @@ public struct BraidClient: Sendable {
     public struct SessionSummary: Decodable, Sendable, Hashable {
         /// The session's id.
         public var id: String
-        /// `nil` if the session was opened without a description.
+        /// `nil` without a description.
         public var table: String?
-        /// `nil` without a description, or with one that is not registered.
+        /// `nil` without a registered description.
         public var tableVersion: Int?
-        /// An opaque word that changes when the server may have lost revisions.
+        /// Changes when revisions may have been lost.
         public var epoch: String
-        /// 0 at creation, one more for each committed command.
+        /// 0 at creation, +1 per command.
         public var revision: Int
-        /// In RFC 3339.
+        /// RFC 3339.
         public var created: String
-        /// The last commit, in RFC 3339.
+        /// The last commit, RFC 3339.
         public var updated: String
-        /// The displayed rows of all sections.
+        /// Displayed, in all sections.
         public var totalRowCount: Int
     }
 
-    /// One page of a list of sessions.
+    /// One page.
     public struct SessionPage: Decodable, Sendable, Hashable {
-        /// The sessions of this page.
+        /// This page's.
         public var sessions: [SessionSummary]
-        /// `after` for the next page; `nil` on the last.
+        /// For `after`; `nil` on the last page.
         public var next: String?
     }
 
-    /// Returns one page of the server's sessions.
-    ///
-    /// - Parameters:
-    ///   - table: only the sessions of this table.
-    ///   - limit: `nil` for the server's default.
-    ///   - after: the previous page's `next`.
+    /// One page, of one table or all.
     public func sessions(of table: String? = nil, limit: Int? = nil, after: String? = nil) async throws -> SessionPage {
         try await value(
             of: Request(
                 "GET", ["v1", "sessions"], query: ["table": table, "limit": limit.map { String($0) }, "after": after]))
     }
 
-    /// Returns a handle, without a request: the session may not exist.
+    /// A handle, without a request: the session may not exist.
     public func session(_ id: String) -> BraidSession { BraidSession(client: self, id: id) }
 
-    /// Opens a session.
+    /// Opens a session; for the body, see docs/http-api/sessions-and-snapshots.md.
     ///
-    /// - Parameters:
-    ///   - opening: the request's body, such as `["table": "attendees", "models": …]`, or `["from": ["session":
-    ///     "party", "revision": 12]]` for a fork. See docs/http-api/sessions-and-snapshots.md.
-    ///   - key: the idempotency key, with which a call whose answer was lost can be repeated.
-    /// - Returns: a handle, and the snapshot of now, also after a repeat.
-    /// - Throws: ``Problem`` 422 if a model is invalid, 409 `session-exists` if the id is taken, 410
-    ///   `revision-not-available` if the other session's journal does not reach back to the revision.
+    /// ```swift
+    /// let (party, snapshot) = try await client.openSession(["table": "attendees", "models": models])
+    /// let fork = try await client.openSession(["from": ["session": "party", "revision": 12]])
+    /// ```
+    /// If the answer was lost, repeat the call with the same `key`; the snapshot is that of now. Throws ``Problem`` 422
+    /// (invalid models), 409 `session-exists`, 410 (the journal does not reach back).
     public func openSession(_ opening: JSON, key: String = UUID().uuidString) async throws -> (
         session: BraidSession, snapshot: Snapshot
     ) {
@@ -210,7 +185,7 @@ public struct BraidClient: Sendable {
 
     // MARK: Without a session
 
-    /// Renders a JSON-e template on the server.
+    /// Renders a JSON-e template.
     public func render(_ template: JSON, context: JSON = [:]) async throws -> JSON? {
         struct Rendered: Decodable { var result: JSON? }
         return try await value(
@@ -218,15 +193,13 @@ public struct BraidClient: Sendable {
         ).result
     }
 
-    /// Asks the server for the update from one snapshot to another.
+    /// Computed by the server.
     public func diff(from: Snapshot, to: Snapshot) async throws -> Update {
         try await value(
             of: Request("POST", ["v1", "diff"], body: ["from": JSON(encoding: from), "to": JSON(encoding: to)]))
     }
 
-    /// Asks, once, whether the server can serve.
-    ///
-    /// - Throws: ``Problem`` if it cannot, ``ConnectionFailure`` if no valid answer arrived.
+    /// Asks once whether the server can serve; throws if not.
     public func checkHealth() async throws {
         _ = try await body(of: exchange(urlRequest(Request("GET", ["readyz"]))))
     }
@@ -242,7 +215,6 @@ public struct BraidClient: Sendable {
         }
     }
 
-    /// Repeats the request after temporary failures, as often as `retrying` allows.
     func data(of request: Request) async throws -> Data {
         let sent = try urlRequest(request)
         var tries = 0
@@ -264,7 +236,7 @@ public struct BraidClient: Sendable {
         }
     }
 
-    /// Throws for a content type that the API does not use, such as that of a network's log-in page.
+    /// Another content type may be a network's log-in page.
     private func body(of answer: (head: HTTPURLResponse, body: Data)) throws -> Data {
         guard answer.head.statusCode == 204 || answer.head.mimeType?.lowercased().hasPrefix("application/") == true
         else {
@@ -289,8 +261,7 @@ public struct BraidClient: Sendable {
         return (head, body)
     }
 
-    /// Returns the head, and the body as it arrives. If the token is refused and the provider has another, asks once
-    /// more.
+    /// The head, and the body as it arrives. After a 401, tries another token of the provider.
     func open(_ request: URLRequest) async throws -> (HTTPURLResponse, AsyncThrowingStream<Transport.Part, any Error>) {
         let token = try await tokens.token()
         let answer = try await open(request, token: token.value)

@@ -1,69 +1,71 @@
-/// What a subscriber of a session receives.
+/// What a subscriber receives.
 public enum SessionEvent: Sendable {
-    /// Replaces the displayed content, without animation. It comes first unless the subscriber passed its own, and in
-    /// place of updates that the server no longer has.
+    /// First, unless you passed your own, and when updates are no longer to be had. Show it without animation.
     case snapshot(Snapshot)
-    /// Leads from the snapshot `before` to the snapshot `after`.
+    /// Leads from `before` to `after`.
     case update(Update, before: Snapshot, after: Snapshot)
-    /// For controllers, before the update that it caused. It comes again if the connection was lost between the two.
+    /// For controllers, before its update; again if the connection is lost in between.
     case cellEvent(CellEvent)
-    /// For controllers, before the update that it caused. It comes again if the connection was lost between the two.
+    /// As ``cellEvent(_:)``.
     case tap(Tap)
-    /// For controllers: an event of a handler in the description, before the update of its command. It comes again if
-    /// the connection was lost between the two.
+    /// From a handler of the description; as ``cellEvent(_:)``.
     case emitted(EmittedEvent)
-    /// The snapshot is up to date: events now come as they happen. Again after each reconnection and each move of the
-    /// window.
+    /// Up to date: events now come as they happen. Again after reconnections and moves of the window.
     case live
-    /// The client connects again: the connection was lost or not possible, the server refused it for now, or an update
-    /// did not fit.
+    /// Connecting again: no connection, refused for now, or an update that did not fit.
     case interrupted(any Error)
 }
 
 /// A tap on a row.
 public struct Tap: Decodable, Sendable, Hashable {
-    /// Before the tap was handled.
+    /// Before the tap.
     public var at: RowPath
     /// `nil` if the row has none.
     public var id: String?
-    /// The cell's reuse identifier.
+    /// Its reuse identifier.
     public var cell: String
-    /// Before the tap was handled. `nil` if the row has no model, or `null`.
+    /// Before the tap; `nil` if none or `null`.
     public var model: JSON?
 }
 
-/// An event that a row's cell emitted.
+/// An event of a row's cell.
 public struct CellEvent: Decodable, Sendable, Hashable {
-    /// Before the event was handled.
+    /// Before the event.
     public var at: RowPath
     /// `nil` if the row has none.
     public var id: String?
-    /// The cell's reuse identifier.
+    /// Its reuse identifier.
     public var cell: String
-    /// An object with one member: the event's name and its parameters.
+    /// `{name: parameters}`.
     public var event: JSON
-    /// Before the event was handled. `nil` if the row has no model, or `null`.
+    /// Before the event; `nil` if none or `null`.
     public var model: JSON?
 }
 
-/// An event that a handler of the table description emitted.
+/// An event that a handler of the description emitted.
 public struct EmittedEvent: Decodable, Sendable, Hashable {
-    /// From the table description.
+    /// Its name.
     public var name: String
-    /// `nil` if there is none, or `null`.
+    /// `nil` if none or `null`.
     public var payload: JSON?
 }
 
 extension BraidSession {
-    /// Follows the session. Even if connections are lost, each update comes once, or a snapshot in place of missed
-    /// ones.
+    /// Follows the session across lost connections: each update once, or a snapshot instead of missed ones.
     ///
-    /// The stream finishes when the session ends. Unread events wait in memory. To stop, leave the loop or cancel the
-    /// task.
+    /// ```swift
+    /// for try await event in session.subscribe() {
+    ///     switch event {
+    ///     case .snapshot(let snapshot): show(snapshot)
+    ///     case .update(let update, _, let after): animate(update, to: after)
+    ///     default: break
+    ///     }
+    /// }
+    /// ```
+    /// Finishes when the session ends; leave the loop or cancel the task to stop. Unread events wait in memory. Pass
+    /// the `snapshot` that you show already.
     ///
-    /// - Parameter snapshot: what the program shows; `nil` to get a new one first.
-    /// - Throws: ``Problem``, through the stream, if the server refuses for good: the session does not exist, or the
-    ///   token is not valid and the provider has no other.
+    /// - Throws: ``Problem`` in the loop if refused for good: no such session, or no valid token.
     public func subscribe(from snapshot: Snapshot? = nil) -> AsyncThrowingStream<SessionEvent, any Error> {
         AsyncThrowingStream { continuation in
             let task = Task {
@@ -79,11 +81,8 @@ extension BraidSession {
         }
     }
 
-    /// Follows a window, which can be moved meanwhile.
-    ///
-    /// - Parameters:
-    ///   - snapshot: what the program shows of the window; `nil` to get a new one first.
-    ///   - overscan: the rows that ``WindowSubscription/show(_:)`` asks for before and after the visible ones.
+    /// Follows a window that can move. Pass the `snapshot` of it that you show already; `overscan` rows are loaded
+    /// around the visible ones.
     public func subscribe(window: TableWindow, from snapshot: Snapshot? = nil, overscan: Int = 50)
         -> WindowSubscription
     {

@@ -1,8 +1,7 @@
 import Synchronization
 
-/// The commands without an answer, by session, in the order of the calls. Only the first of a session is sent.
+/// Unanswered commands by session, in the order of the calls; only a session's first is on its way.
 final class CommandQueue: Sendable {
-    /// A command's place in its session's queue.
     struct Place: Sendable {
         fileprivate let session: String
         fileprivate let number: Int
@@ -27,7 +26,7 @@ final class CommandQueue: Sendable {
             if places[session]?.isEmpty == true { places[session] = nil }
         }
 
-        /// Returns the waiter that was there.
+        /// Returns the previous waiter.
         mutating func exchange(_ waiter: Waiter?, at index: Int, of session: String) -> Waiter? {
             let previous = places[session]?[index].waiter
             places[session]?[index].waiter = waiter
@@ -37,17 +36,15 @@ final class CommandQueue: Sendable {
 
     private let state = Mutex(State())
 
-    /// The caller must call `leave` for every place.
+    /// Each place must `leave`.
     func enter(_ session: String) -> Place { state.withLock { $0.append(to: session) } }
 
-    /// Waits for the first place.
-    ///
-    /// - Throws: `CancellationError` if the task is cancelled meanwhile.
+    /// Waits to be first. Throws `CancellationError` when cancelled.
     func wait(at place: Place, isolation: isolated (any Actor)? = #isolation) async throws {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { (waiter: Waiter) in
                 let result: Result<Void, any Error>? = state.withLock { state in
-                    // Under the lock, a cancellation is either seen here, or its handler finds the continuation.
+                    // Under the lock, either we see the cancellation, or its handler finds the continuation.
                     if Task.isCancelled { return .failure(CancellationError()) }
                     guard let index = state.index(of: place), index > 0 else { return .success(()) }
                     _ = state.exchange(waiter, at: index, of: place.session)
@@ -63,7 +60,7 @@ final class CommandQueue: Sendable {
         }
     }
 
-    /// The next command continues if this was the first.
+    /// If it was the first, the next continues.
     func leave(_ place: Place) {
         let next = state.withLock { state -> Waiter? in
             guard let index = state.index(of: place) else { return nil }

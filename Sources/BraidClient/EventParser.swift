@@ -1,15 +1,14 @@
 import Foundation
 
-/// A server-sent event.
 struct ServerEvent: Equatable {
     var type = ""
     var data: [UInt8] = []
     var id: String?
 }
 
-/// Parses server-sent events in pieces (WHATWG HTML, section 9.2.6).
+/// Parses server-sent events piece by piece (WHATWG HTML, 9.2.6).
 struct EventParser {
-    /// The delay before a reconnection, if the server has sent `retry`.
+    /// From `retry`.
     private(set) var retryTime: Duration?
     private var line: [UInt8] = []
     private var endedWithCR = false
@@ -35,7 +34,7 @@ struct EventParser {
         return events
     }
 
-    /// Returns the event that an empty line ends, unless it has no data.
+    /// An empty line ends an event, which counts only with data.
     private mutating func endLine() -> ServerEvent? {
         defer { line.removeAll(keepingCapacity: true) }
         if isFirstLine, line.starts(with: [0xEF, 0xBB, 0xBF]) { line.removeFirst(3) }
@@ -58,7 +57,7 @@ struct EventParser {
             hasData = true
         case "id" where !value.contains(0): event.id = String(decoding: value, as: UTF8.self)
         case "retry":
-            // Digits only (WHATWG HTML, section 9.2.6): `Int` would accept a sign.
+            // Digits only (ibid.): `Int` would accept a sign.
             let isNumber = value.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
             if isNumber, let milliseconds = Int(String(decoding: value, as: UTF8.self)) {
                 retryTime = .milliseconds(milliseconds)

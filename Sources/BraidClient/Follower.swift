@@ -6,16 +6,16 @@ import FoundationNetworking
 
 /// Reads a session's event stream, and reconnects.
 actor Follower {
-    /// Receives each event, and the window that the snapshot shows after it.
+    /// Also gets the window that the snapshot shows after the event.
     typealias Listener = @Sendable (SessionEvent, TableWindow?) -> Void
 
     private let session: BraidSession
     private var snapshot: Snapshot?
-    /// What `snapshot` shows, with its current anchor; `nil` for the whole table.
+    /// With its current anchor; `nil` for the whole table.
     private var shown: TableWindow?
-    /// What the next connection follows; `nil` for the whole table.
+    /// For the next connection; `nil` for the whole table.
     private var window: TableWindow?
-    /// Where a new connection continues: after the last processed event with an id, or at the given snapshot.
+    /// Where to continue: the last event with an id, or the given snapshot.
     private var position: String?
     private var retryTime = Duration.seconds(1)
     private var hasEnded = false
@@ -28,7 +28,7 @@ actor Follower {
         position = snapshot?.position.description
     }
 
-    /// Follows until the session ends. Runs must not overlap; one continues where the last was cancelled.
+    /// Until the session ends. Runs must not overlap; each continues where the last was cancelled.
     func run(following window: TableWindow? = nil, _ tell: Listener) async throws {
         self.window = window
         failures = 0
@@ -43,7 +43,7 @@ actor Follower {
                 failure = error
             }
             try Task.checkCancellation()
-            // Begin with a new snapshot.
+            // Begin anew.
             if failure is UpdateFault || failure is DecodingError { position = nil }
             if (failure as? Problem)?.kind == Self.lostAnchor { leaveAnchor() }
             failures += 1
@@ -56,33 +56,33 @@ actor Follower {
 
     private static let lostAnchor = "row-not-found"
 
-    /// Whether a further attempt would be refused for the same reason.
+    /// Whether trying again is pointless.
     private func isFinal(_ problem: Problem) -> Bool {
         if problem.kind == Self.lostAnchor, case .around? = window?.run { return false }
         return problem.status < 500 && problem.status != 408 && problem.status != 429
     }
 
-    /// Stays at the offset when the anchor is not displayed: the server cannot tell which row was near.
+    /// The anchor is not displayed, and the server cannot tell what was near: stay at the offset.
     private func leaveAnchor() {
         window = window?.withoutAnchor(offset: snapshot?.window?.offset ?? 0)
         position = nil
     }
 
-    /// Reads one connection to its end. Thanks to keep-alives, the client's timeout ends one that is lost.
+    /// One connection. Because of keep-alives, the client's timeout finds a dead one.
     private func follow(_ tell: Listener) async throws {
         let followed = window
         var request = Request(
             "GET", ["v1", "sessions", session.id, "updates"], query: followed?.parameters ?? [:],
             headers: ["Accept": "text/event-stream"])
         if let followed, let position {
-            // The server uses `Last-Event-ID` only for streams of the same window.
+            // `Last-Event-ID` counts only for the same window.
             request.query["since"] = position
             if let shown, shown.query != followed.query { request.query["from"] = shown.query }
         } else {
             request.headers["Last-Event-ID"] = position
         }
         let (head, parts) = try await session.client.open(session.client.urlRequest(request))
-        // Another content type may be a network's log-in page.
+        // A network's log-in page, maybe.
         guard head.statusCode != 200 || head.mimeType?.lowercased() == "text/event-stream" else {
             throw ConnectionFailure(detail: "The answer is no stream of events")
         }
@@ -111,7 +111,6 @@ actor Follower {
         }
     }
 
-    /// - Parameter followed: the connection's window; `nil` for the whole table.
     private func take(_ event: ServerEvent, of followed: TableWindow?, _ tell: Listener) throws {
         func decoded<Value: Decodable>(_ type: Value.Type) throws -> Value {
             try JSONDecoder().decode(type, from: Data(event.data))
@@ -130,12 +129,12 @@ actor Follower {
             tell(.snapshot(new), shown)
         case "update":
             let update = try decoded(Update.self)
-            // After a reconnection the server can repeat updates. After a move of the window, one may start and end at
-            // the snapshot's revision: it counts.
+            // Updates can be repeated after a reconnection. One of a moved window may start and end at the snapshot's
+            // revision.
             guard let before = snapshot,
                 update.to > before.revision || before.window != nil && update.from == before.revision
             else { return }
-            // A revision without visible changes has no update, so this one can start later than the snapshot.
+            // Revisions without visible changes have no update.
             var base = before
             base.revision = max(before.revision, update.from)
             let after = try update.applied(to: base)

@@ -1,32 +1,32 @@
 import Foundation
 
-/// A JSON value.
+/// A JSON value: `["name": "Kim", "tags": [1, 2]]`.
 ///
-/// Whole numbers that fit are `Int`, others `Double`, rounded to its digits; one that is too large becomes infinite and
-/// cannot be encoded again. An object's members have no order.
+/// Numbers are `Int` if whole and in range, else `Double`, rounded; too large ones become infinite and cannot be
+/// encoded. Members have no order.
 public enum JSON: Sendable, Hashable {
     /// `null`.
     case null
     /// `true` or `false`.
     case bool(Bool)
-    /// A whole number.
+    /// Whole.
     case integer(Int)
-    /// In decoded JSON, a number that is not whole or does not fit into `Int`.
+    /// Not whole, or out of `Int`'s range.
     case number(Double)
     /// A string.
     case string(String)
-    /// The elements, in order.
+    /// In order.
     case array([JSON])
-    /// The members by name.
+    /// By name.
     case object([String: JSON])
 
-    /// An object's member; `nil` if it is missing or this is no object.
+    /// `nil` if missing, or no object.
     public subscript(name: String) -> JSON? {
         guard case .object(let members) = self else { return nil }
         return members[name]
     }
 
-    /// An array's element; `nil` beyond its bounds or if this is no array.
+    /// `nil` out of bounds, or for no array.
     public subscript(index: Int) -> JSON? {
         guard case .array(let elements) = self, elements.indices.contains(index) else { return nil }
         return elements[index]
@@ -38,19 +38,19 @@ public enum JSON: Sendable, Hashable {
         return text
     }
 
-    /// `nil` if this is not `true` or `false`.
+    /// `nil` if this is no Boolean.
     public var bool: Bool? {
         guard case .bool(let bool) = self else { return nil }
         return bool
     }
 
-    /// `nil` for any other case, `.number(3.0)` included.
+    /// `nil` otherwise, for `.number(3.0)`, too.
     public var integer: Int? {
         guard case .integer(let integer) = self else { return nil }
         return integer
     }
 
-    /// Whole or not; `nil` if this is no number.
+    /// Whole or not.
     public var number: Double? {
         switch self {
         case .integer(let integer): Double(integer)
@@ -66,7 +66,7 @@ public enum JSON: Sendable, Hashable {
 extension JSON: Codable {
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
-        // The most frequent kinds first: each failed attempt costs an error.
+        // Frequent kinds first: a failed attempt costs an error.
         if let text = try? container.decode(String.self) {
             self = .string(text)
         } else if let members = try? container.decode([String: JSON].self) {
@@ -87,7 +87,7 @@ extension JSON: Codable {
             } catch DecodingError.typeMismatch {
                 throw DecodingError.dataCorruptedError(in: container, debugDescription: "This is not a JSON value.")
             } catch {
-                // Too large for a `Double`. Only the error's text shows the sign.
+                // Too large for `Double`; only the error's text has the sign.
                 let text =
                     if case DecodingError.dataCorrupted(let context) = error { context.debugDescription } else {
                         "\(error)"
@@ -111,7 +111,7 @@ extension JSON: Codable {
     }
 }
 
-// Deliberately not `ExpressibleByNilLiteral`: `nil` means that there is no value.
+// Not `ExpressibleByNilLiteral`: `nil` means no value.
 extension JSON: ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral,
     ExpressibleByStringLiteral, ExpressibleByArrayLiteral,
     ExpressibleByDictionaryLiteral
@@ -121,20 +121,19 @@ extension JSON: ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral, Expres
     public init(floatLiteral number: Double) { self = .number(number) }
     public init(stringLiteral text: String) { self = .string(text) }
     public init(arrayLiteral elements: JSON...) { self = .array(elements) }
-    /// If a name occurs twice, the last value wins.
+    /// The last of equal names wins.
     public init(dictionaryLiteral members: (String, JSON)...) { self = .object(Dictionary(members) { $1 }) }
 }
 
 extension JSON {
-    /// Encodes a value of the program: `JSON(encoding: person)`.
+    /// From any value: `JSON(encoding: person)`.
     public init(encoding value: some Encodable) throws {
-        // In an array, because some versions of Foundation reject a top-level scalar.
+        // Some Foundations reject a top-level scalar.
         self = try JSONDecoder().decode([JSON].self, from: JSONEncoder().encode([value])).first ?? .null
     }
 
-    /// Decodes a type of the program: `row.model?.decoded(as: Person.self)`.
-    ///
-    /// - Throws: `DecodingError`, or `EncodingError` if the value contains an infinite number.
+    /// To any type: `row.model?.decoded(as: Person.self)`. Throws `DecodingError`, or `EncodingError` for infinite
+    /// numbers.
     public func decoded<Value: Decodable>(as type: Value.Type = Value.self) throws -> Value {
         let values = try JSONDecoder().decode([Value].self, from: JSONEncoder().encode([self]))
         guard let value = values.first else {

@@ -1,54 +1,52 @@
 import Foundation
 
-/// A refused request: a problem document (RFC 9457), or the answer of a proxy. docs/http-api/errors-and-limits.md lists
-/// the kinds.
+/// A refused request: a problem document (RFC 9457) or a proxy's answer. Kinds: docs/http-api/errors-and-limits.md.
 public struct Problem: Error, Sendable, Hashable, CustomStringConvertible {
     /// The HTTP status.
     public var status: Int
-    /// A URI such as `/problems/row-gone`; `about:blank` if a proxy answered.
+    /// Such as `/problems/row-gone`; `about:blank` from a proxy.
     public var type = "about:blank"
-    /// The same for every problem of this kind.
+    /// The same for all of its kind.
     public var title: String?
-    /// For a developer: what was refused.
+    /// What was refused, for developers.
     public var detail: String?
-    /// The path of the request.
+    /// The request's path.
     public var instance: String?
-    /// For the server's log: the request's own valid `X-Request-Id`, or a new id.
+    /// To find it in the server's log: your `X-Request-Id`, or a new id.
     public var requestID: String?
-    /// The first line that was not applied, from 1, of a body that is read line by line.
+    /// In a body read line by line, the first line not applied, from 1.
     public var line: Int?
-    /// The faults of the request's body.
+    /// Of the body.
     public var errors: [Fault] = []
-    /// When the server asks to try again.
+    /// When to try again.
     public var retryAfter: Duration?
 
-    /// A fault of a request's body, or a failure of a template.
+    /// A fault of a body, or a failed template.
     public struct Fault: Codable, Sendable, Hashable {
-        /// A JSON Pointer (RFC 6901) to the faulty value, or to the template in the description.
+        /// JSON Pointer (RFC 6901) to the value, or to the template in the description.
         public var pointer: String
-        /// For example `missing-member`: see docs/http-api/error-codes.md.
+        /// Such as `missing-member`: docs/http-api/error-codes.md.
         public var code: String
         /// What is wrong.
         public var detail: String
-        /// For which a template failed.
+        /// A failed template's.
         public var section: String?
-        /// The row for which a template failed, among all of its section.
+        /// A failed template's, among all rows of the section.
         public var row: Int?
-        /// The id of that row.
+        /// That row's.
         public var id: String?
     }
 
-    /// The last part of the type, such as `row-gone`.
+    /// The type's last part: `row-gone`.
     public var kind: String { type.split(separator: "/").last.map(String.init) ?? type }
     public var description: String { "\(status) \(kind): \(detail ?? title ?? "no details")" }
 }
 
-/// No complete answer, or one that does not match the API. The command may have been applied: it can be repeated with
-/// the same idempotency key.
+/// No complete answer, or one that is not the API's. The command may have been applied: repeat it with the same key.
 public struct ConnectionFailure: Error, CustomStringConvertible {
-    /// Of the connection, the decoder or the token provider.
+    /// From the connection, decoder or token provider.
     public var underlying: (any Error)?
-    /// For a developer: what failed.
+    /// What failed, for developers.
     public var detail: String
 
     public var description: String { underlying.map { "\(detail): \($0)" } ?? detail }
@@ -84,8 +82,7 @@ extension Problem {
         errors = document.errors ?? []
     }
 
-    /// Seconds, or from some proxies a date (RFC 9110, section 10.2.3). At most a year, so that clock arithmetic does
-    /// not overflow.
+    /// Seconds or, from some proxies, a date (RFC 9110, 10.2.3). At most a year: clock arithmetic must not overflow.
     private static func duration(_ text: String) -> Duration? {
         if let seconds = Int(text) { return .seconds(min(max(0, seconds), year)) }
         let format = DateFormatter()

@@ -4,19 +4,18 @@ import Foundation
 import FoundationNetworking
 #endif
 
-/// Before it becomes a `URLRequest`.
 struct Request: Sendable {
     var method: String
-    /// Segments, without percent-encoding.
+    /// Not yet percent-encoded.
     var path: [String]
     var query: [String: String?] = [:]
     var headers: [String: String] = [:]
     var body: JSON?
-    /// A long poll's, added to the client's timeout.
+    /// A long poll's; extends the timeout.
     var wait: Duration = .zero
-    /// Whether it may be sent again even if the server may have handled it.
+    /// Even if the server may have handled it.
     var isRepeatable = true
-    /// Whether a 404 for a repeated request means that an earlier attempt succeeded.
+    /// A 404 when repeated: the first attempt succeeded.
     var isDeletion = false
 
     init(
@@ -34,13 +33,13 @@ struct Request: Sendable {
         self.isDeletion = isDeletion
     }
 
-    /// - Parameter longest: if the server asks for a longer pause, the error is the program's.
+    /// - Parameter longest: if asked to wait longer, give up.
     func isWorthRetrying(after error: any Error, longest: Duration) -> Bool {
         guard !Task.isCancelled else { return false }
         guard let problem = error as? Problem else { return error is ConnectionFailure && isRepeatable }
         if let retryAfter = problem.retryAfter, retryAfter > longest { return false }
         switch problem.status {
-        // With 408, the request did not arrive whole.
+        // 408: did not arrive whole.
         case 503 where problem.kind == "outcome-unknown": return isRepeatable
         case 408, 429, 503: return true
         case 502, 504: return isRepeatable
@@ -64,26 +63,26 @@ extension BraidClient {
         if let body = request.body {
             result.setValue("application/json", forHTTPHeaderField: "Content-Type")
             let encoder = JSONEncoder()
-            // The server refuses other bytes for the same idempotency key, so the encoding must be the same each time.
+            // The same bytes each time: an idempotency key must not come with others.
             encoder.outputFormatting = .sortedKeys
             result.httpBody = try encoder.encode(body)
         }
         #if canImport(FoundationNetworking)
-        // If the server has closed a reused connection, libcurl repeats the request, and Foundation on Linux leaves out
-        // its body, for which the server would wait.
+        // When a reused connection turns out closed, libcurl repeats the request, but Foundation on Linux without its
+        // body, for which the server waits.
         result.setValue("close", forHTTPHeaderField: "Connection")
         #endif
         for (name, value) in request.headers { result.setValue(value, forHTTPHeaderField: name) }
         return result
     }
 
-    /// Sorted by name, without those that have no value.
+    /// Sorted; without empty ones.
     static func query(_ parameters: [String: String?]) -> String {
         parameters.compactMap { name, value in value.map { "\(escaped(name))=\(escaped($0))" } }.sorted()
             .joined(separator: "&")
     }
 
-    /// Leaves only the unreserved characters of RFC 3986.
+    /// All but the unreserved characters of RFC 3986.
     private static func escaped(_ text: String) -> String {
         text.addingPercentEncoding(withAllowedCharacters: unreserved) ?? ""
     }

@@ -1,27 +1,27 @@
 import Foundation
 
-/// The displayed table at one revision, or a window of it. See docs/http-api/sessions-and-snapshots.md.
+/// The displayed table, or a window of it, at one revision: docs/http-api/sessions-and-snapshots.md.
 public struct Snapshot: Codable, Sendable, Hashable {
     /// `nil` without a session.
     public var session: String?
-    /// `nil` if the session was opened without a description.
+    /// `nil` without a description.
     public var table: String?
-    /// Changes when the server may have lost revisions. `nil` without a session.
+    /// Changes when revisions may have been lost. `nil` without a session.
     public var epoch: String?
-    /// The revision that this shows.
+    /// Which one this shows.
     public var revision: Int
-    /// In all sections of the table, also outside of a window.
+    /// In the whole table, even for a window.
     public var totalRowCount: Int
     /// `nil` for the whole table.
     public var window: TableWindow.Place?
-    /// The displayed sections, in order; in a window, those of its rows and the empty ones between.
+    /// Displayed, in order; in a window, its rows' sections and empty ones between.
     public var sections: [Section]
-    /// The session's state, an object.
+    /// An object.
     public var state: JSON
-    /// What to show instead of rows while the table is empty, if it declares that.
+    /// What to show while the table is empty.
     public var empty: JSON?
 
-    /// Creates a snapshot of a whole table, with ``totalRowCount`` from its sections.
+    /// Creates one of a whole table, and counts its rows.
     public init(
         session: String? = nil, table: String? = nil, epoch: String? = nil, revision: Int = 0, sections: [Section] = [],
         state: JSON = [:], empty: JSON? = nil
@@ -45,22 +45,22 @@ extension Snapshot {
     public struct Section: Codable, Sendable, Hashable {
         /// Unique in the table.
         public var id: String
-        /// `nil` if there is none.
+        /// `nil` for none.
         public var header: SectionTitle?
-        /// `nil` if there is none.
+        /// `nil` for none.
         public var footer: SectionTitle?
-        /// The section's displayed rows, also outside of a window.
+        /// All displayed rows, even for a window.
         public var rowCount: Int
-        /// The window's first row among all of the section; `nil` for the whole table.
+        /// Of the window's first row; `nil` for the whole table.
         public var offset: Int?
-        /// Where the rows may move; `nil` if they may not.
+        /// `nil` if rows may not move.
         public var movesTo: MovesTo?
-        /// `false` if some rows have no ids, or if the model type has none.
+        /// `false` if rows, or the model type, have no ids.
         public var isDiffable: Bool
-        /// The displayed rows, in order; in a window, its rows.
+        /// Displayed, in order; in a window, its own.
         public var rows: [Row]
 
-        /// Creates a section, with ``rowCount`` from its rows.
+        /// Counts its rows.
         public init(
             id: String, header: SectionTitle? = nil, footer: SectionTitle? = nil, movesTo: MovesTo? = nil,
             isDiffable: Bool = true, rows: [Row] = []
@@ -105,24 +105,24 @@ extension Snapshot {
 
     /// One displayed row.
     public struct Row: Codable, Sendable, Hashable {
-        /// Unique in its section; `nil` if there is none.
+        /// Unique in its section; `nil` for none.
         public var id: String?
-        /// The cell that shows the row.
+        /// Its reuse identifier.
         public var cell: String
-        /// `nil` without a model; `JSON.null` if it is `null`.
+        /// `nil` for none; `JSON.null` for `null`.
         public var model: JSON?
-        /// What the cell receives; `nil` if the description makes none.
+        /// For the cell; `nil` if the description makes none.
         public var viewModel: JSON?
-        /// The edit that a person may make.
+        /// What a person may do.
         public var editing: Editing?
-        /// Whether a person may move the row.
+        /// Whether a person may.
         public var isMovable: Bool
-        /// `nil` if none is declared.
+        /// `nil` if undeclared.
         public var height: Height?
-        /// `nil` if none is declared.
+        /// `nil` if undeclared.
         public var estimatedHeight: Height?
 
-        /// Delete the row, or insert one before it.
+        /// Delete it, or insert one before it.
         public enum Editing: String, Codable, Sendable { case delete, insert }
 
         /// Creates a row.
@@ -149,7 +149,7 @@ extension Snapshot {
             let members = try decoder.container(keyedBy: CodingKeys.self)
             id = try members.decodeIfPresent(String.self, forKey: .id)
             cell = try members.decode(String.self, forKey: .cell)
-            // A model `null` differs from no model.
+            // `null` differs from no model.
             model = members.contains(.model) ? try members.decode(JSON.self, forKey: .model) : nil
             viewModel = members.contains(.viewModel) ? try members.decode(JSON.self, forKey: .viewModel) : nil
             editing = try members.decodeIfPresent(Editing.self, forKey: .editing)
@@ -172,8 +172,7 @@ extension Snapshot {
     }
 }
 
-/// The indexes of a section and of a row in it, from 0; in a window, of what it contains. On the wire, `[section,
-/// row]`.
+/// A section and a row in it, from 0; in a window, among its own. On the wire `[section, row]`.
 public struct RowPath: Codable, Sendable, Hashable, CustomStringConvertible {
     /// From 0.
     public var section: Int
@@ -198,26 +197,26 @@ public struct RowPath: Codable, Sendable, Hashable, CustomStringConvertible {
         try elements.encode(row)
     }
 
-    /// For table and collection views.
+    /// For UIKit.
     public var indexPath: IndexPath { IndexPath(indexes: [section, row]) }
     public var description: String { "[\(section),\(row)]" }
 }
 
 extension Snapshot {
-    /// A header or footer: a title, or a view with its view model.
+    /// A title, or a view.
     public struct SectionTitle: Codable, Sendable, Hashable {
         /// `nil` for a view.
         public var title: String?
         /// `nil` for a title.
         public var view: String?
-        /// What the view receives.
+        /// For the view.
         public var viewModel: JSON?
-        /// `nil` if none is declared.
+        /// `nil` if undeclared.
         public var height: Height?
-        /// `nil` if none is declared.
+        /// `nil` if undeclared.
         public var estimatedHeight: Height?
 
-        /// Creates a header or footer.
+        /// A title or a view.
         public init(
             title: String? = nil, view: String? = nil, viewModel: JSON? = nil, height: Height? = nil,
             estimatedHeight: Height? = nil
@@ -230,11 +229,11 @@ extension Snapshot {
         }
     }
 
-    /// Of a row, header or footer.
+    /// A cell's or view's.
     public enum Height: Codable, Sendable, Hashable {
-        /// A height in points.
+        /// In points.
         case points(Double)
-        /// The client measures it.
+        /// Measured by the client.
         case automatic
 
         public init(from decoder: any Decoder) throws {
@@ -260,13 +259,12 @@ extension Snapshot {
 
     /// Where a section's rows may move.
     public enum MovesTo: Codable, Sendable, Hashable {
-        /// Every section with stored rows of the same model type.
+        /// Every section of the same model type.
         case anySection
-        /// The sections with these ids.
+        /// Those with these ids.
         case sections([String])
 
-        /// Whether rows may move to the section with an id, compared by bytes. Always true for `anySection`, although
-        /// the server refuses another model type.
+        /// Compared by bytes. `anySection` allows all here; the server refuses other model types.
         public func allows(_ section: String) -> Bool {
             switch self {
             case .anySection: true
@@ -296,9 +294,9 @@ extension Snapshot {
     }
 }
 
-/// A position in a session's history, written `<epoch>.<revision>` or `<revision>`.
+/// A place in a session's history: `<epoch>.<revision>` or `<revision>`.
 public struct Position: Sendable, Hashable, CustomStringConvertible, ExpressibleByIntegerLiteral {
-    /// `nil` for a revision alone.
+    /// `nil` for just a revision.
     public var epoch: String?
     /// The revision.
     public var revision: Int
@@ -315,6 +313,6 @@ public struct Position: Sendable, Hashable, CustomStringConvertible, Expressible
 }
 
 extension String {
-    /// Ids are compared by their bytes; `==` compares by canonical equivalence.
+    /// By bytes; `==` compares canonically equivalent text as equal.
     func isSame(as other: String) -> Bool { utf8.elementsEqual(other.utf8) }
 }

@@ -1,18 +1,21 @@
-/// A run of displayed rows that a client reads and follows in place of the whole table. See
-/// docs/http-api/sessions-and-snapshots.md, "Windows".
+/// A run of displayed rows (docs/http-api/sessions-and-snapshots.md, "Windows").
+///
+/// ```swift
+/// let latest = TableWindow.rows(offset: -100)
+/// let around = TableWindow.around("kim", before: 20, after: 80)
+/// for try await event in session.subscribe(window: around) { … }
+/// ```
 public struct TableWindow: Sendable, Hashable {
-    /// `nil` for a window across all displayed sections.
+    /// `nil` for all displayed sections.
     public var section: String?
-    /// The rows that the window shows.
+    /// Which rows.
     public var run: Run
 
-    /// A range of indexes, or the rows around one row.
+    /// By index, or around a row.
     public enum Run: Sendable, Hashable {
-        /// At most `limit` rows from `offset`, in the section or the whole table. A negative offset counts from the
-        /// end.
+        /// In the section or table; a negative offset counts from the end.
         case rows(offset: Int, limit: Int)
-        /// The row with an id, the anchor, with at most `before` and `after` rows around it. `section` is the anchor's,
-        /// needed only if several displayed sections contain the id.
+        /// The anchor and rows around it. `section`: the anchor's, if several display the id.
         case around(id: String, section: String?, before: Int, after: Int)
     }
 
@@ -22,23 +25,13 @@ public struct TableWindow: Sendable, Hashable {
         self.run = run
     }
 
-    /// A window with a fixed offset, or with a fixed distance from the end.
-    ///
-    /// - Parameters:
-    ///   - offset: of the first row, in the section or the whole table. -100 means the first of the last 100.
-    ///   - limit: at most 10,000.
-    ///   - section: `nil` for all displayed sections.
+    /// At an offset of the section or table (-100: the last 100); `limit` is at most 10,000.
     public static func rows(offset: Int = 0, limit: Int = 100, ofSection section: String? = nil) -> TableWindow {
         TableWindow(section: section, run: .rows(offset: offset, limit: limit))
     }
 
-    /// A window around a row, its anchor, which keeps its rows when others are inserted above.
-    ///
-    /// - Parameters:
-    ///   - anchorSection: needed if several displayed sections have the id.
-    ///   - before: at most 10,000.
-    ///   - after: at most 10,000.
-    ///   - section: `nil` for all displayed sections.
+    /// Around a row, its anchor: keeps its rows when others are inserted above. `before` and `after` are at most
+    /// 10,000; `anchorSection` is needed if several sections display the id.
     public static func around(
         _ id: String, inSection anchorSection: String? = nil, before: Int = 50, after: Int = 50,
         ofSection section: String? = nil
@@ -46,11 +39,11 @@ public struct TableWindow: Sendable, Hashable {
         TableWindow(section: section, run: .around(id: id, section: anchorSection, before: before, after: after))
     }
 
-    /// Where a window is in the table, at one revision.
+    /// Where a window is at a revision.
     public struct Place: Codable, Sendable, Hashable {
-        /// The rows before the window, in its section or the whole table.
+        /// Rows before it, in its section or the table.
         public var offset: Int
-        /// `nil` for a fixed offset, or if no row with an id can be the anchor, as in an empty window.
+        /// `nil` for a fixed offset, or if no row with an id can be it.
         public var anchor: Anchor?
 
         /// Creates a place.
@@ -60,9 +53,9 @@ public struct TableWindow: Sendable, Hashable {
         }
     }
 
-    /// The row around which a window stays when others are inserted or deleted.
+    /// The row around which a window stays.
     public struct Anchor: Codable, Sendable, Hashable {
-        /// The id of the row's section.
+        /// The section's id.
         public var section: String
         /// The row's id.
         public var id: String
@@ -88,11 +81,10 @@ extension TableWindow {
         }
     }
 
-    /// Also the value of the query parameter `from`.
+    /// As in the query parameter `from`.
     var query: String { BraidClient.query(parameters) }
 
-    /// The window that a snapshot at this place shows, with its current anchor; without an anchor, from the first row
-    /// that the server shows.
+    /// With the place's anchor; without one, from the first row shown.
     func at(_ place: Place?) -> TableWindow {
         guard case .around(_, _, let before, let after) = run, let place else { return self }
         guard let anchor = place.anchor else {
@@ -101,7 +93,7 @@ extension TableWindow {
         return .around(anchor.id, inSection: anchor.section, before: before, after: after, ofSection: section)
     }
 
-    /// As many rows at a fixed offset, if this window is around a row.
+    /// As many rows, at a fixed offset.
     func withoutAnchor(offset: Int) -> TableWindow {
         guard case .around(_, _, let before, let after) = run else { return self }
         return .rows(offset: offset, limit: before + 1 + after, ofSection: section)
@@ -109,12 +101,12 @@ extension TableWindow {
 }
 
 extension Snapshot {
-    /// Returns a row's index among all displayed rows of the window's section, or of the whole table.
+    /// The row's index in the window's section or the whole table.
     public func displayIndex(of path: RowPath) -> Int {
         sections.prefix(path.section).reduce((window?.offset ?? 0) + path.row) { $0 + $1.rows.count }
     }
 
-    /// The inverse of ``displayIndex(of:)``; `nil` if the snapshot does not contain the row.
+    /// The inverse of ``displayIndex(of:)``; `nil` if the row is not here.
     public func path(atDisplayIndex index: Int) -> RowPath? {
         var row = index - (window?.offset ?? 0)
         guard row >= 0 else { return nil }

@@ -1,13 +1,9 @@
-/// Returns the token for the client's requests, or `nil` to send none.
+/// Returns the token to send, or `nil` for none: called at first, and with the `refused` token after a 401.
 ///
-/// It is called before the first request, and with the `refused` token when the server refuses one (401). `refused` is
-/// `nil` in the first call, after the provider threw, and after a refused request without a token. If it throws, the
-/// request counts as one without a connection.
+/// `refused` is also `nil` after a throw, which counts as a failed connection, and after a 401 without token.
 public typealias TokenProvider = @Sendable (_ refused: String?) async throws -> String?
 
-/// Keeps the token that the provider returned last.
 actor TokenSource {
-    /// A token, and the task in which the provider returned it.
     struct Issued: Sendable {
         let value: String?
         fileprivate let call: Task<String?, any Error>
@@ -20,8 +16,7 @@ actor TokenSource {
         self.provider = provider
     }
 
-    /// Calls the provider if there is no token yet, or if the latest is `refused`; once for all requests with the same
-    /// token.
+    /// Calls the provider if there is no token or it was refused, once for all requests with that token.
     func token(after refused: Issued? = nil) async throws -> Issued {
         let call: Task<String?, any Error>
         if let latest, latest != refused?.call {

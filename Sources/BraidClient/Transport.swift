@@ -5,7 +5,7 @@ import Synchronization
 import FoundationNetworking
 #endif
 
-/// URLSession with answers as they arrive: `bytes(for:)` does not exist on all platforms.
+/// URLSession with answers as they arrive: `bytes(for:)` is not on all platforms.
 final class Transport: Sendable {
     private let delegate = Delegate()
     private let session: URLSession
@@ -20,15 +20,15 @@ final class Transport: Sendable {
         configuration.urlCache = nil
         configuration.httpCookieStorage = nil
         configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
-        // Each followed session keeps one open. At the default limit, further requests could wait for ever.
+        // Each followed session holds one; at the default limit, further requests could wait for ever.
         configuration.httpMaximumConnectionsPerHost = 65_536
         session = URLSession(configuration: configuration, delegate: delegate, delegateQueue: nil)
     }
 
-    // A URLSession keeps its delegate alive until then.
+    // Until then, a URLSession keeps its delegate.
     deinit { session.finishTasksAndInvalidate() }
 
-    /// First the head, then the body in pieces. Dropping the stream cancels the request.
+    /// The head, then pieces of the body. Dropping the stream cancels.
     func parts(of request: URLRequest) -> AsyncThrowingStream<Part, any Error> {
         AsyncThrowingStream { continuation in
             let task = session.dataTask(with: request)
@@ -45,7 +45,7 @@ final class Transport: Sendable {
             _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
             completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
         ) {
-            // Foundation on Linux also delivers interim responses, such as 103 (RFC 8297).
+            // Foundation on Linux delivers interim responses (103, RFC 8297), too.
             if let head = response as? HTTPURLResponse, head.statusCode >= 200 { yield(.head(head), for: dataTask) }
             completionHandler(.allow)
         }
@@ -59,7 +59,7 @@ final class Transport: Sendable {
         }
 
         #if canImport(FoundationNetworking)
-        /// A request for a password, which the client does not have: Foundation on Linux would wait for one for ever.
+        /// Asked for a password, Foundation on Linux would wait for ever.
         func urlSession(
             _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
             completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void

@@ -1,31 +1,27 @@
-/// An update that cannot be applied: it belongs to another revision, a table view would crash, or it breaks a rule of
-/// the wire format.
+/// An update of another revision, against the format, or one that would crash a table view.
 public struct UpdateFault: Error, Sendable, Hashable, CustomStringConvertible {
-    /// From 0; `nil` if the fault is not in a stage.
+    /// From 0; `nil` outside of stages.
     public var stage: Int?
-    /// For a developer: what is wrong.
+    /// What is wrong, for developers.
     public var detail: String
 
     public var description: String { stage.map { "stage \($0): \(detail)" } ?? detail }
 }
 
 extension Update {
-    /// One stage, for a view to animate. In a window, `rowCount` and `offset` are still the old ones:
-    /// ``Update/applied(to:)`` sets them.
+    /// One stage to animate. In a window, `rowCount` and `offset` are the old ones until ``Update/applied(to:)``.
     public struct Step: Sendable {
-        /// The stage's operations.
+        /// The operations.
         public var stage: Stage
-        /// The sections before the stage.
+        /// The sections that it starts from.
         public var before: [Snapshot.Section]
-        /// The sections after the stage, which a data source must return during the batch update.
+        /// What a data source must return during the batch update.
         public var after: [Snapshot.Section]
     }
 
-    /// Returns the snapshot after the update.
+    /// The snapshot after the update, which must start at its revision. O(sections, and rows of changed ones).
     ///
-    /// - Parameter snapshot: at the revision ``from``.
-    /// - Throws: ``UpdateFault`` if a table view would crash or a rule is broken: see docs/http-api/following.md.
-    /// - Complexity: O(sections and rows of changed sections).
+    /// - Throws: ``UpdateFault`` if a table view would crash or a rule is broken: docs/http-api/following.md.
     public func applied(to snapshot: Snapshot) throws(UpdateFault) -> Snapshot {
         guard snapshot.revision == from else {
             throw UpdateFault(
@@ -49,7 +45,7 @@ extension Update {
         return result
     }
 
-    /// Throws if the sections' rows are not consecutive in the table.
+    /// Throws unless the rows are consecutive in the table.
     private func setExtents(of sections: inout [Snapshot.Section]) throws(UpdateFault) {
         for extent in extents ?? [] {
             guard sections.indices.contains(extent.section) else {
@@ -72,10 +68,8 @@ extension Update {
         }
     }
 
-    /// Returns the stages, each with the sections before and after it.
-    ///
-    /// - Parameter snapshot: at the revision ``from``.
-    /// - Throws: the faults of ``applied(to:)``, except those of revisions, counts and `extents`.
+    /// The stages with the sections around each, for batch updates. Throws as ``applied(to:)``, except for revisions,
+    /// counts and `extents`.
     public func steps(from snapshot: Snapshot) throws(UpdateFault) -> [Step] {
         var steps: [Step] = []
         var sections = snapshot.sections
@@ -95,11 +89,11 @@ extension Update {
 private struct StageApplication {
     private let stage: Update.Stage
     private let before: [Snapshot.Section]
-    /// Whether a section can have more rows than are here.
+    /// Sections may have more rows than are here.
     private let isWindow: Bool
-    /// What happens to each section that changes, by its index before the stage.
+    /// By the index before the stage.
     private var fates: [Int: Fate] = [:]
-    /// Of each section after the stage: stayed, moved or inserted, and its index before.
+    /// By the index after the stage.
     private var origins: [Origin] = []
 
     private enum Fate { case deleted, moved, reloaded, updated }
@@ -187,8 +181,7 @@ private struct StageApplication {
         return after
     }
 
-    /// Of the sections that lose or change rows, at the indexes before the stage, with `nil` for deleted and moved
-    /// ones.
+    /// Of sections that lose or change rows, by indexes before the stage; `nil` for those that leave.
     private func rowsThatStay() throws(UpdateFault) -> [Int: [Snapshot.Row?]] {
         var rows: [Int: [Snapshot.Row?]] = [:], sources: Set<RowPath> = []
         func take(_ path: RowPath, _ what: String, _ replacement: Snapshot.Row?, left: Snapshot.Row?)
@@ -219,7 +212,7 @@ private struct StageApplication {
         return rows
     }
 
-    /// Inserted and moved rows, by section and row after the stage.
+    /// By section and row after the stage.
     private func rowsThatCome() throws(UpdateFault) -> [Int: [Int: Snapshot.Row]] {
         var rows: [Int: [Int: Snapshot.Row]] = [:]
         func arrive(_ row: Snapshot.Row, _ path: RowPath) throws(UpdateFault) {
@@ -245,7 +238,7 @@ private struct StageApplication {
         return rows
     }
 
-    /// The arriving rows at their indexes, the others around them in order.
+    /// Arriving rows at their indexes, the others around them in order.
     private static func filled(_ section: Int, _ staying: [Snapshot.Row], _ arriving: [Int: Snapshot.Row])
         throws(UpdateFault) -> [Snapshot.Row]
     {

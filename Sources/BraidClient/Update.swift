@@ -1,32 +1,31 @@
 import Foundation
 
-/// From one revision of a table or window to another, as stages of table view operations. See
-/// docs/http-api/following.md.
+/// From one revision to another, as stages for a table view: docs/http-api/following.md.
 public struct Update: Codable, Sendable, Hashable {
-    /// The revision that it starts from.
+    /// The revision before.
     public var from: Int
-    /// The revision that it leads to.
+    /// The revision after.
     public var to: Int
-    /// One after the other; empty if no row or section changed.
+    /// In this order; empty if no row or section changed.
     public var stages: [Stage]
-    /// Afterwards, in all sections of the table.
+    /// Afterwards, in the whole table.
     public var totalRowCount: Int
-    /// `nil` if it did not change.
+    /// `nil` if unchanged.
     public var state: JSON?
-    /// What to show instead of rows while the table is empty: `JSON.null` for nothing any more, `nil` for no change.
+    /// What to show while empty: `JSON.null` for nothing any more, `nil` if unchanged.
     public var empty: JSON?
-    /// The window's sections whose `offset` or `rowCount` changed; `nil` in updates of the whole table.
+    /// Changed ones; `nil` for the whole table.
     public var extents: [Extent]?
-    /// `nil` if it did not change, and in updates of the whole table.
+    /// `nil` if unchanged, or for the whole table.
     public var window: TableWindow.Place?
 
-    /// The new `offset` and `rowCount` of a section in a window.
+    /// A section's new `offset` and `rowCount` in a window.
     public struct Extent: Codable, Sendable, Hashable {
-        /// In the window after the update.
+        /// Its index after the update.
         public var section: Int
-        /// The section's new ``Snapshot/Section/offset``.
+        /// As ``Snapshot/Section/offset``.
         public var offset: Int
-        /// The section's new ``Snapshot/Section/rowCount``.
+        /// As ``Snapshot/Section/rowCount``.
         public var rowCount: Int
     }
 
@@ -59,45 +58,43 @@ public struct Update: Codable, Sendable, Hashable {
 }
 
 extension Update {
-    /// The operations of one `performBatchUpdates` call. Indexes count displayed sections and rows from 0, in a window
-    /// only its own.
+    /// One `performBatchUpdates`. Indexes count displayed sections and rows from 0; in a window, its own.
     ///
-    /// Deletes, reloads, updates and the `from` of moves refer to the table before the stage; inserts and the `to` of
-    /// moves, to the table after it.
+    /// Deletes, reloads, updates and `from` refer to the table before the stage; inserts and `to`, to the one after it.
     public struct Stage: Codable, Sendable, Hashable {
         /// Before the stage, with their rows.
         public var deleteSections: [Int] = []
         /// After the stage, with their rows.
         public var insertSections: [PlacedSection] = []
-        /// Their rows move with them.
+        /// With their rows.
         public var moveSections: [SectionMove] = []
-        /// Before the stage, with all of their new content.
+        /// Before the stage, with all new content.
         public var reloadSections: [PlacedSection] = []
-        /// Changed headers, footers or `movesTo`.
+        /// Header, footer or `movesTo`.
         public var updateSections: [SectionUpdate] = []
         /// Before the stage.
         public var deleteRows: [RowPath] = []
         /// After the stage.
         public var insertRows: [PlacedRow] = []
-        /// Within their section, or to another.
+        /// Within a section or to another.
         public var moveRows: [RowMove] = []
-        /// Changed rows, with a visual reload, before the stage.
+        /// Before the stage; redraw them.
         public var reloadRows: [PlacedRow] = []
-        /// Changed rows, without a visual reload, before the stage.
+        /// Before the stage; no redraw.
         public var updateRows: [PlacedRow] = []
 
-        /// Creates a stage without operations.
+        /// Without operations.
         public init() {}
 
-        /// A section with its index.
+        /// A section and its index.
         public struct PlacedSection: Codable, Sendable, Hashable {
-            /// The section's index.
+            /// The index.
             public var at: Int
-            /// Its content after the stage.
+            /// After the stage.
             public var section: Snapshot.Section
         }
 
-        /// The move of a section.
+        /// A section's move.
         public struct SectionMove: Codable, Sendable, Hashable {
             /// Before the stage.
             public var from: Int
@@ -105,44 +102,44 @@ extension Update {
             public var to: Int
         }
 
-        /// A row with its index path: after the stage if it is inserted, before it if it is reloaded or updated.
+        /// A row: after the stage if inserted, before it if reloaded or updated.
         public struct PlacedRow: Codable, Sendable, Hashable {
-            /// The row's index path.
+            /// Where.
             public var at: RowPath
-            /// Its content after the stage.
+            /// After the stage.
             public var row: Snapshot.Row
         }
 
-        /// The move of a row.
+        /// A row's move.
         public struct RowMove: Codable, Sendable, Hashable {
             /// Before the stage.
             public var from: RowPath
             /// After the stage.
             public var to: RowPath
-            /// The new content, if it changed without need of a visual reload.
+            /// If it changed, without a redraw.
             public var row: Snapshot.Row?
         }
 
-        /// What changes of a section besides its rows; `nil` members stay.
+        /// Other changes than of rows; `nil` members stay.
         public struct SectionUpdate: Codable, Sendable, Hashable {
             /// Before the stage.
             public var at: Int
-            /// The change of the header.
+            /// A change of it.
             public var header: Change<Snapshot.SectionTitle>?
-            /// The change of the footer.
+            /// A change of it.
             public var footer: Change<Snapshot.SectionTitle>?
-            /// The change of where its rows may move.
+            /// A change of it.
             public var movesTo: Change<Snapshot.MovesTo>?
         }
 
-        /// The change of a header, a footer or `movesTo`.
+        /// Of a header, footer or `movesTo`.
         public enum Change<Value: Codable & Sendable & Hashable>: Sendable, Hashable {
             /// A new value.
             case set(Value)
-            /// No value any more.
+            /// None any more.
             case removed
 
-            /// `nil` if it was removed.
+            /// `nil` if removed.
             public var value: Value? {
                 switch self {
                 case .set(let value): value
@@ -151,12 +148,12 @@ extension Update {
             }
         }
 
-        /// Whether the stage has no operations.
+        /// Without operations.
         public var isEmpty: Bool { self == Stage() }
     }
 }
 
-// On the wire, empty lists are left out, and `null` means removed.
+// On the wire, empty lists are left out; `null` means removed.
 extension Update.Stage {
     private enum CodingKeys: String, CodingKey, CaseIterable {
         case deleteSections, insertSections, moveSections, reloadSections, updateSections, deleteRows, insertRows,
@@ -170,7 +167,7 @@ extension Update.Stage {
         init?(intValue: Int) { return nil }
     }
 
-    /// Throws for an unknown operation: a client that ignored it would have another table than the server.
+    /// Throws for an unknown operation: ignoring it would make the tables differ.
     public init(from decoder: any Decoder) throws {
         for key in try decoder.container(keyedBy: AnyKey.self).allKeys
         where CodingKeys(rawValue: key.stringValue) == nil {
@@ -228,7 +225,7 @@ extension Update.Stage.Change: Codable {
 extension Update.Stage.SectionUpdate {
     public init(from decoder: any Decoder) throws {
         let members = try decoder.container(keyedBy: CodingKeys.self)
-        // `null` means removed; a missing member, no change.
+        // `null`: removed. Missing: no change.
         func change<Value>(_ key: CodingKeys) throws -> Update.Stage.Change<Value>? {
             members.contains(key) ? try members.decode(Update.Stage.Change<Value>.self, forKey: key) : nil
         }

@@ -1,13 +1,15 @@
 import Synchronization
 
-/// A window that is kept up to date while a list scrolls. Iterate over it for the events of
-/// ``BraidSession/subscribe(from:)``, and call ``show(_:)`` or ``move(to:)`` from anywhere.
+/// A window that stays up to date while a list scrolls.
 ///
-/// Snapshots and index paths are those of the window. When it moves, one update leads from the old window to the new
-/// one, with only the rows that enter or have changed; or a snapshot comes, if the server no longer has the old table.
+/// ```swift
+/// let rows = session.subscribe(window: .rows(limit: 150))
+/// for try await event in rows { … }  // as of subscribe(from:)
+/// rows.show(120...140)               // from anywhere: moves when needed
+/// ```
+/// Snapshots and index paths are the window's. A move is one update with the rows that enter or changed, or a snapshot.
 ///
-/// To stop, leave the loop or cancel the task. A later loop continues where the last one stopped; it ends one that is
-/// still running.
+/// To stop, leave the loop or cancel the task. A later loop continues, and ends one that still runs.
 public final class WindowSubscription: AsyncSequence, Sendable {
     private let session: BraidSession
     private let overscan: Int
@@ -16,13 +18,13 @@ public final class WindowSubscription: AsyncSequence, Sendable {
     private struct State {
         /// What to follow.
         var window: TableWindow
-        /// After the last event that the loop received.
+        /// After the loop's last event.
         var snapshot: Snapshot?
-        /// The window that ``snapshot`` shows.
+        /// What `snapshot` shows.
         var shown: TableWindow?
-        /// How often the window was moved.
+        /// Counts moves.
         var moves = 0
-        /// The rows that `show` takes as loaded until the window that was asked for arrives.
+        /// Taken as loaded until the wanted window arrives.
         var requested: Range<Int>?
         var loop: Loop?
 
@@ -40,27 +42,22 @@ public final class WindowSubscription: AsyncSequence, Sendable {
         state = Mutex(State(window: window, snapshot: snapshot, shown: snapshot.map { _ in window }))
     }
 
-    /// What the subscription follows, with its current anchor.
+    /// With its current anchor.
     public var window: TableWindow { state.withLock { $0.window } }
 
-    /// Whether the rows of a new window have yet to arrive.
+    /// Whether a new window's rows have yet to arrive.
     public var isMoving: Bool { state.withLock { $0.requested != nil } }
 
-    /// Follows another window from now on.
+    /// Follows another window.
     public func move(to window: TableWindow) {
-        // Until the new window arrives, the visible rows are those of the old one, for which `show` must not move the
-        // window.
+        // Until it arrives, the old one's rows are visible: `show` must not move again.
         state.withLock { $0.move(to: window, with: .min ..< .max) }
     }
 
-    /// Tells which rows are visible. Near the window's edge, it moves.
+    /// Tell it the visible rows, as ``Snapshot/displayIndex(of:)`` counts; near its edge, the window moves.
     ///
-    /// It stays while it contains half of the overscan before and after the visible rows, or all rows up to that end.
-    /// The new window contains the visible rows with the overscan around them. Its anchor is the row in their middle,
-    /// or it has a fixed offset if that row is not loaded or has no id.
-    ///
-    /// - Parameter rows: the first and last visible row, among all displayed rows of the window's section or of the
-    ///   whole table: see ``Snapshot/displayIndex(of:)``.
+    /// It stays while it has half the overscan on both sides, or all rows to that end. The new one has all of it, and
+    /// the middle row as anchor, or an offset if that row is not loaded or has no id.
     public func show(_ rows: ClosedRange<Int>) {
         state.withLock { state in
             guard let snapshot = state.snapshot, let offset = snapshot.window?.offset else { return }
@@ -103,12 +100,12 @@ public final class WindowSubscription: AsyncSequence, Sendable {
         return Iterator(events: events.makeAsyncIterator(), subscription: self)
     }
 
-    /// Of one loop over the subscription.
+    /// One loop's.
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate var events: AsyncThrowingStream<Told, any Error>.Iterator
         fileprivate let subscription: WindowSubscription
 
-        /// `nil` if the session has ended, a newer loop has begun or the task was cancelled.
+        /// `nil` when the session ended, a newer loop began, or the task was cancelled.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws -> SessionEvent? {
             guard let told = try await events.next(isolation: actor) else { return nil }
             subscription.note(told)
@@ -131,14 +128,12 @@ public final class WindowSubscription: AsyncSequence, Sendable {
         }
     }
 
-    /// An event, the window that the snapshot shows after it, and the number of moves before it.
     fileprivate struct Told: Sendable {
         var event: SessionEvent
         var window: TableWindow?
         var moves: Int
     }
 
-    /// One loop, which follows one window at a time.
     private final class Loop: Sendable {
         private let follower: Follower
         private let events: AsyncThrowingStream<Told, any Error>.Continuation
@@ -162,7 +157,7 @@ public final class WindowSubscription: AsyncSequence, Sendable {
                         }
                         events.finish()
                     } catch {
-                        // The window has moved: the next run continues the stream.
+                        // The window moved: the next run continues.
                         if !Task.isCancelled { events.finish(throwing: error) }
                     }
                 }

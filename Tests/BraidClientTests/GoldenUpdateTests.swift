@@ -3,8 +3,7 @@ import Testing
 
 @testable import BraidClient
 
-/// Checks that the client applies updates as the engine does. The engine's tests make up the updates, and write them to
-/// Tests/Golden/updates.json and, for windows, to Tests/Golden/windows.json.
+/// The client applies updates as the engine does, whose tests write Tests/Golden/updates.json and windows.json.
 @Suite struct GoldenUpdateTests {
     private struct Golden: Decodable {
         var cases: [Case]
@@ -57,8 +56,8 @@ import Testing
                     _ = try wrong.update.applied(to: golden.before)
                     Issue.record("\(golden.name): \(wrong.fault)")
                 } catch {
-                    // The engine's message contains both rows with all members in their order, which the client does
-                    // not know. So only the beginning is compared.
+                    // The engine's message goes on with both rows, in an order of members that the client does not
+                    // know.
                     let parts =
                         wrong.fault.contains("as another row") ? wrong.fault.prefix { $0 != "," } : wrong.fault[...]
                     #expect(error.description.hasPrefix(parts), "\(golden.name): \(wrong.fault)")

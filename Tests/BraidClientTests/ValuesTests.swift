@@ -3,7 +3,6 @@ import Testing
 
 @testable import BraidClient
 
-/// Tests of the values that the client decodes from the server's answers.
 @Suite struct ValuesTests {
     @Test(
         "Section ids are compared by their bytes: two Unicode spellings of one character are different ids"
@@ -29,7 +28,6 @@ import Testing
     }
 }
 
-/// Tests of the windows that a client requests from the server.
 @Suite struct TableWindowTests {
     @Test(
         "A window's query contains all parameters that are set, percent-encoded",

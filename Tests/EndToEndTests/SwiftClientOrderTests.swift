@@ -3,9 +3,9 @@ import Foundation
 import Synchronization
 import Testing
 
-/// Tests, against the real server, the order in which the Swift client sends the commands of a session.
+/// In which order the client sends a session's commands.
 @MainActor @Suite(.serialized) struct SwiftClientOrderTests {
-    /// A network between client and server that a test can interrupt.
+    /// A test can interrupt it.
     private final class Network: Sendable {
         private let isDown = Atomic<Bool>(false)
         private let lost = AsyncStream.makeStream(of: Void.self)
@@ -18,15 +18,13 @@ import Testing
             return .lose
         }
 
-        /// Waits until the network has lost `count` requests.
         func losses(_ count: Int) async {
             var iterator = lost.stream.makeAsyncIterator()
             for _ in 0..<count { await iterator.next() }
         }
     }
 
-    /// Calls `body` with a session behind a simulated network, with this network, and with the same session without the
-    /// network.
+    /// `body` gets a session behind the network, the network, and the same session without it.
     private func behindNetwork(
         _ body: @MainActor (_ session: BraidSession, _ network: Network, _ direct: BraidSession) async throws -> Void
     ) async throws {

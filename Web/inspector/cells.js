@@ -1,14 +1,10 @@
-// The look of a cell depends on the row's view model, or on the row's model if there is no view model. It also depends
-// on the cell's name, and on the events that the description declares for the cell. The first of the following rules
-// that fits decides. A table in docs/inspector.md lists the rules.
+// How a cell looks depends on its view model (or else model), its name, and the events declared for it. The first rule
+// that fits wins; docs/inspector.md lists them.
 import { compactJSON, h, symbol } from "./dom.js";
 
 const isText = (value) => typeof value === "string";
 const isLabel = (value) => isText(value) || typeof value === "number";
-/**
- * The first value that is a text or a number, as text. Models may contain any JSON under any name, even an object whose
- * `toString` is not a function.
- */
+/** The first text or number. Models can be any JSON, even with a `toString` that is no function. */
 export const labelText = (...values) => String(values.find(isLabel) ?? "");
 
 export const rules = [
@@ -33,10 +29,7 @@ const jtdTypes = {
   choice: (schema) => Array.isArray(schema.enum) || schema.type === "string",
   date: (schema) => schema.type === "string" || schema.type === "timestamp",
 };
-/**
- * The names of events in the samples of iOS Braid. The page assumes these names if it may not read the session's
- * description.
- */
+/** iOS Braid's samples name events so; assumed if the description may not be read. */
 const customary = {
   flag: { event: "switchToggled", name: "isOn" },
   text: { event: "textEntered", name: "text" },
@@ -45,8 +38,7 @@ const customary = {
 };
 
 /**
- * Finds the first declared event with a parameter of a kind, as `{event, name, schema}`. If `events` is null, the
- * declared events are unknown and the usual names are returned.
+ * The first declared event with such a parameter: `{event, name, schema}`. `events` null: unknown, so the usual names.
  */
 export function parameter(events, kind) {
   if (!events) return customary[kind];
@@ -56,7 +48,7 @@ export function parameter(events, kind) {
   }
 }
 
-/** The first value of a field for a parameter: `value`, the content's member of its name, or an empty one of its type. */
+/** `value`, or an empty one of the schema's type. */
 export function initial(schema, value) {
   if (schema.nullable && (value ?? null) === null) return null;
   if (schema.enum) return schema.enum.includes(value) ? value : schema.enum[0];
@@ -65,7 +57,7 @@ export function initial(schema, value) {
   return schema.type ? (typeof value === "number" ? value : 0) : value ?? null;
 }
 
-/** All parameters of an event: the entered one, the required ones, and the optional ones that the content has. */
+/** The entered one, all required ones, and optional ones that the content has. */
 function parameters({ name, schema = {} }, content, entered) {
   const { properties = {}, optionalProperties = {} } = schema;
   const optional = Object.entries(optionalProperties).filter(([name]) => Object.hasOwn(content, name));
@@ -74,8 +66,8 @@ function parameters({ name, schema = {} }, content, entered) {
 }
 
 /**
- * Returns the URL of an image, or null if the URL is not safe. Safe URLs are `http` and `https` URLs, paths on this
- * server, and `data:` URLs of PNG, JPEG, GIF, WebP, AVIF and SVG images, because none of them can run code.
+ * Only what cannot run code: `http`, `https`, paths on this server, and `data:` of PNG, JPEG, GIF, WebP, AVIF and SVG.
+ * Otherwise null.
  */
 export function safeImageURL(text) {
   if (/^data:image\/(png|jpeg|gif|webp|avif|svg\+xml)[;,]/i.test(text)) return text;
@@ -84,9 +76,8 @@ export function safeImageURL(text) {
 }
 
 /**
- * Returns the elements that show a row's cell.
- * `context` is `{events, state, send(event, parameters), entry(event), readOnly}`. `entry(event)` returns what the user
- * has entered for this cell event, if the server has not answered the event yet.
+ * A row's elements. `context`: `{events, state, send(event, parameters), entry(event), readOnly}`; `entry` gives what
+ * was entered and not answered yet.
  */
 export function cellContent(row, context) {
   const content = row.viewModel ?? row.model;
@@ -102,7 +93,7 @@ function parts(row, content, context) {
   try {
     return looks[rule.look](content, context, row);
   } catch (error) {
-    // An error in one cell must not keep the page from showing the following rows.
+    // One bad cell must not hide the rows after it.
     console.warn(`A ${rule.look} could not be made`, error);
     return [unknown(row, content)];
   }
@@ -147,8 +138,7 @@ const looks = {
   date(content, context) {
     const event = parameter(context.events, "date");
     const type = inputTypes.get(content.mode) ?? "date";
-    // A date picker whose view model contains no date shows the member of the state that `picks` names, as in
-    // Examples/form.
+    // Without a date, the state's member that `picks` names (Examples/form).
     const value = labelText(content.date, content.value, isText(content.picks) ? context.state?.[content.picks] : undefined);
     return [
       isLabel(content.title) && labels(content),
@@ -164,7 +154,7 @@ const looks = {
   image(content) {
     const named = [content.imageURL, content.image].find(isText);
     const url = safeImageURL(named);
-    // A name that is not a URL or a path means an image in the app's bundle, which this page cannot load.
+    // Other names are images in the app's bundle.
     const image = url
       ? h("img", {
         class: "thumbnail",
@@ -181,16 +171,13 @@ const looks = {
   text: (content) => [h("div", { class: "centred" }, String(content.text))],
 };
 
-/**
- * Milliseconds. A date field fires a change event after each key, so the page sends the date when no key was pressed
- * for this long. The Enter key and the loss of the focus send the date at once.
- */
+/** Milliseconds. Date fields fire `change` at each key, so wait for a pause; Enter and blur send at once. */
 const entryPause = 700;
 
 function input(props, event, content, context) {
   let waiting;
   const entry = () => event && context.entry(event.event);
-  /** Marks the field if its input could not be sent, and updates the mark when this changes. */
+  /** Marks input that could not be sent. */
   const show = () => {
     const isUnsent = entry()?.isUnsent ?? false;
     element.classList.toggle("unsent", isUnsent);
@@ -227,8 +214,8 @@ function input(props, event, content, context) {
       },
     },
   });
-  // The value that the browser's field contains: browsers drop an invalid date and the line breaks of a text. A
-  // comparison with this value keeps the page from sending a change that nobody typed.
+  // As the field has it: browsers drop invalid dates and line breaks. Comparing with this avoids sending what nobody
+  // typed.
   const held = element.value;
   let sent = held;
   if (entry()) element.value = sent = entry().parameters[event.name];
@@ -253,7 +240,7 @@ function labels(content, row) {
   );
 }
 
-/** For a row without a view model: the model's other texts and numbers, such as `members 2`, as a subtitle. */
+/** Without a view model: other texts and numbers as a subtitle, `members 2`. */
 function otherMembers(model, row) {
   const told = new Set(["id", "type", "cell", "title", "name", "subtitle", "detail", "image", "imageURL"]);
   return Object.entries(model).filter(([name, value]) => !told.has(name) && isLabel(value) && String(value) !== row.id).map(([name, value]) =>
@@ -266,7 +253,7 @@ const glyph = (name) => h("div", { class: "thumbnail glyph", title: name, role: 
 const unknown = (row, content) =>
   h("div", { class: "unknown" }, h("div", { class: "subtitle" }, row.cell ?? "cell"), h("pre", {}, compactJSON(content ?? null)));
 
-/** Buttons for the cell's events that have no parameters. */
+/** For events without parameters. */
 function plainEvents({ events, send, readOnly }) {
   return Object.entries(events ?? {})
     .filter(([, schema]) =>

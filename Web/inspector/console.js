@@ -6,7 +6,7 @@ const modelsOf = (sections) => Object.fromEntries(sections.map(({ id, rows }) =>
 const titlesOf = (sections, name) => Object.fromEntries(sections.map((section) => [section.id, section[name]?.title ?? null]));
 const firstRow = ({ sections }) => ({ section: sections[0]?.id ?? "", rowId: sections[0]?.rows[0]?.id ?? "" });
 
-/** The suggested body of each command that the console offers, made from the displayed snapshot. */
+/** Suggested bodies, from what is displayed. */
 const samples = {
   patchModels: ({ sections }) => modelsOf(sections.slice(0, 1)),
   models: ({ sections }) => modelsOf(sections),
@@ -32,13 +32,10 @@ const samples = {
   sections: () => ({ section: { rows: [] }, at: null }),
 };
 
-/**
- * The form in which a person writes one of the commands of `samples` as JSON. The buttons send the command, send it as
- * a dry run, or copy it as curl.
- */
+/** Any command of `samples` as JSON: send, dry-run, or copy as curl. */
 export class Console {
   #screen;
-  /** Identifies the last command that was sent. Of all answers, the console shows only the answer to this command. */
+  /** The last command; only its answer is shown. */
   #sent;
   constructor(screen) {
     this.#screen = screen;
@@ -81,7 +78,7 @@ export class Console {
     this.result.replaceChildren();
   }
 
-  /** Returns the body as JSON, or `undefined` if the text is not JSON or does not fit the command. */
+  /** `undefined` for no JSON, or JSON that does not fit the command. */
   #read() {
     this.fault.textContent = "";
     let body;

@@ -1,16 +1,12 @@
-// Functions that create elements, without a framework. These functions insert text only as text nodes and attributes,
-// never as HTML, so text in a model cannot run as code.
+// Elements without a framework. Text is only ever inserted as text, never as HTML: a model's text cannot run.
 import { parsed } from "./pointers.js";
 
-/**
- * Creates an element. `props` contains `class`, `on: {event: listener}`, and properties of the element (`value`,
- * `disabled`, …). Any other member of `props` becomes an attribute.
- */
+/** `props`: `class`, `on: {event: listener}`, properties (`value`, `disabled`, …), anything else as an attribute. */
 export function h(tag, props = {}, ...children) {
   return filled(document.createElement(tag), props, children);
 }
 
-/** Creates an SVG element. All members of `props` except `on` become attributes. */
+/** All props but `on` are attributes. */
 export function svg(tag, props = {}, ...children) {
   return filled(document.createElementNS("http://www.w3.org/2000/svg", tag), props, children);
 }
@@ -27,7 +23,7 @@ function filled(element, props, children) {
   return element;
 }
 
-/** Creates a button with a label. `icon` is the id of a symbol in index.html. */
+/** `icon`: a symbol's id in index.html. */
 export function button(label, action, { icon, iconOnly = false, kind = "", ...props } = {}) {
   const content = [icon && symbol(icon), iconOnly ? null : h("span", {}, label)];
   return h("button", {
@@ -42,16 +38,13 @@ export function button(label, action, { icon, iconOnly = false, kind = "", ...pr
 
 export const symbol = (id) => svg("svg", { class: "symbol", "aria-hidden": "true" }, svg("use", { href: `#${id}` }));
 
-/**
- * The element on which the pointer or the space bar is pressed, or null. `putOff` contains the functions to call after
- * the release.
- */
+/** Where the pointer or space bar is down, and what to call after its release. */
 let held = null;
 const putOff = new Set();
 
 const hold = ({ target }) => held = target;
 const letGo = () =>
-  // The timeout runs after the click event, which the browser fires right after the release.
+  // After the click, which follows the release.
   setTimeout(() => {
     held = null;
     const actions = [...putOff];
@@ -60,13 +53,10 @@ const letGo = () =>
   });
 addEventListener("pointerdown", (event) => event.button === 0 && hold(event), true);
 addEventListener("keydown", (event) => event.key === " " && hold(event), true);
-// When a context menu opens, the page never receives `pointerup`.
+// With a context menu, `pointerup` never comes.
 for (const type of ["pointerup", "pointercancel", "keyup", "contextmenu"]) addEventListener(type, letGo, true);
 
-/**
- * Whether the pointer or the space bar is pressed in `element`. Replacing the element before the release would lose the
- * click, so `later` is called after the click.
- */
+/** Replacing a pressed element would lose the click. True if pressed; `later` then runs after the click. */
 export function isHeld(element, later) {
   if (!held || !element.contains(held)) return false;
   putOff.add(later);
@@ -75,7 +65,7 @@ export function isHeld(element, later) {
 
 const tokens = /("(?:[^"\\]|\\.)*")(\s*:)?|\b(true|false|null)\b|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 
-/** JSON text as an array of text nodes and colored spans. */
+/** Text nodes and colored spans. */
 export function coloured(text) {
   const parts = [];
   let end = 0;
@@ -88,10 +78,7 @@ export function coloured(text) {
   return [...parts, text.slice(end)];
 }
 
-/**
- * A JSON value as indented text, in which a value that fits into `width` characters stays on one line. `before` is the
- * number of characters before the value on its first line.
- */
+/** Indented, with values up to `width` characters on one line. `before`: characters already on the first one. */
 export function compactJSON(value, { width = 48, indent = "", before = 0 } = {}) {
   if (typeof value !== "object" || value === null) return spaced(value);
   const line = JSON.stringify(value).length <= width ? spaced(value) : null;
@@ -130,7 +117,7 @@ export function jsonBlock(value, label) {
   return block;
 }
 
-/** Parses the JSON in a text field. If it is none, selects the fault and throws an error that names its line. */
+/** Otherwise selects the fault and throws an error with its line. */
 export function readJSON(field) {
   try {
     return parsed(field.value);

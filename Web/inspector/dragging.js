@@ -1,11 +1,7 @@
-// Moving a row by pointer or keyboard. While a person drags a row, the list shows the table as it would be after the
-// drop. When the person drops the row at another place, the page sends one command to the server.
+// Moves a row by pointer or keys. The list shows the table as after the drop; one command is sent at the drop.
 import { indexIn, sectionName, withMovedRow } from "./frames.js";
 
-/**
- * The places where a row may be dropped, as `{at: [section, row], y}`. Both the row index and `y`, the vertical
- * position of the place in the list, are counted as if the dragged row had been removed.
- */
+/** Where it may be dropped: `{at: [section, row], y}`, both as if the row were removed. */
 export function dropPlaces(layout, frame, [s, r]) {
   const { sections } = frame.snapshot;
   const { movesTo } = sections[s];
@@ -19,7 +15,7 @@ export function dropPlaces(layout, frame, [s, r]) {
     if (item.kind === "row" && !isDragged) put(item.s, item.r - (item.s === s && item.r > r ? 1 : 0));
     if (!isDragged) y += height;
     const next = layout.items[i + 1];
-    // If rows between a header and the window are unknown, the places right after the header are unknown, too.
+    // With unknown rows after a header, its first places are unknown, too.
     const isNext = next?.s === item.s && (next?.kind === "row" || (next?.kind === "gap" && item.kind === "header"));
     const isEnd = (item.kind === "header" || item.kind === "row") && !isNext;
     if (isEnd) put(item.s, sections[item.s].rows.length - (item.s === s ? 1 : 0));
@@ -34,10 +30,7 @@ export class Dragging {
   #ended;
   #carried = null;
 
-  /**
-   * `drop(from, to)` is called when a row was dropped. The list already shows the row at its new place. `ended()` is
-   * called at the end of each drag.
-   */
+  /** `drop(from, to)`: the list shows the row there already. `ended()`: after each drag. */
   constructor(list, { drop, announce, ended }) {
     this.#list = list;
     this.#drop = drop;
@@ -102,10 +95,7 @@ export class Dragging {
     this.#ended();
   }
 
-  /**
-   * Drags a row from `pointerdown` on the row's handle until the release. `from` is the row's index path, or null if
-   * the row no longer exists.
-   */
+  /** From `pointerdown` on the handle to the release. `from`: null if the row is gone. */
   byPointer(event, from) {
     if (!from || this.isCarrying || event.button !== 0) return;
     event.preventDefault();
@@ -128,7 +118,7 @@ export class Dragging {
       const element = this.#list.element(carried.key);
       if (element) this.#list.put(element, y);
     };
-    // While the pointer is near the upper or lower edge, the list scrolls under the dragged row.
+    // Near an edge, the list scrolls.
     const scroll = () => {
       if (this.#carried !== carried) return;
       const box = scroller.getBoundingClientRect();
@@ -150,16 +140,13 @@ export class Dragging {
     addEventListener("keydown", (event) => event.key === "Escape" && this.#putDown(true), options);
   }
 
-  /**
-   * Handles a key on a row's handle. Space or Enter picks the row up and drops it, the arrow keys move it, and Escape
-   * or Tab returns it to its old place, and so does a click.
-   */
+  /** Space or Enter picks up and drops, arrows move, Escape, Tab or a click cancels. */
   byKey(event, from) {
     const { key } = event;
     if (!this.isCarrying) {
       if (!from || (key !== " " && key !== "Enter")) return;
       this.#pickUp(from);
-      // A click with `detail` 0 comes from the keyboard.
+      // `detail` is 0 for clicks by keyboard.
       const { signal } = this.#carried.stop;
       addEventListener("click", ({ detail }) => detail > 0 && this.cancel(), { capture: true, signal });
       this.#announce("Picked up. Arrow keys move it, Space drops it, Escape cancels.");
@@ -178,7 +165,7 @@ export class Dragging {
     event.stopPropagation();
   }
 
-  /** Ends the drag and returns the row to its old place. */
+  /** The row goes back. */
   cancel() {
     if (this.isCarrying) {
       this.#carried.place = this.#carried.start;

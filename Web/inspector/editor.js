@@ -18,31 +18,25 @@ const newDescription = {
   }],
 };
 const pause = 250;
-/** Seconds after which the server ends a preview that nobody looks at, such as that of a browser that died. */
+/** Seconds after which the server ends an unused preview, for example of a browser that died. */
 const previewTime = 900;
-/** Milliseconds before the page asks a server again that did not answer. */
+/** Milliseconds before asking a silent server again. */
 const patience = 2000;
 
-/**
- * The editor of a table description. The editor marks the faults that the server finds, and shows a preview session of
- * the description.
- */
+/** Edits a description: marks its faults, and shows it as a session. */
 export class Editor {
   #app;
   #preview = null;
   #waiting;
-  /** The number of changes of the text. The editor ignores the server's answer to an earlier text. */
+  /** Counts changes; answers to earlier texts are ignored. */
   #asked = 0;
-  /**
-   * The text as it was last read from the server or saved, and the description's name on the server. `#name` is null
-   * for a new description.
-   */
+  /** The text last read or saved, and the registered name; null for a new description. */
   #read = "";
   #name;
-  /** A later save aborts this controller, because repeating an older save would overwrite the newer text. */
+  /** Aborted by a later save: repeating an older one would overwrite it. */
   #saving;
 
-  /** `name` is the name of a registered description, or null for a new description. */
+  /** `name`: null for a new description. */
   constructor(app, name) {
     this.#app = app;
     this.#name = name;
@@ -55,7 +49,7 @@ export class Editor {
       wrap: "off",
       "aria-label": "Table description",
       "aria-describedby": "faults",
-      // The text area is read-only while the description is being loaded.
+      // While it loads.
       readOnly: true,
       on: { input: () => this.#changed(), keydown: (event) => this.#key(event) },
     });
@@ -87,7 +81,7 @@ export class Editor {
     this.#endPreview();
   }
 
-  /** Treats the current text as saved, so that the page does not ask before it discards the text. */
+  /** The text counts as saved. */
   giveUp() {
     this.#read = this.area.value;
   }
@@ -106,18 +100,18 @@ export class Editor {
     }
   }
 
-  /** Whether the text contains unsaved changes. */
+  /** Has unsaved text. */
   get isWritten() {
     return this.area.value !== this.#read;
   }
 
-  /** Checks the text again after a change of the token, or when the browser restores the page from its cache. */
+  /** After a new token, or when the browser restores the page from its cache. */
   checkAgain() {
     this.closed = false;
     this.#changed();
   }
 
-  /** The request that saves the text. The text must be valid JSON. */
+  /** The text must be JSON. */
   #request() {
     const body = JSON.parse(this.area.value);
     return { method: "PUT", path: `/v1/tables/${encodeURIComponent(body.table)}`, headers: { "Content-Type": "application/json" }, body };
@@ -133,10 +127,7 @@ export class Editor {
     this.#waiting = setTimeout(() => this.#check(), pause);
   }
 
-  /**
-   * Makes the browser ask before it leaves the page, but only while there are unsaved changes. Some browsers do not
-   * keep a page with a `beforeunload` handler in their back/forward cache.
-   */
+  /** Only with unsaved text: a `beforeunload` handler can keep a page out of the back/forward cache. */
   #guard() {
     window.onbeforeunload = this.isWritten ? (event) => event.preventDefault() : null;
   }
@@ -172,7 +163,7 @@ export class Editor {
     await this.#showPreview(description, asked);
   }
 
-  /** Shows the faults or warnings of the text. A description that has only warnings is valid. */
+  /** Only warnings: still valid. */
   #tell(faults) {
     this.#draw(faults);
     const isValid = faults.every(({ isWarning }) => isWarning);
@@ -202,9 +193,7 @@ export class Editor {
     this.area.setSelectionRange(start, end);
   }
 
-  /**
-   * Draws the colored text behind the text area, whose own text is transparent. Each fault is marked on its first line.
-   */
+  /** Colored text behind the transparent text area; a fault is marked on its first line. */
   #draw(faults) {
     const text = this.area.value;
     const parts = [];
@@ -232,15 +221,12 @@ export class Editor {
       const { value, selectionStart } = this.area;
       const indent = /^[ \t]*/.exec(value.slice(value.lastIndexOf("\n", selectionStart - 1) + 1))[0];
       const deeper = "{[".includes(value[selectionStart - 1] ?? "x") ? "  " : "";
-      // `execCommand` inserts the text and keeps the undo history of the text area.
+      // Keeps the undo history.
       document.execCommand("insertText", false, `\n${indent}${deeper}`);
     }
   }
 
-  /**
-   * Saves the text, as a new version if the description has changed. With `applies`, the existing sessions of the
-   * registered description are bound to this version, too.
-   */
+  /** A new version if it changed. `applies`: existing sessions get it, too. */
   async #save({ applies = false } = {}) {
     const request = this.#request();
     const { body } = request;
@@ -263,10 +249,7 @@ export class Editor {
     }
   }
 
-  /**
-   * Binds all sessions of the registered description to a version. A session that would lose models or titles keeps its
-   * version, unless the person confirms the loss.
-   */
+  /** A session that would lose models or titles keeps its version unless the person agrees. */
   async #apply(table, version) {
     const { server } = this.#app;
     const bind = (id, body) => server.perform(server.command(id, "table", body, {}));
@@ -275,7 +258,7 @@ export class Editor {
     do {
       const page = await server.client.sessions.list({ table, after, limit: 1000 });
       after = page.next;
-      // A session that was opened with an inline description has no `tableVersion`, and keeps its description.
+      // Without `tableVersion`, it has a description of its own.
       for (const { id } of page.sessions.filter(({ tableVersion }) => tableVersion !== undefined && tableVersion !== version)) {
         try {
           await bind(id, { version });
@@ -319,7 +302,7 @@ export class Editor {
       await server.client.sessions.open({ table: description, id, endIfUnused: previewTime });
       if (asked !== this.#asked || this.closed) return void server.end(id);
       this.#endPreview();
-      // After a long time in a hidden tab, the server has ended the preview.
+      // The server has ended it after a long time in a hidden tab.
       this.#preview = new Screen(server, id, { ended: (screen) => screen === this.#preview && this.#changed() });
       this.#preview.element.querySelector("h1").textContent = description.table;
       this.place.replaceChildren(this.#preview.element);
@@ -330,10 +313,7 @@ export class Editor {
     }
   }
 
-  /**
-   * Closes and ends the preview session. The request has the option `keepalive`, so the browser sends it even while it
-   * leaves the page.
-   */
+  /** `keepalive`: sent even while the page is left. */
   #endPreview() {
     const preview = this.#preview;
     if (!preview) return;
@@ -344,7 +324,7 @@ export class Editor {
 }
 
 const sessions = (count) => `${count} session${count === 1 ? "" : "s"}`;
-/** The id of a section, from a JSON pointer into the models by section: the id is the pointer's first part. */
+/** The first token of a pointer into models by section. */
 const sectionOf = (pointer) => pointer.split("/")[1].replaceAll("~1", "/").replaceAll("~0", "~");
 
 const readable = (description) => compactJSON(description, { width: 110 });

@@ -1,9 +1,7 @@
-// A frame is a snapshot and one key for each section and each row. The page finds the element of a row by the row's
-// key.
+// A frame: a snapshot, and a key for each section and row, by which their elements are found.
 //
-// To follow the keys through an update, the page applies the update with the client's functions to a table that
-// contains keys in place of rows. The page can therefore animate rows without ids, and can draw the stages of an
-// update.
+// Keys follow through updates because the client's functions also apply the update to a table of keys. So rows without
+// ids can be animated, and stages drawn.
 import { applying, stages } from "/braid.js";
 
 let made = 0;
@@ -11,10 +9,7 @@ const newKey = () => `k${++made}`;
 const newRow = () => ({ id: newKey() });
 const newSection = (section) => ({ id: newKey(), header: null, footer: null, rowCount: section.rows.length, rows: section.rows.map(newRow) });
 
-/**
- * The frame of a snapshot that does not follow from an update. A row keeps its key if `before`, the previous frame,
- * contains a row with the same id in the same section.
- */
+/** Without an update: a row keeps its key if `before` has its id in the same section. */
 export function frame(snapshot, before) {
   const known = new Map();
   const name = (...path) => JSON.stringify(path.map(({ id }) => id));
@@ -31,10 +26,8 @@ export function frame(snapshot, before) {
 }
 
 /**
- * Returns the members of a moment (one revision in the timeline) for `update`, which changes the frame `before` into
- * `snapshot`. `frame` and `after` are the frame after the update. The moment keeps `before` and `after`, even if its
- * `frame` is replaced later. `stages` contains the keys before and after each stage. `reloaded` contains the keys of
- * the rows that the update reloads.
+ * The members of a moment (see Timeline): `frame` and `after` are the frame after the update (`frame` may be replaced
+ * later), `stages` has the keys around each stage, `reloaded` the keys of reloaded rows.
  */
 export function following(before, update, snapshot) {
   let { keys } = before;
@@ -50,10 +43,7 @@ export function following(before, update, snapshot) {
   return { before, after, frame: after, stages: passed, reloaded };
 }
 
-/**
- * The same stage for a table of keys. Inserted rows and the rows of reloaded sections receive new keys; moved and
- * changed rows keep their keys.
- */
+/** Inserted and reloaded content gets new keys; moved and changed rows keep theirs. */
 function ofKeys(stage, keys) {
   const { updateSections: _, reloadRows: __, updateRows: ___, ...result } = stage;
   if (stage.insertRows) result.insertRows = stage.insertRows.map(({ at }) => ({ at, row: newRow() }));
@@ -65,7 +55,7 @@ function ofKeys(stage, keys) {
   return result;
 }
 
-/** The frame after one row has been moved. The list shows this frame while a row is dragged. */
+/** While a row is dragged. */
 export function withMovedRow(frame, from, to) {
   const { snapshot } = frame;
   const { revision, totalRowCount, sections, window } = snapshot;
@@ -75,13 +65,10 @@ export function withMovedRow(frame, from, to) {
   return following(frame, update, applying(update, snapshot)).frame;
 }
 
-/**
- * The index of a row among all rows of its section. `r` is the row's index in the snapshot, which may contain only a
- * window.
- */
+/** Among all rows of the section; `r` counts in the window. */
 export const indexIn = (section, r) => (section.offset ?? 0) + r;
 
-/** A row's name in labels: its title, name or text, its id, or its row number. */
+/** Title, name or text, else id, else number. */
 export function rowName(row, r) {
   const content = row.viewModel ?? row.model;
   const named = content && typeof content === "object" ? content.title ?? content.name ?? content.text : content;
@@ -89,15 +76,12 @@ export function rowName(row, r) {
   return row.id ?? (typeof named === "number" ? String(named) : `row ${r + 1}`);
 }
 
-/** A section's name in labels: the text of its header, or its id. */
+/** The header's text, else the id. */
 export function sectionName(section) {
   return titleText(section.header) || section.id;
 }
 
-/**
- * The text of a header or footer. For a header or footer with a view, this is its view model, or the title or text in
- * it.
- */
+/** Of a view: its view model, or the title or text in that. */
 export function titleText(title) {
   if (!title) return "";
   if (typeof title.title === "string") return title.title;

@@ -2,22 +2,16 @@ import { cellContent } from "./cells.js";
 import { compactJSON, h, isHeld, symbol } from "./dom.js";
 import { rowName, titleText } from "./frames.js";
 
-/** Creates the elements of a list's items, and replaces an item's content when it has changed. */
+/** Makes a list's items, again when their content changes. */
 export class ItemMaker {
-  /**
-   * What all rows depend on, such as the state and the events of the cells. A new `version` makes every row's content
-   * be created again.
-   */
+  /** What all rows depend on; a new `version` makes all again. */
   context = {};
   #made = new WeakMap();
-  /** The key of the row that the Tab key reaches. `isSelected` says whether a person has selected this row. */
+  /** The row that Tab reaches; `isSelected`: a person selected it. */
   selected = null;
   isSelected = false;
 
-  /**
-   * `forget(key)` is called when an item's height may have changed. `again()` is called when content that could not be
-   * replaced earlier can be replaced.
-   */
+  /** `forget(key)`: its height may have changed. `again()`: what could not be replaced earlier, can be now. */
   constructor(forget, again) {
     this.forget = forget;
     this.again = again;
@@ -35,7 +29,7 @@ export class ItemMaker {
       element.setAttribute("aria-selected", String(this.isSelected && item.key === this.selected));
     }
     if (made && made.content === item.content && made.version === this.context.version) return;
-    // A row in which a person is typing is not replaced. Its content is created again when the field loses the focus.
+    // Not while a person types in it; when the field loses the focus.
     if (made && element.contains(document.activeElement) && document.activeElement.matches("input")) {
       document.activeElement.addEventListener("blur", this.again, { once: true });
       return;
@@ -111,14 +105,14 @@ function title(content, role, level) {
   return cell;
 }
 
-/** Replaces an element's content, and moves the focus to the same control in the new content. */
+/** The focus goes to the same control in the new content. */
 function keepingFocus(element, change) {
   const focused = element.contains(document.activeElement) && document.activeElement !== element ? document.activeElement : null;
   change();
   if (focused) (element.querySelector(controlLike(focused)) ?? element).focus({ preventScroll: true });
 }
 
-/** Returns a CSS selector. In the new content of an element, it finds the control that corresponds to `control`. */
+/** A selector for it in the new content. */
 function controlLike(control) {
   const name = control.getAttribute("aria-label") ?? "";
   return control.classList.length > 0 ? `.${control.classList[0]}` : `${control.localName}[aria-label="${CSS.escape(name)}"], ${control.localName}`;

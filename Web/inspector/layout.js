@@ -1,13 +1,12 @@
 import { titleText } from "./frames.js";
 
-/** The estimated height, in pixels, of a row that was not measured and has no `height` or `estimatedHeight`. */
+/** Pixels, for a row without a measured or declared height. */
 const usual = 46;
 
 /**
- * The items of a frame, from top to bottom: `{key, kind: "header" | "row" | "footer" | "hidden" | "gap", s, r?, row,
- * …}`. `row` is the number of the table's rows before the item. A gap takes the place of rows outside of the frame's
- * window. `hidden` maps the id of a displayed section to the ids of the hidden sections before it; the key null is for
- * the hidden sections at the end. `rowHeight` is the height of each row of a gap.
+ * From top to bottom: `{key, kind: "header" | "row" | "footer" | "hidden" | "gap", s, r?, row, …}`; `row` counts the
+ * table's rows before the item, a gap stands for rows outside of the window. `hidden`: ids of hidden sections by the
+ * next displayed one's id, null at the end. `rowHeight`: of a gap's rows.
  */
 export function itemsOf({ snapshot, keys }, hidden = new Map(), rowHeight = usual) {
   const { window, sections, totalRowCount } = snapshot;
@@ -63,10 +62,7 @@ export function itemsOf({ snapshot, keys }, hidden = new Map(), rowHeight = usua
   return { items, count: index };
 }
 
-/**
- * The ids of the declared sections that are not displayed, by the id of the next displayed section. The key null is for
- * those after the last displayed section.
- */
+/** Declared but not displayed: by the next displayed section's id, null at the end. */
 export function hiddenSections(description, { sections }) {
   const hidden = new Map();
   const displayed = new Set(sections.map(({ id }) => id));
@@ -81,9 +77,7 @@ export function hiddenSections(description, { sections }) {
   return hidden;
 }
 
-/**
- * The place of each item, computed from the measured heights, and from estimates for items that were not measured yet.
- */
+/** Where items are, by measured or else estimated heights. */
 export class Layout {
   constructor(items, heights) {
     this.items = items;
@@ -103,10 +97,7 @@ export class Layout {
     return this.tops[this.items.length];
   }
 
-  /**
-   * The items that are at least partly between two vertical positions in the list, as `[first, end)`: `end` is the
-   * index after the last of these items.
-   */
+  /** Items at least partly in between, `[first, end)`. */
   between(top, bottom) {
     const first = this.indexAt(top);
     let end = first;
@@ -114,10 +105,7 @@ export class Layout {
     return [first, end];
   }
 
-  /**
-   * The index of the item at the vertical position `y` in the list, by binary search. The index is 0 above the table,
-   * and the number of items below the table.
-   */
+  /** By binary search; 0 above the table, the number of items below. */
   indexAt(y) {
     let low = 0, high = this.items.length;
     while (low < high) {
@@ -128,7 +116,7 @@ export class Layout {
     return low;
   }
 
-  /** The index of the row at the vertical position `y` in the list, among all rows of the table. */
+  /** Among all rows of the table. */
   rowAt(y) {
     const i = Math.min(this.indexAt(y), this.items.length - 1);
     const { kind, row, rows, rowHeight } = this.items[i];

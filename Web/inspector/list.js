@@ -3,19 +3,14 @@ import { itemsOf, Layout } from "./layout.js";
 import { Scrolling } from "./scroll.js";
 
 const margin = 800;
-/**
- * A list of at most this many items is in the page completely, so that the browser's search and screen readers find all
- * of it.
- */
+/** So few items are all in the page, for the browser's search and screen readers. */
 const allAtOnce = 160;
 const reducedMotion = matchMedia("(prefers-reduced-motion: reduce)");
 const easing = "cubic-bezier(.2, .8, .2, 1)";
 
 /**
- * A list that looks like UITableView's inset-grouped style. Of a long list, only the items near the visible part are in
- * the page.
- * A CSS transform places each item. When a new frame is shown, each item glides from its old place; the items' keys
- * tell which items are the same.
+ * Looks like UITableView's inset-grouped style. Of a long list, only items near the visible part are in the page,
+ * placed by transforms. In a new frame, items glide from their old places, matched by key.
  */
 export class List {
   #elements = new Map();
@@ -23,21 +18,17 @@ export class List {
   #layout = new Layout([], this.#heights);
   #frame = null;
   #scroll;
-  /** The estimated height of each row outside of the frame's window: the average height of the first measured rows. */
+  /** For unknown rows: the average of the first measured ones. */
   #rowHeight;
-  /**
-   * The running animation of each element. A new animation replaces it and starts where the element is at that moment.
-   */
+  /** By element. A new animation starts where the old one is. */
   #glides = new WeakMap();
-  /**
-   * The row that a person drags with the pointer, and its vertical position in the list: `{key, y}`. Otherwise null.
-   */
+  /** The row dragged by pointer, `{key, y}`, or null. */
   held = null;
   hidden = new Map();
-  /** Called after each scroll event of the list. */
+  /** After each scroll event. */
   scrolled = () => {};
 
-  /** `make(item, element)` fills the element of an item. `scroller` is the element that scrolls. */
+  /** `make(item, element)` fills an element. */
   constructor(scroller, label, make) {
     this.scroller = scroller;
     this.make = make;
@@ -71,10 +62,7 @@ export class List {
   get frame() {
     return this.#frame;
   }
-  /**
-   * The vertical position of the first item, relative to the browser's viewport. It is negative if the first item is
-   * above the viewport.
-   */
+  /** The first item's position in the viewport; negative above it. */
   get origin() {
     return this.content.getBoundingClientRect().top - this.#scroll.shift;
   }
@@ -85,10 +73,7 @@ export class List {
     this.sizes.disconnect();
   }
 
-  /**
-   * Shows `frame`, a snapshot with a key for each row, and flashes the rows whose keys `reloaded` contains. The items
-   * at the upper edge of the visible part normally stay where they are.
-   */
+  /** Flashes the `reloaded` keys. Items at the upper edge stay where they are, as far as possible. */
   show(frame, { animated = true, reloaded = new Set() } = {}) {
     const focused = this.content.contains(document.activeElement) ? document.activeElement : null;
     const from = animated && this.#frame && !reducedMotion.matches ? this.#places() : null;
@@ -97,7 +82,7 @@ export class List {
     this.#lay();
     this.#place(anchors, from);
     this.#learnRowHeight();
-    // In browsers without `moveBefore`, moving an element in the page removes its focus, so the focus is set again.
+    // Without `moveBefore`, a moved element loses its focus.
     if (focused?.isConnected && focused !== document.activeElement) focused.focus({ preventScroll: true });
     for (const key of from ? reloaded : []) {
       this.#elements.get(key)?.animate({ backgroundColor: ["var(--flash)", "var(--card)"] }, { duration: 900, easing: "ease-out" });
@@ -111,17 +96,14 @@ export class List {
     this.content.setAttribute("aria-rowcount", count);
   }
 
-  /** Measures the items in the page again, after the width of the list or the edit mode has changed. */
+  /** After a change of width or edit mode. */
   remeasure() {
     for (const key of this.#elements.keys()) this.#heights.delete(key);
     this.#place();
     this.#learnRowHeight();
   }
 
-  /**
-   * Estimates the height of unknown rows from the first measured rows. The estimate stays until the width of the list
-   * changes, so that the scroll bar does not jump.
-   */
+  /** Kept until the width changes, so that the scroll bar does not jump. */
   #learnRowHeight() {
     if (this.#rowHeight !== undefined || !this.#layout.items.some(({ kind }) => kind === "gap")) return;
     const heights = this.#layout.items.filter(({ kind }) => kind === "row").map(({ key }) => this.#heights.get(key)).filter(Boolean);
@@ -133,8 +115,8 @@ export class List {
   }
 
   /**
-   * The visible items, each with its distance from the upper edge of the visible part. The result is empty at the
-   * beginning of the list, and null if only unknown rows at the end are visible.
+   * Visible items with their distance from the upper edge. Empty at the list's beginning, null if only unknown rows at
+   * the end are visible.
    */
   #anchors() {
     const { top } = this.#scroll;
@@ -146,10 +128,7 @@ export class List {
     return known.length === 0 && bottom >= height ? null : known;
   }
 
-  /**
-   * Scrolls so that an item of `anchors` is where it was. The method prefers the first item whose next item is the same
-   * as before.
-   */
+  /** Scrolls an anchor back to its place, preferably one whose next item is still the same. */
   #hold(anchors) {
     if (!anchors) return this.scrollToEdge(true);
     const known = new Map(anchors.length > 0 ? this.#layout.items.map(({ key }, i) => [key, i]) : []);
@@ -171,12 +150,12 @@ export class List {
     this.#place([]);
   }
 
-  /** Scrolls to the beginning or the end of the table, even if the rows there are not loaded yet. */
+  /** Loaded or not. */
   scrollToEdge(isEnd) {
     this.scroller.scrollTop = isEnd ? this.scroller.scrollHeight : 0;
   }
 
-  /** Scrolls to the first row of the frame if only rows outside of the frame's window are visible. */
+  /** If only rows outside of the window are visible. */
   reveal() {
     const first = this.#layout.items.findIndex(({ kind }) => kind === "row");
     if (first < 0 || this.visibleRows().length > 0) return;
@@ -184,24 +163,21 @@ export class List {
     this.#place([]);
   }
 
-  /** The items of the visible rows. */
+  /** Their items. */
   visibleRows() {
     const { top } = this.#scroll;
     const [first, end] = this.#layout.between(top, top + this.scroller.clientHeight);
     return this.#layout.items.slice(first, end).filter((item) => item.kind === "row");
   }
 
-  /** The indexes of the first and the last visible row, among all rows of the table. */
+  /** First and last, among all rows of the table. */
   visibleRange() {
     if (this.#layout.items.length === 0) return null;
     const { top } = this.#scroll;
     return [this.#layout.rowAt(top), this.#layout.rowAt(top + this.scroller.clientHeight)];
   }
 
-  /**
-   * The vertical position of each item relative to the browser's viewport: `seen` for items in the page, `unseen` for
-   * the computed places of all items.
-   */
+  /** In the viewport: `seen`, as drawn; `unseen`, as computed for all items. */
   #places() {
     const { origin } = this;
     return {
@@ -218,15 +194,11 @@ export class List {
     return this.#layout.between(top - margin, top + this.scroller.clientHeight + margin);
   }
 
-  /**
-   * Places the items near the visible part. The items of `anchors` stay where they are even if heights above them
-   * change. With `from`, the items' earlier places, the items glide to their new places.
-   */
+  /** Places items near the visible part; `anchors` stay put. With `from`, earlier places, items glide. */
   #place(anchors = this.#anchors(), from = null) {
     if (!this.#frame) return;
     let range;
-    // A measured height that differs from its estimate moves the items below, so this step repeats, at most four times,
-    // until all items in the range are measured.
+    // Measuring moves the items below, so repeat until all in range are measured.
     for (let round = 0; round < 4; round++) {
       this.#scroll.height = this.#layout.height;
       this.#hold(anchors);
@@ -248,15 +220,12 @@ export class List {
     for (const [key, element] of this.#elements) if (!wanted.has(key) && !this.#isKept(key, element)) this.#leave(key, element, from);
   }
 
-  /** Puts an element at the vertical position `y` in the list, in pixels. */
+  /** `y`: in the list, in pixels. */
   put(element, y) {
     element.style.transform = `translateY(${y - this.#scroll.shift}px)`;
   }
 
-  /**
-   * Shows the part of a gap (rows that are not loaded) that is near the visible part. Returns the height in the list at
-   * which this part begins.
-   */
+  /** Only the part near the visible part; returns where it begins. */
   #fitGap(i, element) {
     const { top } = this.#scroll;
     const { rowHeight } = this.#layout.items[i];
@@ -268,7 +237,7 @@ export class List {
     return y;
   }
 
-  /** Whether an element outside of the range stays in the page: the dragged row and the item with the focus stay. */
+  /** Stays in the page though out of range: the dragged row and the focus. */
   #isKept(key, element) {
     if (this.held?.key === key) return true;
     const i = element.contains(document.activeElement) ? this.#layout.items.findIndex((item) => item.key === key) : -1;
@@ -276,15 +245,11 @@ export class List {
     return i >= 0;
   }
 
-  /**
-   * Creates the elements of a range of items. The elements are put in reading order, which is also the order of the Tab
-   * key.
-   */
+  /** In reading order, which is the order of Tab. */
   #fill(first, end) {
     const { items } = this.#layout;
     const wanted = new Set(items.slice(first, end).map(({ key }) => key));
-    // Elements that will be removed are skipped: moving other elements past them could move the element with the focus,
-    // and Chromium then scrolls to it.
+    // Not past elements that will go: that could move the focused one, and Chromium would scroll to it.
     const passed = (element) => {
       while (element && !wanted.has(element.dataset.key)) element = element.nextElementSibling;
       return element;
@@ -295,7 +260,7 @@ export class List {
       let element = this.#elements.get(item.key);
       if (!element) this.#elements.set(item.key, element = h("div", { "data-key": item.key }));
       this.make(item, element);
-      // If the element is the next one but one, the next element is moved later, when its own turn comes.
+      // If it is the next but one, the next is moved when its turn comes.
       if (element === next || element === passed(next?.nextElementSibling)) next = passed(element.nextElementSibling);
       else if (element.isConnected && this.content.moveBefore) this.content.moveBefore(element, next);
       else this.content.insertBefore(element, next);
@@ -316,15 +281,12 @@ export class List {
     return changed;
   }
 
-  /**
-   * Discards the measured height of an item whose content has changed. The list measures the item again when it places
-   * the item.
-   */
+  /** Measured again when placed. */
   forget(key) {
     this.#heights.delete(key);
   }
 
-  /** Converts a vertical position in the browser's viewport to a position in the list's element. */
+  /** From the viewport to the list. */
   #local(screenY) {
     return screenY - this.content.getBoundingClientRect().top;
   }

@@ -1,15 +1,14 @@
-/** A string, closed or not; a word; or one sign. Empty at the end of the text. */
+/** A string, closed or not; a word; or one sign. Empty at the end. */
 const tokens = /"(?:[^"\\\n]+|\\.)*"?|[^\s",:[\]{}]+|[^]|$/y;
 
 /**
- * Reads a JSON text for an editor. `places` are the places of all values by JSON Pointer, as `{start, end}` in UTF-16
- * code units; the place of a member begins at the member's name. `fault` is the first error, as `{start, end, detail}`.
- * Then `places` has the values before it.
+ * Reads JSON for an editor. `places`: `{start, end}` in UTF-16 units by JSON Pointer, a member's from its name on.
+ * `fault`: the first, `{start, end, detail}`; then `places` has the values before it.
  */
 export function readText(text) {
   const places = new Map();
   let fault;
-  /** The end of the last token, and the next token with its place. */
+  /** The last token's end; the next token and its place. */
   let last = 0, token, start, end = 0;
   const look = () => {
     for (start = end; " \t\r\n".includes(text[start] ?? "x");) start++;
@@ -75,13 +74,13 @@ export function readText(text) {
     value("");
     if (token) fail(`${shown()} stands after the end of the value.`);
   } catch {
-    // Without a fault, the nesting has exceeded the stack.
+    // Otherwise the nesting was too deep for the stack.
     fault ??= { start, end, detail: "The text is nested too deeply." };
   }
   return { places, fault };
 }
 
-/** Parses a JSON text. The error of another text names the line of the fault. */
+/** The error names the fault's line. */
 export function parsed(text) {
   try {
     return JSON.parse(text);
@@ -91,13 +90,10 @@ export function parsed(text) {
   }
 }
 
-/** The number, from 1, of the line at an offset. */
+/** From 1. */
 export const lineOf = (text, offset) => text.slice(0, offset).split("\n").length;
 
-/**
- * The place of a pointer's value. If the text does not contain this value, the result is the place of the nearest value
- * that encloses it.
- */
+/** Or the innermost place around it. */
 export function located(places, pointer) {
   for (let near = pointer;; near = near.slice(0, near.lastIndexOf("/"))) {
     if (places.has(near)) return places.get(near);

@@ -3,15 +3,12 @@ import { button, compactJSON, h, jsonBlock, readJSON } from "./dom.js";
 import { indexIn, rowName } from "./frames.js";
 import { copy, toast } from "./toasts.js";
 
-/**
- * The panel of the selected row. The panel shows the row's data and the commands that the row allows, each with buttons
- * to send it and to copy it as curl.
- */
+/** The selected row: its data and the commands that it allows, to send or copy as curl. */
 export class RowPanel {
   element = h("div", { class: "panel-content" });
   #about = h("div", { class: "panel-content" });
   #actions = h("div", { class: "actions", on: { input: () => (this.#isTyped = true), submit: () => (this.#isTyped = false) } });
-  /** Whether the fields of the commands contain input that was not sent. */
+  /** Something was typed and not sent. */
   #isTyped = false;
 
   show(screen) {
@@ -57,8 +54,7 @@ export class RowPanel {
       ...(row.viewModel !== undefined ? [h("h3", {}, "View model"), jsonBlock(row.viewModel, "View model")] : []),
       ...(row.model !== undefined ? [h("h3", {}, "Model"), jsonBlock(row.model, "Model")] : []),
     );
-    // While a person has typed into the fields and the row still allows the same commands, the fields stay, even if the
-    // row changes.
+    // Typed fields stay while the row allows the same commands.
     if (isOffered && this.#isTyped) return;
     const controls = () => [...this.#actions.querySelectorAll("input, textarea, select, button")];
     const focused = controls().indexOf(document.activeElement);
@@ -68,18 +64,12 @@ export class RowPanel {
   }
 }
 
-/**
- * The row's place as text. In a window, the section's index in the table is unknown, so the text contains the row's
- * index in the section.
- */
+/** In a window, the section's index in the table is unknown. */
 const placeText = (section, [s, r]) =>
   section.offset === undefined ? `[${s}, ${r}] in ${section.id}` : `${indexIn(section, r).toLocaleString("en")} in ${section.id}`;
 const movesTo = ({ movesTo }) => movesTo === "anySection" ? "to any section" : `to ${movesTo?.join(", ") ?? "nowhere"}`;
 
-/**
- * The forms for the commands that the row allows. Each form looks up the row's place when its command is sent, because
- * the row may have moved.
- */
+/** Each form looks up the row's place when sent: it may have moved. */
 function actions(screen, key, section, row) {
   const place = () => screen.table.find(key);
   const named = () => screen.table.reference(place());
@@ -119,13 +109,9 @@ function actions(screen, key, section, row) {
   return list;
 }
 
-/**
- * A form with the name of a command, its fields, and buttons that send and copy the command. `command()` returns
- * `[kind, body, {base}]`.
- */
+/** `command()` returns `[kind, body, {base}]`. */
 function action(screen, key, label, fields, command) {
-  // Calls `use` with the command. A field that does not contain JSON is reported in a message, like a refusal of the
-  // server.
+  // A field without JSON is reported like a refusal.
   const using = (use) => {
     if (!screen.table.find(key)) return toast("The row is gone", { kind: "problem" });
     try {
@@ -136,7 +122,7 @@ function action(screen, key, label, fields, command) {
   };
   const submit = (event) => {
     event.preventDefault();
-    // If the server does not answer, the fields count as changed again, so that their input is kept.
+    // Without an answer, the input counts as typed again, and is kept.
     const failed = () => event.target.dispatchEvent(new Event("input", { bubbles: true }));
     using(([kind, body, options]) => screen.perform(kind, body, { ...options, failed }));
   };
@@ -161,7 +147,7 @@ function jsonField(label, value) {
   return { element, read: () => readJSON(element) };
 }
 
-/** A form field for a value of a JTD schema (JSON Type Definition), as `{name, element, read()}`. */
+/** For a value of a JTD schema: `{name, element, read()}`. */
 function field(name, schema, value) {
   const label = (input) => h("label", {}, h("span", {}, name), input);
   if (schema.enum) {

@@ -7,50 +7,37 @@ import { announce, askForJSON, problemToast, toast, untilAnswered } from "./toas
 
 const states = { connecting: "Connecting…", live: "Live", waiting: "Reconnecting…", paused: "Paused", ended: "Ended" };
 
-/**
- * Milliseconds. If the previous change of the table was shown less than this time ago, the next change is shown without
- * animation.
- */
+/** Milliseconds between changes; faster ones are not animated. */
 const calm = 150;
-/** Milliseconds. If the rows of a moved window take longer than this, the status says "Connecting…". */
+/** Milliseconds before a moved window's status says "Connecting…". */
 const patience = 300;
 /**
- * The page follows a table of at most this many rows as a whole, and a longer table through a window. A table that has
- * grown is followed as a whole up to twice this number of rows. The window contains the visible rows and `overscan`
- * more rows before and after them.
+ * Up to so many rows (twice as many if it grew), a table is followed as a whole; beyond, by a window of the visible
+ * rows and `overscan` rows around.
  */
 const most = 500;
 const overscan = 100;
 
-/**
- * One session on the screen: its table, its bar, and the slider through its revisions. The panels next to the table
- * listen to `changed` and `selected`.
- */
+/** A session's table, bar, and slider through its revisions. Panels listen to `changed` and `selected`. */
 export class Screen {
   #server;
   #listeners;
   #subscription;
-  /** Whether the window of the subscription was moved and the rows of the moved window have not arrived yet. */
+  /** The window was moved, and its rows have yet to come. */
   #isMoving = false;
   #late;
   #drawing;
-  /** The moment that the table shows: an element of the timeline, with one revision's snapshot. */
+  /** The moment that is drawn (see Timeline). */
   #drawn;
   #shown = 0;
-  /**
-   * A controller that is aborted when other rows become visible, so that the page no longer repeats the report of the
-   * earlier rows.
-   */
+  /** Aborted when other rows become visible: the old report is obsolete. */
   #reporting;
   #reading;
   #isReading = false;
-  /** Keys of rows that updates have reloaded since the table was last drawn. */
+  /** Keys of rows reloaded since the last drawing. */
   #reloaded = new Set();
 
-  /**
-   * `listeners` may contain `changed(screen)`, `selected(screen)` and `ended(screen, problem)`. `buttons` are more
-   * buttons for the bar.
-   */
+  /** `listeners`: `changed(screen)`, `selected(screen)`, `ended(screen, problem)`. `buttons`: more for the bar. */
   constructor(server, id, listeners = {}, buttons = []) {
     this.#server = server;
     this.#listeners = listeners;
@@ -69,7 +56,7 @@ export class Screen {
       announce,
       perform: async (...command) => {
         const done = await this.perform(...command);
-        // A command that changed nothing is not followed by an update, so the table does not wait for an update.
+        // Nothing changed, so no update will come.
         return done === true ? this.answer?.outcome === "applied" : done;
       },
       select: (key) => {
@@ -93,7 +80,7 @@ export class Screen {
     document.addEventListener("visibilitychange", this.#followWhileSeen);
   }
 
-  /** Subscribes to the session: to a window of its table with `window`, otherwise to the whole table. */
+  /** To a `window`, or the whole table. */
   #follow(options) {
     this.#subscription?.close();
     this.#isMoving = false;
@@ -103,8 +90,7 @@ export class Screen {
       onSnapshot: (snapshot) => {
         this.timeline.start(snapshot);
         this.#fit(snapshot);
-        // Each snapshot may come from another session that was opened with the same id, so the page reads the
-        // description again.
+        // It may be another session with the same id: read its description again.
         this.#readDescription();
       },
       onUpdate: (update, snapshot) => {
@@ -121,10 +107,7 @@ export class Screen {
     this.#followWhileSeen();
   }
 
-  /**
-   * Chooses how to follow the table. A short table is followed as a whole. A table that was followed as a whole and has
-   * become long is followed through a window.
-   */
+  /** Follows a short table as a whole, one that has become long by a window. */
   #fit(snapshot) {
     const from = whole(snapshot);
     if (from) {
@@ -136,12 +119,11 @@ export class Screen {
     }
   }
 
-  /** Moves the window of the subscription to the visible rows. */
+  /** Moves the window to the visible rows. */
   #look() {
     const { list, dragging } = this.table;
     const { window, status } = this.#subscription;
-    // If a drawing is scheduled, this method runs again after it. While a row is dragged, the window stays, because the
-    // drop places refer to its rows.
+    // Runs again after a scheduled drawing. While a row is dragged, drop places refer to this window.
     const isConnected = status === "live" || status === "connecting";
     if (!window || !isConnected || this.#drawing || !this.timeline.isLive || dragging.isCarrying) return;
     const range = list.visibleRange();
@@ -152,10 +134,7 @@ export class Screen {
     if (this.#subscription.window !== window) this.#isMoving = true;
   }
 
-  /**
-   * Makes the row in the middle of the visible rows the anchor of the window. Without an anchor, rows that are inserted
-   * above would push the visible rows out of the window.
-   */
+  /** Anchors the window at the middle visible row; otherwise rows inserted above would push these out of it. */
   #stay(first, last) {
     const visible = this.table.list.visibleRows();
     const middle = visible[visible.length >> 1];
@@ -164,22 +143,17 @@ export class Screen {
     this.#subscription.move({ around: middle.content.id, aroundSection, before: middle.row - first + overscan, after: last - middle.row + overscan });
   }
 
-  /**
-   * A browser opens at most six HTTP/1.1 connections to a server, for all of its tabs together. A hidden tab therefore
-   * closes its connection.
-   */
+  /** A browser opens at most six HTTP/1.1 connections to a server, for all tabs, so hidden ones close theirs. */
   #followWhileSeen = () => document.visibilityState === "hidden" ? this.#subscription.pause() : this.#subscription.resume();
 
   get path() {
     return this.#server.client.session(this.id).request.path;
   }
-  /** The snapshot that the table shows, or `undefined` before the first snapshot. */
+  /** What is drawn; `undefined` at first. */
   get snapshot() {
     return this.table.frame?.snapshot;
   }
-  /**
-   * The window of the subscription as the query of a request. The query is empty if the page follows the whole table.
-   */
+  /** The window as a query; empty for the whole table. */
   get query() {
     const parameters = Object.entries(this.#subscription.window ?? {}).filter(([, value]) => value !== undefined);
     return parameters.length > 0 ? `?${new URLSearchParams(parameters)}` : "";
@@ -198,9 +172,8 @@ export class Screen {
   }
 
   /**
-   * Sends a command. Resolves to true if the server accepted the command, and to the problem's kind if the server
-   * refused it. Resolves to null if there was no answer. A refusal whose kind is `quiet` is not shown. `failed` and
-   * `signal` are the options of `untilAnswered`.
+   * Sends a command. Resolves to true, a refusal's kind (not shown if `quiet`), or null without an answer. `failed`,
+   * `signal`: see `untilAnswered`.
    */
   async perform(kind, body, { base, quiet, dryRun, failed, signal } = {}) {
     const request = this.#server.command(this.id, kind, body, { base, dryRun });
@@ -228,10 +201,7 @@ export class Screen {
     this.table.refresh();
   }
 
-  /**
-   * Switches the reports of displayed rows on or off. With reports, the page tells the server which rows are visible
-   * whenever they change; prefetch handlers need these reports.
-   */
+  /** Tells the server which rows are visible, as prefetch handlers need it. */
   setReports(reports) {
     this.reports = reports;
     this.reported = "";
@@ -245,16 +215,13 @@ export class Screen {
     const told = JSON.stringify(rows);
     if (rows.length === 0 || told === this.reported) return;
     this.reported = told;
-    // A newer report makes the older report obsolete, so the page no longer offers to send the older one again.
+    // Obsolete: no Retry for the older one.
     this.#reporting?.abort();
     this.#reporting = new AbortController();
     this.perform("displayedRows", { rows }, { signal: this.#reporting.signal });
   }
 
-  /**
-   * Reads from the journal the revisions before the first one that the page knows, if the journal reaches back to the
-   * opening of the session.
-   */
+  /** Earlier revisions from the journal, if it reaches back to the opening. */
   async readHistory() {
     if (this.#isReading) return;
     this.#isReading = true;
@@ -271,13 +238,11 @@ export class Screen {
     const journal = (after) => client.session(this.id).journal({ after, limit: 1000 });
     let { records, next } = await journal(0);
     if (records.length && records[0].revision !== 1) return toast("The journal does not reach back to the opening");
-    // The server does not keep the snapshot with which a session was opened. The page opens a temporary session in the
-    // same way, and uses its snapshot.
+    // The opening's snapshot is not stored, so open a temporary session alike.
     const { id: _, table, ...rest } = opening;
     const first = await client.sessions.open({ ...rest, ...(table !== undefined && { table: description }), id: this.#server.previewID(), endIfUnused: 60 });
     await first.delete();
-    // The journal comes in pages. Reading continues until the revision of the timeline's first moment. This revision
-    // can change while the page reads, because the timeline drops old moments.
+    // Page by page, up to the timeline's first moment, which may change meanwhile.
     while (next !== undefined && records.at(-1).revision < this.timeline.moments[0].revision) {
       const page = await journal(next);
       records.push(...page.records);
@@ -287,10 +252,7 @@ export class Screen {
     this.timeline.precede({ ...first.opened, session, epoch }, records);
   }
 
-  /**
-   * Reads the command that led to a revision from the journal. Resolves to `undefined` if the page may not read the
-   * journal, or if the journal does not contain the revision.
-   */
+  /** From the journal; `undefined` if not allowed or not there. */
   async commandOf(revision) {
     if (!this.description) return undefined;
     const answer = await this.#server.client.session(this.id).journal({ after: revision - 1, limit: 1 }).catch(() => null);
@@ -307,13 +269,9 @@ export class Screen {
     this.#listeners.changed?.(this);
   }
 
-  /**
-   * Reads the description again half a second after an update, because the session may have been bound to another
-   * version.
-   */
+  /** Half a second later: the session may have another version now. */
   #readDescriptionSoon() {
-    // If the page has no description, it is probably not allowed to read the description. So an update does not make
-    // the page try again.
+    // Probably not allowed to read it: do not try again.
     if (!this.description) return;
     this.#reading ??= setTimeout(() => {
       this.#reading = undefined;
@@ -323,8 +281,7 @@ export class Screen {
 
   #setStatus(status) {
     clearTimeout(this.#late);
-    // While the window moves, the subscription reconnects often. So the status says "Connecting…" only if a connection
-    // takes long.
+    // A moving window reconnects often; show that only if it takes long.
     if (status === "connecting" && this.#isMoving) {
       this.#late = setTimeout(() => this.#showStatus(status), patience);
       return;
@@ -346,10 +303,7 @@ export class Screen {
     this.#listeners.ended?.(this, problem);
   }
 
-  /**
-   * Schedules a drawing of the table. However many updates arrive, the table is drawn once for each frame of the
-   * display, and then shows the newest revision.
-   */
+  /** Draws once per display frame, the newest revision. */
   #show(moment, previous) {
     if (moment !== previous) moment.reloaded?.forEach((key) => this.#reloaded.add(key));
     this.#drawing ??= requestAnimationFrame(() => {
@@ -362,7 +316,7 @@ export class Screen {
     const { timeline } = this;
     const moment = timeline.shown;
     const { snapshot } = moment.frame;
-    // Updates that arrive while a person drags a row are shown together after the drop.
+    // During a drag they wait, and are shown together.
     if (this.table.isHeld && timeline.isLive && snapshot.epoch === this.snapshot.epoch) return;
     this.table.readOnly = !timeline.isLive || this.status.dataset.status === "ended";
     this.element.classList.toggle("past", !timeline.isLive);
@@ -372,7 +326,7 @@ export class Screen {
       `${snapshot.totalRowCount.toLocaleString("en")} rows`,
     ].join(" · ");
     if (moment.frame !== this.table.frame) {
-      // Changes that follow one another too fast to see are not animated.
+      // Too fast to see.
       const now = performance.now();
       const isMoved = moment === this.#drawn;
       const animated = !isMoved && now - this.#shown > calm;
@@ -390,7 +344,7 @@ export class Screen {
     this.slider.style.setProperty("--part", this.slider.disabled ? 0 : this.slider.value / this.slider.max);
     this.moment.textContent = timeline.isLive ? `r${moment.revision}` : `r${moment.revision} of ${timeline.last.revision}`;
     this.liveButton.hidden = timeline.isLive;
-    // The journal contains updates of the whole table, so the page cannot apply them to a window.
+    // The journal has whole tables' updates, which do not fit a window.
     this.historyButton.hidden = timeline.moments[0].revision === 0 || snapshot.window !== undefined;
     this.#report();
     this.#look();
@@ -417,10 +371,7 @@ export class Screen {
   }
 }
 
-/**
- * If a window contains all rows of a short table, returns the window as a snapshot of the whole table. Otherwise
- * returns `undefined`.
- */
+/** A window of all rows of a short table as a whole snapshot, else `undefined`. */
 function whole({ window, ...snapshot }) {
   const { sections, totalRowCount } = snapshot;
   const isWhole = window && totalRowCount <= most && sections.reduce((sum, { rows }) => sum + rows.length, 0) === totalRowCount;

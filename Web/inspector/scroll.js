@@ -1,28 +1,13 @@
-/**
- * Pixels. Some browsers cannot place elements beyond about ten million pixels. Content that is higher than this limit
- * is scrolled through an element of this height.
- */
+/** Pixels. Some browsers fail beyond about ten million; higher content scrolls in an element of this height. */
 const tallest = 6_000_000;
-/**
- * Pixels. The content within this distance of its two ends is scrolled without scaling, even if the content exceeds the
- * limit.
- */
+/** Pixels from both ends that are never scaled. */
 const exact = 50_000;
-/**
- * Pixels, for content that exceeds the limit. A scroll event of at most this distance moves the content by the same
- * distance. A longer one counts as dragging the scroll bar.
- */
+/** Pixels. In scaled content, a longer scroll event is a dragged scroll bar; others move the content as far. */
 const farthest = 3_000;
-/**
- * Pixels. The scroll bar of content that exceeds the limit may be off by less than this distance until the scrolling
- * ends.
- */
+/** Pixels by which a scaled content's scroll bar may be off while scrolling. */
 const drift = 100_000;
 
-/**
- * The scrolling of content whose height may exceed the browser's limit, by an element that does not exceed the limit.
- * An item at the vertical position `y` in the content is drawn at `y - shift` in the element.
- */
+/** Scrolls content of any height in an element of limited height: what is at `y` is drawn at `y - shift`. */
 export class Scrolling {
   #scroller;
   #element;
@@ -43,10 +28,7 @@ export class Scrolling {
     return this.#scroller.scrollTop - this.#element.offsetTop;
   }
 
-  /**
-   * The vertical position in the content, in pixels, that is at the upper edge of the scroller. The value is negative
-   * while something above the element is visible.
-   */
+  /** In the content, at the scroller's upper edge; negative above the element. */
   get top() {
     return this.#at + this.shift;
   }
@@ -65,15 +47,12 @@ export class Scrolling {
     if (wasScaled || this.#isScaled) this.top = top;
   }
 
-  /**
-   * Corrects the scroll bar after the scrolling has ended. The caller draws the content again afterwards; the visible
-   * part of the content stays the same.
-   */
+  /** After scrolling: corrects the scroll bar. The view stays; the caller must draw again. */
   settle() {
     if (this.#isScaled) this.#settle(this.top);
   }
 
-  /** Handles a scroll event. The listener of the scroller's `scroll` event must call this method first. */
+  /** Call first in a `scroll` listener. */
   scrolled() {
     const by = this.#at - this.#last;
     this.#last = this.#at;
@@ -89,12 +68,12 @@ export class Scrolling {
     this.shift = this.#isScaled ? Math.round(top - this.#at) : 0;
   }
 
-  /** Whether `top` is so close to an end of the content that the content is scrolled without scaling there. */
+  /** So close to an end that nothing is scaled. */
   #isExact(top) {
     return top <= exact || top >= this.#height - this.#scroller.clientHeight - exact;
   }
 
-  /** The scroll position of the element when the content is at `top`. `#contentAt` is the inverse. */
+  /** The scroll bar's place for a `top`; `#contentAt` is the inverse. */
   #barAt(top) {
     return mapped(top, this.#height, Math.min(this.#height, tallest), this.#scroller.clientHeight);
   }
@@ -103,10 +82,7 @@ export class Scrolling {
   }
 }
 
-/**
- * Converts a scroll position in something `from` pixels high to one in something `to` pixels high. Positions near the
- * ends keep their distance from the end; positions between are scaled.
- */
+/** From a height to another: near the ends the distance stays, between it is scaled. */
 function mapped(place, from, to, seen) {
   if (from === to || place <= exact) return place;
   if (place >= from - seen - exact) return to - (from - place);

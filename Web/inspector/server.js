@@ -1,9 +1,6 @@
 import { BraidClient, ConnectionError, Problem } from "/braid.js";
 
-/**
- * The commands of a session by their names in the journal, and some requests of the data source. Each `request` makes a
- * request from the command's body.
- */
+/** A session's commands by their names in the journal, and some data source calls. */
 export const commands = {
   edits: { method: "POST", request: (make, body, options) => make.edit(body, options) },
   moves: { method: "POST", request: (make, body, options) => make.move(body, options) },
@@ -31,22 +28,19 @@ export const commands = {
   table: { method: "PUT", request: (make, body, options) => make.setTable(body, options) },
 };
 
-/**
- * The server that served this page, with the person's token if any. This object records the requests that the page
- * sends with `perform`.
- */
+/** The server of this page, with the person's token; records what `perform` sends. */
 export class Server {
-  /** The last 100 recorded requests, as `{request, error?, took}`, the request that ended last first. `took` is in milliseconds. */
+  /** The last 100, newest first: `{request, error?, took}`, in milliseconds. */
   asked = [];
   #changed;
 
-  /** `changed()` is called after each request that was added to `asked`. */
+  /** `changed()`: after each. */
   constructor(token, changed) {
     this.client = new BraidClient({ url: location.origin, token, retries: 3 });
     this.#changed = changed;
   }
 
-  /** Sends and records a request that changes something. Resolves to the answer, or throws an error of the client. */
+  /** Sends and records; throws the client's errors. */
   async perform(request) {
     const entry = { request, started: performance.now() };
     try {
@@ -61,22 +55,20 @@ export class Server {
     }
   }
 
-  /** The request of a command, with a new `Idempotency-Key` unless it is a dry run. */
+  /** With a new `Idempotency-Key`, except for a dry run. */
   command = (id, kind, body, options) => commands[kind].request(this.client.session(id).request, body, options);
 
-  /** The request as a curl command, without its `Idempotency-Key`: each run of the command is to be a new request. */
+  /** Without its `Idempotency-Key`: each run is a new request. */
   curl({ headers: { "Idempotency-Key": _, ...headers } = {}, ...request }) {
     return this.client.curl({ ...request, headers });
   }
 
-  /**
-   * Reads how a session was opened, and with which version of its description: the first line of the session's journal.
-   */
+  /** The journal's first line: how the session was opened, with which version. */
   async opening(id) {
     const stop = new AbortController();
     const path = `${this.client.session(id).request.path}/journal`;
     const response = await this.client.fetch({ method: "GET", path, headers: { Accept: "application/x-ndjson" } }, undefined, stop.signal);
-    // An error of a proxy may be an HTML page instead of JSON.
+    // A proxy's may be HTML.
     if (!response.ok) throw new Problem(response.status, await response.json().catch(() => undefined));
     let text = "";
     const decoder = new TextDecoder();
@@ -95,18 +87,15 @@ export class Server {
     }
   }
 
-  /** The request that opens a session. Its `Idempotency-Key` keeps a repeated request from opening a second session. */
+  /** With a key, so that a repeat does not open a second one. */
   openingRequest(body) {
     return { method: "POST", path: "/v1/sessions", headers: { "Content-Type": "application/json", "Idempotency-Key": randomName(16) }, body };
   }
 
-  /**
-   * The id of a temporary session. The prefix makes the session recognizable if the browser quits before the page has
-   * ended the session.
-   */
+  /** The prefix tells what was left if the browser quits. */
   previewID = () => `preview-${randomName(6)}`;
 
-  /** Ends a session. The caller need not wait, and the browser sends the request even while it leaves the page. */
+  /** Do not wait: it is sent even while the page is left. */
   end(id) {
     const headers = this.client.token ? { Authorization: `Bearer ${this.client.token}` } : {};
     return fetch(this.client.session(id).request.path, { method: "DELETE", keepalive: true, headers }).catch(() => {});

@@ -7,10 +7,7 @@ import { UpdatesPanel } from "./updates.js";
 
 const panelPause = 150;
 
-/**
- * The view of one session: its screen and its panels. `app` is `{server, main, panel, sidebar, go(path), refused(),
- * sessionsChanged()}`.
- */
+/** A session's screen and panels. `app`: `{server, main, panel, sidebar, go(path), refused(), sessionsChanged()}`. */
 export class SessionView {
   constructor(app, id) {
     this.app = app;
@@ -69,10 +66,7 @@ export class SessionView {
     next.focus();
   }
 
-  /**
-   * Schedules a drawing of the panel. However many updates arrive, the panel is drawn at most every `panelPause`
-   * milliseconds.
-   */
+  /** At most every `panelPause` milliseconds. */
   #show = () => {
     this.drawing ??= setTimeout(() => {
       this.drawing = undefined;
@@ -81,7 +75,7 @@ export class SessionView {
     }, Math.max(0, (this.drawn ?? 0) + panelPause - performance.now()));
   };
 
-  /** Draws the visible panel. The other panels are drawn when they become visible. */
+  /** Only the visible panel. */
   #draw() {
     const { screen } = this;
     if (!screen?.snapshot || !this.body || isHeld(this.body, this.#show)) return;
@@ -104,7 +98,7 @@ export class SessionView {
       jsonBlock(state, "State"),
       h("h3", {}, "Send a command"),
     ];
-    // The console's element stays in the page, so that the text in it is not lost.
+    // Stays in the page, to keep its text.
     if (this.console.element.parentNode !== this.session) this.session.replaceChildren(h("div", {}), this.console.element);
     this.session.firstElementChild.replaceChildren(...parts);
   }
@@ -187,7 +181,7 @@ export class SessionView {
     try {
       await untilAnswered(() => this.app.server.perform({ method: "DELETE", path: this.screen.path }), { failed: () => (isRepeated = true) });
     } catch (error) {
-      // A 404 after a repeated request means that an earlier attempt has ended the session.
+      // An earlier attempt has ended it.
       if (!(error.status === 404 && (isRepeated || error.tries > 1))) return problemToast(error);
     }
     this.app.sessionsChanged();

@@ -4,18 +4,14 @@ import { copy, dialog, problemToast, untilAnswered } from "./toasts.js";
 const atOnce = 100;
 const shownAtOnce = 500;
 
-/**
- * The lists of sessions and table descriptions on the left. `app` is `{server, path, previews, go(path), refused()}`.
- */
+/** Sessions and descriptions. `app`: `{server, path, previews, go(path), refused()}`. */
 export class Sidebar {
   #app;
-  /** The cursor of the next page of sessions, or `undefined` if all sessions are listed. */
+  /** Of the next page; `undefined` if all are listed. */
   #next;
   #loading;
   #reading = false;
-  /**
-   * Whether the lists have been read. Until then the sidebar does not say that there are no sessions or descriptions.
-   */
+  /** Until read, nothing says that there are none. */
   #known = false;
   #sessions = [];
   #tables = [];
@@ -29,7 +25,7 @@ export class Sidebar {
       on: { input: () => this.#shownAnew() },
     });
     this.list = h("div", { class: "sidebar-lists" });
-    // The sidebar creates its buttons once, so that a button keeps the focus when the lists are replaced.
+    // Made once, to keep the focus when lists are replaced.
     const plus = { icon: "icon-plus", iconOnly: true, kind: "plain" };
     this.opening = button("Open a session", () => this.#open(), plus);
     this.describing = button("New description", () => app.go("new-table"), plus);
@@ -37,7 +33,7 @@ export class Sidebar {
     element.append(h("div", { class: "search" }, this.search), this.list);
   }
 
-  /** Reads the lists again, with as many sessions as were listed before. */
+  /** Again, as many sessions as before. */
   async load() {
     const { client } = this.#app.server;
     const loading = this.#loading = {};
@@ -58,17 +54,14 @@ export class Sidebar {
         problemToast(error);
         return this.#shownAnew();
       }
-      // A token for a single session is not allowed to list sessions, and the server answers 403.
+      // A token for one session may not list.
       [this.#tables, this.#sessions, this.#next] = [[], [], undefined];
     }
     this.#known = true;
     this.#shownAnew();
   }
 
-  /**
-   * Reads the next page of sessions. While the search field contains text, all following pages are read, because the
-   * search looks at all sessions.
-   */
+  /** The next page; all of them during a search. */
   async #more() {
     if (this.#reading || this.#next === undefined) return;
     this.#reading = true;
@@ -76,7 +69,7 @@ export class Sidebar {
       do {
         const sessions = this.#sessions;
         const page = await this.#app.server.client.sessions.list({ limit: atOnce, after: this.#next });
-        // If the lists were read again meanwhile, this page belongs to the old list and is ignored.
+        // Of a list that was replaced meanwhile.
         if (sessions !== this.#sessions) continue;
         sessions.push(...page.sessions);
         this.#next = page.next;
@@ -126,9 +119,7 @@ export class Sidebar {
     (same?.isConnected ? same : this.search).focus({ preventScroll: true });
   };
 
-  /**
-   * Updates a session's row count in the list. The view of the open session calls this method when its table changes.
-   */
+  /** From the open session's view. */
   count(id, rows) {
     const session = this.#sessions.find((session) => session.id === id);
     if (!session || session.totalRowCount === rows) return;
@@ -160,7 +151,7 @@ export class Sidebar {
     );
   }
 
-  /** Asks which session to open. Opens a new session of a description, or goes to an existing session by its id. */
+  /** A new session, or one by its id. */
   async #open() {
     const { server } = this.#app;
     const options = this.#tables.map(({ table }) => h("option", { value: table }, table));
@@ -180,7 +171,7 @@ export class Sidebar {
     try {
       const { session } = await untilAnswered(() => server.perform(chosen.open), { curl });
       this.load();
-      // The view is created again, because it may show an ended session that had the same id.
+      // Anew: an ended session may have had this id.
       this.#app.go(`sessions/${encodeURIComponent(session)}`, { anew: true });
     } catch (error) {
       problemToast(error, curl);

@@ -1,19 +1,14 @@
-// The picture of an update. For each stage, it shows the table before the stage on the left and after the stage on the
-// right. For each section, the picture contains the first rows that the stage changes and their neighbors; gaps take
-// the place of all other rows.
+// Pictures of an update's stages: before on the left, after on the right; of each section the first changed rows with
+// their neighbors, and gaps for the rest.
 import { h, svg } from "./dom.js";
 import { rowName, sectionName } from "./frames.js";
 
 const width = 320, column = 128, line = 20;
 
-/**
- * The pictures of all stages of one update. `moment` is an element of the timeline: one revision and the update that
- * led to it.
- */
+/** `moment`: see Timeline. */
 export function stagePictures(moment) {
   const late = namesOf(moment.after);
-  // The names of sections and rows by key. When a stage has been drawn on the left side, the rows and sections that it
-  // changed receive their new names.
+  // By key. After a left side is drawn, what the stage changed gets its new names.
   const names = new Map([...late, ...namesOf(moment.before)]);
   const items = moment.stages.map(({ stage, before, after }, i) => {
     const rename = () => changedKeys(stage, before).forEach((key) => names.set(key, late.get(key) ?? names.get(key)));
@@ -31,13 +26,13 @@ function namesOf({ snapshot, keys }) {
   return names;
 }
 
-/** The keys of the rows and sections for which a stage contains new content. */
+/** Of rows and sections with new content. */
 function changedKeys({ reloadRows = [], updateRows = [], moveRows = [], reloadSections = [], updateSections = [] }, { sections }) {
   const rows = [...reloadRows, ...updateRows, ...moveRows.filter(({ row }) => row).map(({ from }) => ({ at: from }))];
   return [...rows.map(({ at: [s, r] }) => sections[s].rows[r].id), ...[...reloadSections, ...updateSections].map(({ at }) => sections[at].id)];
 }
 
-/** The picture of one stage. `rename` is called after the left side was drawn and before the right side is drawn. */
+/** `rename` runs between left and right. */
 function picture(stage, before, after, names, rename) {
   const marks = marksOf(stage, before, after);
   const places = [new Map(), new Map()];
@@ -61,7 +56,7 @@ function picture(stage, before, after, names, rename) {
   return svg("svg", { class: "stage", viewBox: `-1 0 ${width + 2} ${height}`, role: "img", "aria-label": spoken(stage) }, lines, left, right);
 }
 
-/** What the stage does to each row and section, by key, for the left side and for the right side. */
+/** What happens to rows and sections, by key, on each side. */
 function marksOf(stage, before, after) {
   const marks = { before: new Map(), after: new Map() };
   const row = (keys, [s, r]) => keys.sections[s].rows[r].id;
@@ -85,7 +80,7 @@ function marksOf(stage, before, after) {
 
 const shownTouched = 12;
 
-/** The entries of one side: sections, their first changed rows with the neighbors of these rows, and gaps. */
+/** Sections, changed rows with neighbors, gaps. */
 function entries(keys, marks) {
   return keys.sections.flatMap(({ id, rows }) => {
     const mark = marks.get(id);
@@ -134,7 +129,7 @@ function drawn({ kind, key, mark = "", count }, x, y, names) {
 
 const spoken = (stage) => Object.entries(stage).map(([name, list]) => `${name.replace(/([A-Z])/, " $1").toLowerCase()}: ${list.length}`).join(", ");
 
-/** The number of deletes, inserts, moves, reloads and updates, as chips such as `−1 +2 ⇅1 ↻1 •1`. */
+/** Such as `−1 +2 ⇅1 ↻1 •1`: deletes, inserts, moves, reloads, updates. */
 export function chips(stages) {
   const count = { deleted: 0, inserted: 0, moved: 0, reloaded: 0, updated: 0 };
   const kinds = { delete: "deleted", insert: "inserted", move: "moved", reload: "reloaded", update: "updated" };
@@ -145,10 +140,7 @@ export function chips(stages) {
   );
 }
 
-/**
- * The numbers of rows that an update deleted, inserted, moved and reloaded, and of sections that it deleted, inserted
- * and moved, in words for screen readers.
- */
+/** For screen readers. */
 export function inWords(stages) {
   const count = { deleteRows: 0, insertRows: 0, moveRows: 0, reloadRows: 0, updateRows: 0, deleteSections: 0, insertSections: 0, moveSections: 0 };
   for (const { stage } of stages) for (const name in count) count[name] += stage[name]?.length ?? 0;

@@ -7,32 +7,25 @@ import { hiddenSections } from "./layout.js";
 import { List } from "./list.js";
 
 /**
- * A session's table: its list, its reactions to pointer and keys, and its edit mode. `actions` contains these functions.
- * `perform(kind, body, options)` sends a command. It resolves to true if the command changed something, and to false if
- * nothing changed. It resolves to the problem's kind if the server refused the command, and to null if there was no
- * answer. `select(row | null)` reports the selected row, `announce(text)` speaks to screen readers, and
- * `needModel(row)` asks the person for the model of a row to insert. `released()` says that `isHeld` may have ended.
+ * A session's table: list, pointer, keys, edit mode. `actions`:
+ * - `perform(kind, body, options)`: true if something changed, false if not, a refusal's kind, null without an answer
+ * - `select(key | null)`, `announce(text)`, `released()` (`isHeld` may have ended)
+ * - `needModel(model)`: asks for the model of a row to insert; `model` is a suggestion
  */
 export class Table {
   #actions;
   #version = 0;
   /**
-   * The input in rows' fields that the server has not answered yet, as `{parameters, isUnsent, drop()}`. The keys
-   * combine the row's key and the event's name. The field that shows an input sets its `changed()`.
+   * Unanswered input: `{parameters, isUnsent, drop()}` by row key and event; the field that shows it sets `changed()`.
    */
   #entries = new Map();
-  /**
-   * The section and id of the selected row. By them, the table finds the row again after the window has left the row
-   * and returned.
-   */
+  /** The selected row's section and id, to find it again when the window returns. */
   #chosen;
-  /**
-   * "Home" or "End" after this key was pressed, until the first or last row of the table is loaded and can be selected.
-   */
+  /** "Home" or "End", until that row is loaded. */
   #edge;
-  /** The number of drops that the server has not answered. */
+  /** Not answered yet. */
   #drops = 0;
-  /** The session's description, or null if the page has not read it or may not read it. */
+  /** Null until read, or if not allowed. */
   description = null;
   readOnly = false;
   editing = false;
@@ -58,18 +51,15 @@ export class Table {
     this.list.close();
   }
 
-  /** Whether the list shows a row where a person carries it or has just dropped it. Updates wait meanwhile. */
+  /** A row is carried or was just dropped; updates wait. */
   get isHeld() {
     return this.dragging.isCarrying || this.#drops > 0;
   }
 
-  /**
-   * Shows a frame: a snapshot with a key for each row. `options` are the options of the list's `show`. With `isMoved`,
-   * the table has not changed, but the window shows other rows.
-   */
+  /** `options`: of the list's `show`. `isMoved`: the same table, another window. */
   show(frame, { isMoved = false, ...options } = {}) {
     const isSame = frame === this.frame;
-    // Other data may change during a drag, such as the description.
+    // The description, for example, may change during a drag.
     if (!isSame || this.readOnly) this.dragging.cancel();
     this.frame = frame;
     const { sections, state } = frame.snapshot;
@@ -88,7 +78,7 @@ export class Table {
         ? (id) => this.#display(id)
         : null,
     };
-    // A window does not contain all sections, so the page cannot tell which sections are hidden.
+    // A window does not tell which sections are hidden.
     this.list.hidden = this.showsHidden && !frame.snapshot.window ? hiddenSections(this.description, frame.snapshot) : new Map();
     this.#keepSelection();
     const focused = this.#focusedRow();
@@ -101,10 +91,7 @@ export class Table {
     this.#showEmpty(frame.snapshot);
   }
 
-  /**
-   * Keeps the selection when the selected row leaves the window and returns. While the row is outside of the window,
-   * the Tab key reaches the first row instead.
-   */
+  /** Across the window's leaving and returning; meanwhile Tab reaches the first row. */
   #keepSelection() {
     const { snapshot, keys } = this.frame;
     const { items } = this;
@@ -134,21 +121,18 @@ export class Table {
   }
 
   /**
-   * A reference to a row, and the base that the reference needs. A unique id, or in a window any id with its section,
-   * needs no base. Otherwise the reference contains the row's index in its section, and the base is the displayed
-   * revision.
+   * `{ref, base}`: a unique id (in a window, an id and section) needs no base; otherwise index and displayed revision.
    */
   reference([s, r]) {
     const { sections, revision, window } = this.frame.snapshot;
     const { id } = sections[s].rows[r];
-    // In a window, rows with the same id may exist in other sections outside of the window, so the reference contains
-    // the section, too.
+    // The same id may be in sections outside of the window.
     if (window && id !== undefined) return { ref: { id, section: sections[s].id }, base: undefined };
     const isUnique = id !== undefined && sections.every((section, i) => section.rows.every((row, j) => row.id !== id || (i === s && j === r)));
     return isUnique ? { ref: { id }, base: undefined } : { ref: this.place([s, r]), base: revision };
   }
 
-  /** A row's section and its index among all rows of the section, including rows outside of the window. */
+  /** Among all rows of the section. */
   place([s, r]) {
     const section = this.frame.snapshot.sections[s];
     return { section: section.id, row: indexIn(section, r) };
@@ -173,10 +157,7 @@ export class Table {
     this.#actions.select(key);
   }
 
-  /**
-   * The index path, in the displayed frame, of the row with a key. The result is null if the frame does not contain the
-   * row.
-   */
+  /** Null if not here. */
   find(key) {
     for (const [s, section] of this.frame?.keys.sections.entries() ?? []) {
       const r = section.rows.findIndex((row) => row.id === key);
@@ -185,31 +166,24 @@ export class Table {
     return null;
   }
 
-  /**
-   * The index path, in the displayed frame, of the row of an element, or null if the frame does not contain the row.
-   * The row's place in the list may differ while a person drags the row, and after a drop until the server has
-   * answered.
-   */
+  /** In the displayed frame, not where a drag shows it; null if not here. */
   #at(element) {
     return this.find(element.closest(".row").dataset.key);
   }
 
-  /**
-   * The index path of a row that a person is about to pick up. If the server has not answered an earlier drop yet, the
-   * list first shows the table without this drop.
-   */
+  /** Before another drag, an unanswered drop is taken back from the list. */
   #grip(handle) {
     if (!this.dragging.isCarrying && this.list.frame !== this.frame) this.list.show(this.frame, { animated: false });
     return this.#at(handle);
   }
 
-  /** The index, among the list's rows, of the row with the focus. The result is -1 if no row has the focus. */
+  /** Among the list's rows; -1 for none. */
   #focusedRow() {
     const key = document.activeElement?.closest?.(".item")?.dataset.key;
     return key === undefined || !this.list.content.contains(document.activeElement) ? -1 : this.#rows().findIndex((row) => row.key === key);
   }
 
-  /** Selects the row that has taken the place of the removed row with the focus, or the last row. */
+  /** The row in the removed one's place, or the last. */
   #focusRow(index) {
     const rows = this.#rows();
     const row = rows[Math.min(index, rows.length - 1)];
@@ -237,7 +211,7 @@ export class Table {
     this.#tap(place);
   }
 
-  /** Toggles the Delete button of a row, and hides the Delete buttons of all other rows. With null, all are hidden. */
+  /** Toggles a row's Delete button, hides all others; null hides all. */
   #confirm(element) {
     for (const other of this.list.content.querySelectorAll("[data-confirming]")) if (other !== element) other.removeAttribute("data-confirming");
     if (element?.toggleAttribute("data-confirming")) element.querySelector(".delete").focus();
@@ -288,10 +262,8 @@ export class Table {
   }
 
   /**
-   * Sends a cell event. A field shows the person's input before the server agrees; after a refusal, the field shows the
-   * old value again.
-   * An input without an answer stays, marked as not sent, until the person sends it again, discards it or enters
-   * something else.
+   * The field shows the input at once, and the old value again after a refusal. Without an answer, the input stays,
+   * marked, until it is sent, discarded or replaced.
    */
   async #send(element, event, parameters) {
     const place = this.#at(element);
@@ -312,7 +284,7 @@ export class Table {
     this.#entries.delete(name);
     entry.changed?.();
     if (done === true) return;
-    // If the person has typed more since, the field keeps its focus, and its row is replaced when it loses the focus.
+    // If more was typed, the focus stays, and the row is replaced at blur.
     if (element.contains(document.activeElement) && document.activeElement.value === entered) document.activeElement.blur();
     this.refresh();
   }
@@ -340,10 +312,7 @@ export class Table {
     event.preventDefault();
   }
 
-  /**
-   * Handles a key while the row with the focus is outside of the window and the list has the focus. The keys then
-   * continue from the visible rows.
-   */
+  /** The focused row is outside of the window: continue from the visible rows. */
   #keyOnList(event) {
     if (event.target !== this.list.content || !["ArrowUp", "ArrowDown", "Home", "End"].includes(event.key)) return;
     const [row] = this.list.visibleRows();
@@ -365,7 +334,7 @@ export class Table {
     this.select(rows[next].key);
   }
 
-  /** Whether the table's first row (for "Home") or last row (for "End") is loaded. */
+  /** Its row is loaded. */
   #isKnown(edge) {
     const { items } = this.list.layout;
     return (edge === "Home" ? items.find(isRowOrGap) : items.findLast(isRowOrGap))?.kind !== "gap";
@@ -387,10 +356,7 @@ export class Table {
 const isRowOrGap = ({ kind }) => kind === "row" || kind === "gap";
 const entryName = (key, event) => JSON.stringify([key, event]);
 
-/**
- * The schema of each event, by the cell's name and the event's name. If the description declares no cells, these are
- * the events with a handler, and any parameters are allowed.
- */
+/** Event schemas by cell and event. Without declared cells: events with a handler, any parameters. */
 function cellEvents({ cells, bindings = [] }) {
   if (cells) return Object.fromEntries(Object.entries(cells).map(([cell, { events }]) => [cell, events ?? {}]));
   const handled = {};

@@ -2,33 +2,25 @@ import { following, frame } from "./frames.js";
 import { applying } from "/braid.js";
 
 const kept = 500;
-/**
- * The maximum number of revisions that the timeline keeps for a table that is followed through a window. The number is
- * small, because each revision keeps the rows of its own window.
- */
+/** Fewer with a window: each keeps rows of its own. */
 const keptOfWindows = 100;
 
-/**
- * The history of a session as far as this page saw it or read it from the journal. Each element is called a moment: one
- * revision with its frame (the snapshot and its keys).
- */
+/** A session's history as seen here or read from the journal. A moment is one revision with its frame. */
 export class Timeline {
   /**
-   * The moments, as `{revision, frame, update?, before?, after?, stages?, reloaded?, at}`, in the order of revisions.
-   * A moment that began with a snapshot has no update. The update leads from the frame `before` to the frame `after`.
-   * `frame` is the same as `after`, until the window moves.
+   * `{revision, frame, update?, before?, after?, stages?, reloaded?, at}`, ascending; no update if it began with a
+   * snapshot. `frame` is `after` until the window moves.
    */
   moments = [];
   /**
-   * The taps, cell events and emitted events that a controller receives from the stream. Each one has its `time`, and
-   * `after`, the last moment before it.
+   * Taps, cell events and emitted events that controllers get, each with `time` and `after`, the last moment before.
    */
   events = [];
-  /** The index of the displayed moment (revision). null means that the timeline always shows the last one. */
+  /** Of the displayed moment; null follows the last one. */
   position = null;
   #changed;
 
-  /** `changed(moment, previous)` is called whenever the moments (revisions) or the displayed moment have changed. */
+  /** `changed(moment, previous)`: moments or the displayed one changed. */
   constructor(changed) {
     this.#changed = changed;
   }
@@ -43,18 +35,14 @@ export class Timeline {
     return this.position === null;
   }
 
-  /**
-   * Adds a snapshot that does not follow from an update, such as the first snapshot or the snapshot after missed
-   * updates. A snapshot of the last moment's revision adds no moment.
-   */
+  /** A snapshot without an update: the first, or after missed updates. Of the last moment's revision, it adds none. */
   start(snapshot) {
     const last = this.last;
     if (last && last.frame.snapshot.epoch === snapshot.epoch && last.revision === snapshot.revision) {
       if (last.frame.snapshot.window || snapshot.window) this.#replace(frame(snapshot, last.frame));
       return;
     }
-    // Another epoch means that the session is not comparable with the earlier one of the same id, so the earlier
-    // moments are dropped.
+    // Another epoch: not comparable, so start over.
     if (last && last.frame.snapshot.epoch !== snapshot.epoch) {
       this.moments = [];
       this.position = null;
@@ -64,7 +52,7 @@ export class Timeline {
 
   follow(update, snapshot) {
     const next = following(this.last.frame, update, snapshot);
-    // An update from a revision to the same revision says that only the window has moved.
+    // The same revision: only the window moved.
     if (update.from === update.to) return this.#replace(next.frame);
     this.#add({ revision: update.to, update, at: new Date(), ...next });
   }
@@ -74,10 +62,7 @@ export class Timeline {
     this.#changed(this.shown, this.shown);
   }
 
-  /**
-   * Inserts the revisions before the first known one. `snapshot` is the session's snapshot at its opening, and
-   * `records` are the journal's records from there on.
-   */
+  /** Puts earlier revisions first: the opening's snapshot and the journal's records from there. */
   precede(snapshot, records) {
     const first = this.moments[0];
     const before = [{ revision: snapshot.revision, frame: frame(snapshot), at: null }];
@@ -87,8 +72,7 @@ export class Timeline {
       const next = applying(update, { ...frame.snapshot, revision: update.from });
       before.push({ revision: update.to, update, at: new Date(at), ...following(frame, update, next) });
     }
-    // The keys of the following revisions' frames must continue those of the inserted frames. So the following frames
-    // are computed again.
+    // Their keys must continue the inserted ones.
     const again = this.moments.filter((moment) => moment.revision > before.at(-1).revision);
     const shown = this.shown;
     this.moments = before;
@@ -107,7 +91,7 @@ export class Timeline {
     this.#changed(this.shown, previous);
   }
 
-  /** Replaces the rows of the last moment, after the window has moved. */
+  /** The window moved. */
   #replace(frame) {
     this.last.frame = frame;
     this.#changed(this.shown, this.shown);

@@ -4,18 +4,17 @@ import { button, h, readJSON, shortened } from "./dom.js";
 const place = document.querySelector("#toasts");
 const announcer = document.querySelector("#announcer");
 
-/** Makes screen readers say a text. */
+/** For screen readers. */
 export function announce(text) {
   announcer.textContent = announcer.textContent === text ? `${text}\u00a0` : text;
 }
 
-/** The functions that close the visible messages, the oldest first. */
+/** Closes visible messages, oldest first. */
 const open = [];
 
 /**
- * Shows a message. The message disappears after some seconds, unless the pointer or the focus is on it, or `stays` is
- * set. If four messages are visible, a new message closes the oldest one. Returns a function that closes the message.
- * `closed()` is called when the message is closed.
+ * Goes after some seconds, unless hovered, focused or `stays`; at most four at a time. Returns a function that closes
+ * it. `closed()`: whenever it closes.
  */
 export function toast(title, { detail, errors = [], kind = "", actions = [], stays = false, closed } = {}) {
   const close = () => {
@@ -46,13 +45,12 @@ export function toast(title, { detail, errors = [], kind = "", actions = [], sta
 }
 
 const unanswered = "The server does not answer";
-/** The errors for which the page has shown a message with a Retry button. `problemToast` does not show them again. */
+/** Shown with Retry already. */
 const offered = new WeakSet();
 
 /**
- * Sends a request, and offers a Retry button whenever the server does not answer. Throws the error if the message is
- * closed without a retry.
- * `failed()` is called each time the server does not answer. `signal` is aborted when a retry no longer makes sense.
+ * Offers Retry while the server does not answer; throws if that is declined. `failed()`: each time; `signal`: retrying
+ * is pointless.
  */
 export async function untilAnswered(send, { curl, failed, signal } = {}) {
   for (;;) {
@@ -80,10 +78,7 @@ function retryOffered(detail, curl, signal) {
   });
 }
 
-/**
- * Shows a message about a refusal, with the texts of the problem document, or says that the server did not answer. Any
- * other error is a defect of this page, and is thrown again.
- */
+/** A refusal's texts, or no answer. Other errors are defects of this page, and thrown. */
 export function problemToast(error, curl) {
   if (offered.has(error)) return;
   const actions = curl ? [copyButton(() => curl)] : [];
@@ -92,14 +87,11 @@ export function problemToast(error, curl) {
   else throw error;
 }
 
-/** A button that copies a text. `text()` returns this text. */
+/** `text()`: what to copy. */
 export const copyButton = (text, label = "Copy as curl") =>
   button(label, () => copy(text()), { icon: label.endsWith("curl") ? "icon-terminal" : "icon-copy", iconOnly: true, kind: "copy" });
 
-/**
- * Copies a text to the clipboard. Outside of a secure context, browsers allow no access to the clipboard, so a dialog
- * shows the text for copying by hand.
- */
+/** Without a secure context there is no clipboard: a dialog shows the text. */
 export async function copy(text) {
   try {
     await navigator.clipboard.writeText(text);
@@ -111,14 +103,11 @@ export async function copy(text) {
   }
 }
 
-/**
- * Shows a modal dialog. Resolves to the value of the pressed button, or to `undefined` if the person cancelled. If the
- * value is a function, the function is called for the value.
- */
+/** Resolves to the button's value (a function is called), `undefined` if cancelled. */
 export function dialog(title, content, choices) {
   return new Promise((resolve) => {
     const close = (value) => {
-      // `close` returns the focus to the element that had it before the dialog.
+      // Returns the focus.
       element.close();
       element.remove();
       resolve(value);
@@ -155,7 +144,7 @@ export function dialog(title, content, choices) {
 
 export const confirmed = (title, text, label) => dialog(title, [h("p", {}, text)], [["Cancel", false], [label, true, "destructive"]]);
 
-/** Asks the person for a JSON value. Resolves to `undefined` if the person gave none. */
+/** `undefined` if cancelled. */
 export function askForJSON(title, text, value) {
   const area = h("textarea", { class: "code", rows: 8, spellcheck: false, value: JSON.stringify(value, null, 2), "aria-label": "JSON" });
   const fault = h("p", { class: "fault", role: "alert" });

@@ -4,22 +4,19 @@ import { copyButton } from "./toasts.js";
 
 const listed = 60;
 
-/**
- * The panel that lists the session's revisions. For the displayed revision, the panel shows its command, the picture of
- * its update, and the update as JSON.
- */
+/** The revisions; of the displayed one, its command, picture and JSON. */
 export class UpdatesPanel {
   #asking;
-  /** The commands that were read from the journal, by moment. */
+  /** From the journal, by moment. */
   #commands = new WeakMap();
-  /** The details of the displayed revision: `{moment, element}`. Those of other revisions are not kept: they are large. */
+  /** `{moment, element}` of the displayed revision only: they are large. */
   #shown = {};
   element = h("div", { class: "panel-content updates" });
 
   show(screen) {
     const { timeline } = screen;
     if (!timeline.last) return;
-    // The panel lists at most `listed` revisions, and the displayed revision is among them.
+    // At most `listed`, with the displayed one.
     const shown = timeline.position ?? timeline.moments.length - 1;
     const first = Math.max(0, Math.min(shown - listed / 4, timeline.moments.length - listed));
     const items = timeline.moments.slice(first, first + listed).flatMap((moment, i) => [
@@ -42,8 +39,7 @@ export class UpdatesPanel {
         class: "moment",
         "data-revision": moment.revision,
         "aria-expanded": String(isShown),
-        // The index of the revision is looked up at the click. The index changes when earlier revisions are read from
-        // the journal or old revisions are dropped.
+        // At the click: indexes change when revisions are added or dropped.
         on: { click: () => timeline.show(timeline.moments.findIndex(({ revision }) => revision === moment.revision)) },
       },
       h("span", { class: "revision" }, `r${moment.revision}`),
@@ -53,7 +49,7 @@ export class UpdatesPanel {
     return h("li", { class: isShown ? "shown" : "" }, head, isShown && this.#detail(screen, moment, index));
   }
 
-  /** Made once while a revision is displayed, so that a scroll position or a selection in them is kept. */
+  /** Made once, to keep scroll position and selection. */
   #detail(screen, moment, index) {
     if (this.#shown.moment !== moment) {
       this.#shown = { moment, element: h("div", { class: "detail-body" }, this.#told(moment, index)) };
@@ -82,11 +78,11 @@ export class UpdatesPanel {
     return [h("div", { class: "command" }), picture, json];
   }
 
-  /** Reads from the journal the command that led to the displayed revision. */
+  /** From the journal. */
   #askForCommand(screen, moment) {
     clearTimeout(this.#asking);
     if (!moment.update || this.#commands.has(moment)) return;
-    // If updates follow one another quickly, the page asks only for the command of the last one.
+    // Of fast updates, only the last.
     this.#asking = setTimeout(async () => {
       const command = await screen.commandOf(moment.revision);
       if (!command) return;
@@ -114,10 +110,7 @@ function summary({ stages, update }) {
   return update.extents || update.window ? "outside of the window" : "state only";
 }
 
-/**
- * The list item of a tap, a cell event or an emitted event. The newest item is at the top, so this item is above the
- * revision before the event.
- */
+/** The newest is on top, so an event is above the revision before it. */
 function eventItem({ name: emitted, payload, event, id, cell, time }) {
   const [[name, parameters]] = emitted === undefined ? Object.entries(event ?? { tap: undefined }) : [[emitted, payload]];
   return h(
@@ -131,10 +124,7 @@ function eventItem({ name: emitted, payload, event, id, cell, time }) {
 
 const clock = (time) => time.toLocaleTimeString([], { hour12: false });
 
-/**
- * The kind and the body of a request for a command of the journal. A command without a resource of that name is sent as
- * a transaction.
- */
+/** As a request; without a resource of that name, a transaction. */
 function asRequest(kind, command) {
   if (kind === "dataSource") return ["transactions", { commands: [command] }];
   return kind === "transactions"

@@ -1,17 +1,14 @@
 import { toast } from "./toasts.js";
 
-/** Seconds. The longest time that the server waits for a change of a file before it answers. */
+/** Seconds that the server waits for a change. */
 const wait = 30;
-/** Milliseconds before the page asks a server again that did not answer. */
+/** Milliseconds before asking a silent server again. */
 const patience = 2000;
 
-/**
- * Follows the description files that the server watches (`--watch`), and shows the faults of each file until they are
- * corrected or the file is deleted.
- */
+/** Shows faults of watched files (`--watch`) until they are corrected or deleted. */
 export class WatchedFiles {
   #app;
-  /** The displayed message of each file: its text, and the function that closes it. */
+  /** By file: a message's text, and what closes it. */
   #shown = new Map();
 
   constructor(app) {
@@ -22,8 +19,7 @@ export class WatchedFiles {
   async #follow() {
     let since;
     for (;;) {
-      // A browser opens at most six HTTP/1.1 connections to a server, for all of its tabs together, so a hidden tab
-      // does not ask.
+      // A browser opens at most six HTTP/1.1 connections to a server, for all tabs, so hidden ones do not ask.
       if (document.visibilityState === "hidden") {
         await new Promise((resolve) => document.addEventListener("visibilitychange", resolve, { once: true }));
         continue;
@@ -31,12 +27,12 @@ export class WatchedFiles {
       try {
         const { revision, watching, files } = await this.#app.server.client.fixtures({ since, wait: since === undefined ? 0 : wait });
         if (!watching) return;
-        // The changed file may have been registered as a new version.
+        // Maybe a new version.
         if (since !== undefined && revision !== since) this.#app.sessionsChanged();
         since = revision;
         this.#show(files);
       } catch (error) {
-        // A token for a single session is not allowed to read the state of the files.
+        // A token for one session may not read this.
         if (error.status === 403) return;
         since = undefined;
         await new Promise((resolve) => setTimeout(resolve, patience));

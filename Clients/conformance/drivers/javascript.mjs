@@ -1,9 +1,8 @@
-// The driver program of the JavaScript client, Web/braid.js. It reads commands from standard input, and prints answers
-// and reports to standard output.
+// Drives Web/braid.js: commands on standard input, answers and reports on standard output.
 import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 
-// Some versions of Node do not import a file with the name `….js` as a module. A `data:` URL has no such name.
+// Some versions of Node import no `….js` as a module; a `data:` URL has no such name.
 const source = readFileSync(new URL("../../../Web/braid.js", import.meta.url), "base64");
 const { applying, BraidClient, Problem, UpdateFault } = await import(`data:text/javascript;base64,${source}`);
 
@@ -17,7 +16,7 @@ function show(snapshot, by) {
 
 const acts = {
   connect({ url, token, session: id }) {
-    // The delays are short and the client may retry often, because some scenarios lose half of all connections.
+    // Some scenarios lose half of all connections.
     session = new BraidClient({ url, token, retries: 1000, random: () => 0.001 }).session(id);
     return { client: "braid.js", levels: ["updates", "commands", "stream", "poll", "windows"] };
   },
@@ -62,7 +61,7 @@ function refusal(error) {
 
 for await (const line of createInterface(process.stdin)) {
   const { id, do: act, ...members } = JSON.parse(line);
-  // The loop does not await the answer, because a program does not wait for the answers of its commands.
+  // Not awaited: a program does not wait for its commands' answers.
   (async () => acts[act](members))().then((answer) => print({ id, answer: answer ?? {} }), (error) => print({ id, answer: refusal(error) }));
 }
 process.exit();

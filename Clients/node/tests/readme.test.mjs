@@ -1,4 +1,4 @@
-// Checks the example of Clients/node/README.md: the test extracts the example from the page and runs it.
+// Runs the example of Clients/node/README.md.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";

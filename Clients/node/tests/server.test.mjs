@@ -1,5 +1,4 @@
-// Tests of the kit for `node:test` with a real server. Run them in the root of the repository. Scripts/test-kits
-// installs the kit.
+// Run in the repository's root; Scripts/test-kits installs the kit.
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -58,8 +57,7 @@ for (const [name, rule, isReplayed] of [
     const party = await server.fork("party", { test: t });
     await server.requests.clear();
     await server.faults.set([rule({ id: "first", path: EDITS, times: 1 })], { test: t });
-    // The client waits for real time here, because the server refuses connections for 20 milliseconds. On a busy
-    // machine, the server refuses them for longer.
+    // In real time: the server refuses connections for 20 ms, or longer on a busy machine.
     const patient = new BraidClient({ url: server.url, token: server.token, retries: 6_000 });
     patient.delay = () => 10;
     const { revision, outcome } = await patient.session(party.id).edit({ delete: { id: "Sara" } });
@@ -102,7 +100,7 @@ test("After a new epoch, or if updates are missing, a subscription continues fro
   await party.edit({ delete: { id: "Sara" } });
   await listener.until(() => copy.snapshot.epoch !== epoch && copy.revision === 1 && copy.status === "live");
   assert.deepEqual(copy.snapshot, await party.snapshot());
-  // The subscription may have continued before the edit, with a snapshot and an update.
+  // It may have continued before the edit, with a snapshot and an update.
   const updates = listener.of("update").length;
   await server.faults.set([fault.snapshot({ path: UPDATES })], { test: t });
   copy.pause();

@@ -1,4 +1,4 @@
-// Checks that the TypeScript declarations match the module.
+// The TypeScript declarations must match the module.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -11,7 +11,7 @@ const folder = dirname(fileURLToPath(import.meta.url));
 const hasTypeScript = spawnSync("tsc", ["--version"]).status === 0;
 const server = new kit.BraidServer("http://127.0.0.1:1");
 
-/** The names of an object's own and inherited methods and values. */
+/** Own and inherited. */
 function names(value) {
   const found = Object.getOwnPropertyNames(value).concat(Object.getOwnPropertyNames(Object.getPrototypeOf(value)));
   return [...new Set(found)].filter((name) => name !== "constructor" && !(name in Object.prototype)).sort();

@@ -1,17 +1,15 @@
-/// How much a list of faults may still grow. Without a limit it could become many times as large as the document,
-/// because the pointers of many faults can repeat one long name.
+/// How much a list of faults may still grow: without a limit, many pointers that repeat one long name could be many
+/// times as large as the document.
 struct FaultBudget {
-    /// Bytes of the faults' pointers, without the first fault.
+    /// In bytes, without the first pointer.
     static let limit = 65_536
 
-    /// Negative after a fault that did not fit, and `nil` before the first fault.
+    /// Negative once a fault did not fit; `nil` before the first.
     private var left: Int?
 
-    /// No further fault fits.
     var isExhausted: Bool { left.map { $0 < 0 } ?? false }
 
-    /// Whether a fault with this pointer fits. The first one always does; after one that does not, none does, so the
-    /// list has the first faults of the document.
+    /// The first always fits. After one that does not, none does, so the list has the document's first faults.
     mutating func admit(_ pointer: JSONPointer) -> Bool {
         guard let left else {
             self.left = Self.limit

@@ -1,36 +1,34 @@
-/// The kind of one fault in a JSON document, for programs. The raw value is the code on the wire, in the items of
-/// `errors` and `warnings`; later versions can add some.
+/// The kind of a fault in a document: the `code` of `errors` and `warnings` on the wire. Later versions can add some.
 public enum FaultCode: String, Sendable, CaseIterable {
-    /// An object lacks a member that it must have. The pointer leads to the object; for a model's id, to where it
-    /// should be; for a declared section without cells, to the description's `bindings`.
+    /// The pointer leads to the object that lacks it; for a model's id, to where it should be; for a section without
+    /// cells, to `bindings`.
     case missingMember = "missing-member"
-    /// An object has a member that the format does not define. The pointer leads to the member.
+    /// A member that the format does not define.
     case unknownMember = "unknown-member"
-    /// The value has another JSON type than the place requires.
+    /// Another JSON type than the place takes.
     case wrongType = "wrong-type"
-    /// The value has an allowed JSON type, but not an allowed content, such as a malformed expression.
+    /// The right type, but not an allowed content, such as a malformed expression.
     case invalidValue = "invalid-value"
-    /// A number outside the allowed range, or not an integer where one is required.
+    /// A number out of range, or not whole where it must be.
     case outOfRange = "out-of-range"
-    /// A value that must be unique, such as an id, occurs twice.
+    /// Such as a second id.
     case duplicate
-    /// A section, a cell, a model type or a variable that does not exist.
+    /// No such section, cell, model type or variable.
     case unknownName = "unknown-name"
-    /// Two members exclude each other, one needs another that is missing, or a named handler uses itself.
+    /// Members that exclude each other or lack their partner, or a named handler that uses itself.
     case conflict
-    /// A template or an expression failed when it was evaluated.
+    /// A template or expression failed in evaluation.
     case templateFailed = "template-failed"
-    /// The part of the document was rejected as a whole: a command of a transaction, a line of a stream, a description
-    /// with which no session can be opened. The problem's type and the detail say why.
+    /// Rejected as a whole: a transaction's command, a stream's line, a description with which no session opens. The
+    /// detail says why.
     case refused
 
-    /// For a value that a place does not accept: `wrongType` if it accepts no value of the kind, else `outOfRange` for a
-    /// number and `invalidValue` for the rest.
+    /// `wrongType` if the place takes no such kind, else `outOfRange` for a number, `invalidValue` for the rest.
     package static func rejecting(_ kind: JSONKind, accepting kinds: JSONKind...) -> FaultCode {
         rejecting(kind, accepting: kinds)
     }
 
-    /// The same for a value, and `missingMember` for none.
+    /// Also `missingMember` for `nil`.
     static func rejecting(_ value: JSONValue?, accepting kinds: JSONKind...) -> FaultCode {
         value.map { rejecting($0.kind, accepting: kinds) } ?? .missingMember
     }

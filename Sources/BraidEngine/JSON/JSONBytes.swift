@@ -1,4 +1,4 @@
-// The bytes with a meaning in JSON (RFC 8259, sections 2 and 7).
+// RFC 8259, sections 2 and 7.
 extension UInt8 {
     @inline(__always) static var quote: UInt8 { 0x22 }
     @inline(__always) static var backslash: UInt8 { 0x5C }
@@ -23,8 +23,7 @@ extension UInt8 {
 }
 
 extension Int {
-    /// Reads a whole text of one or more ASCII digits, without a sign. `nil` for any other text, and if the number is
-    /// too large.
+    /// One or more ASCII digits and nothing else; `nil` if too large.
     init?(digits: some Collection<UInt8>) {
         guard !digits.isEmpty else { return nil }
         var number = 0
@@ -38,41 +37,41 @@ extension Int {
     }
 }
 
-// Tests of all eight bytes of a word at a time. Each marks the bytes that pass by their highest bit. Only the lowest
-// mark is reliable: a subtraction can borrow from a higher byte and mark it wrongly.
+// Tests of all eight bytes of a word, which mark those that pass by their highest bit. Trust the lowest mark only: a
+// subtraction can borrow from a higher byte.
 extension UInt64 {
     @inline(__always) static func each(_ byte: UInt8) -> UInt64 { 0x0101_0101_0101_0101 &* UInt64(byte) }
 
-    /// Marks what ends a run of plain characters in a string: `"`, `\`, control characters and non-ASCII bytes.
+    /// `"`, `\`, control characters and non-ASCII bytes.
     @inline(__always) var notPlain: UInt64 {
         (((self ^ .each(.quote)) &- .each(1)) | ((self ^ .each(.backslash)) &- .each(1)) | (self &- .each(0x20)) | self)
             & .each(0x80)
     }
 
-    /// Marks what a string cannot contain unescaped: `"`, `\` and control characters.
+    /// `"`, `\` and control characters.
     @inline(__always) var needsEscape: UInt64 {
         (((self ^ .each(.quote)) &- .each(1)) | ((self ^ .each(.backslash)) &- .each(1)) | (self &- .each(0x20)))
             & ~self & .each(0x80)
     }
 
-    /// Marks `"` and `\`.
+    /// `"` and `\`.
     @inline(__always) var quoteOrBackslash: UInt64 {
         (((self ^ .each(.quote)) &- .each(1)) | ((self ^ .each(.backslash)) &- .each(1))) & ~self & .each(0x80)
     }
 
-    /// The index of the lowest marked byte.
+    /// The lowest marked byte.
     @inline(__always) var firstMark: Int { trailingZeroBitCount >> 3 }
 }
 
 extension UnsafeRawBufferPointer {
-    /// Eight bytes, little-endian. `offset + 8` must not exceed `count`.
+    /// Little-endian. `offset + 8` must not exceed `count`.
     @inline(__always) func word(at offset: Int) -> UInt64 {
         UInt64(littleEndian: loadUnaligned(fromByteOffset: offset, as: UInt64.self))
     }
 
     @inline(__always) subscript(part range: Range<Int>) -> UnsafeRawBufferPointer { .init(rebasing: self[range]) }
 
-    /// Compares eight bytes at a time.
+    /// Eight bytes at a time.
     @inline(__always) func hasSameBytes(as other: UnsafeRawBufferPointer) -> Bool {
         guard count == other.count else { return false }
         var offset = 0

@@ -1,4 +1,4 @@
-/// A reader of bytes that are known to be valid JSON, with or without white space. It does not check the grammar.
+/// Reads bytes known to be valid JSON; checks no grammar.
 struct JSONCursor {
     let input: UnsafeRawBufferPointer
     var at: Int
@@ -9,7 +9,7 @@ struct JSONCursor {
         self.at = at
     }
 
-    /// The byte at the cursor, or 0 at the end of the input.
+    /// 0 at the end.
     @inline(__always) var peek: UInt8 { at < input.count ? input[at] : 0 }
 
     @inline(__always)
@@ -17,7 +17,6 @@ struct JSONCursor {
         while peek.isJSONSpace { at += 1 }
     }
 
-    /// Moves behind the value that starts here.
     mutating func skipValue() {
         switch peek {
         case .quote: _ = skipString()
@@ -26,7 +25,7 @@ struct JSONCursor {
         }
     }
 
-    /// Moves behind a number, `true`, `false` or `null`.
+    /// A number, `true`, `false` or `null`.
     @inline(__always)
     mutating func skipScalar() {
         while at < input.count {
@@ -46,8 +45,8 @@ struct JSONCursor {
                 continue
             }
             at += 1
-            // A cheap filter: the four brackets differ only in the bits of 0x26, and no other byte that JSON allows
-            // outside strings matches.
+            // A cheap filter: the four brackets differ only in the bits of 0x26, and no other byte outside strings
+            // matches.
             if byte | 0x26 == 0x7F {
                 if byte == .openBrace || byte == .openBracket {
                     depth += 1
@@ -59,7 +58,7 @@ struct JSONCursor {
         }
     }
 
-    /// Moves behind the string that starts here. Returns whether it contains escapes.
+    /// Returns whether there are escapes.
     @inline(__always)
     mutating func skipString() -> Bool {
         at += 1
@@ -84,7 +83,7 @@ struct JSONCursor {
         return escaped
     }
 
-    /// Moves behind the string that starts here, and returns it unescaped.
+    /// Reads a string, unescaped.
     mutating func string() -> String {
         let start = at
         let escaped = skipString()
@@ -92,7 +91,7 @@ struct JSONCursor {
         return escaped ? Self.unescaping(content) : String(decoding: content, as: UTF8.self)
     }
 
-    /// Returns a string's content with its escapes replaced (RFC 8259, section 7).
+    /// RFC 8259, section 7.
     private static func unescaping(_ content: UnsafeRawBufferPointer) -> String {
         String(unsafeUninitializedCapacity: content.count) { output in
             var read = 0, written = 0
@@ -118,7 +117,7 @@ struct JSONCursor {
                         read += 2
                         scalar = 0x10000 + (scalar & 0x3FF) << 10 + unit(content, &read) & 0x3FF
                     }
-                    // The buffer is large enough: six bytes of a `\u` escape become at most four of UTF-8.
+                    // Large enough: the six bytes of `\u` become at most four of UTF-8.
                     for byte in UTF8.encode(Unicode.Scalar(scalar) ?? "\u{FFFD}")! {
                         output[written] = byte
                         written += 1
@@ -143,7 +142,7 @@ struct JSONCursor {
 }
 
 extension JSONCursor {
-    /// `body` is called at each element. It moves behind the element and returns true, or stops with false.
+    /// `body` moves behind the element and returns true, or false to stop.
     @inline(__always)
     mutating func forEachElement(_ body: (inout JSONCursor) -> Bool) {
         at += 1
@@ -160,7 +159,7 @@ extension JSONCursor {
         }
     }
 
-    /// `body` is called at each member's value. It moves behind the value and returns true, or stops with false.
+    /// `body` moves behind the value and returns true, or false to stop.
     @inline(__always)
     mutating func forEachMember(_ body: (inout JSONCursor, JSONMemberName) -> Bool) {
         at += 1
@@ -197,7 +196,7 @@ extension JSONCursor {
     }
 }
 
-/// The range of a member's name in the text, quotes included.
+/// Quotes included.
 struct JSONMemberName {
     var start: Int
     var end: Int

@@ -1,21 +1,19 @@
-/// The fault that makes a text invalid JSON, with its position.
-///
-/// The position is the first byte that the grammar does not allow, or the end of a text that ends too early. For
-/// - malformed UTF-8 and lone surrogates: the start of the sequence or of the `\u` escape
-/// - a name that an object contains twice: the opening quote of the second one
-/// - too deep nesting: the first opening bracket beyond the limit
-/// - too long a text: the longest allowed length, at line 1 and column 1
+/// Why a text is not JSON, and where: at the first byte that the grammar does not allow, or the end of a text that ends
+/// too early. For
+/// - malformed UTF-8 and lone surrogates: at their start
+/// - a name that an object has twice: at the second one's quote
+/// - too deep nesting: at the first bracket beyond the limit
+/// - too long a text: at the limit, as line 1, column 1
 public struct JSONError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// How many bytes come before it.
+    /// Bytes before it.
     public var offset: Int
-    /// From 1. A line ends with a line feed.
+    /// From 1; ends with a line feed.
     public var line: Int
     /// From 1, in bytes.
     public var column: Int
-    /// A clause without a full stop.
+    /// Without a full stop.
     public var message: String
-    /// The value that the parser was reading or had just read: the object while it read a name, the member for a name
-    /// that occurs twice. `nil` if unknown.
+    /// The value being read or just read: the object in a name, the member for a duplicate name.
     public var pointer: JSONPointer?
 
     /// Creates an error.
@@ -33,10 +31,10 @@ public struct JSONError: Error, Sendable, Equatable, CustomStringConvertible {
     }
 }
 
-/// What the scanner throws: small, so that the hot loops stay fast. `scan` converts it to a ``JSONError``.
+/// Small, so that the hot loops stay fast; `scan` makes a ``JSONError`` of it.
 struct JSONScanError: Error {
     enum Reason {
-        /// What should be at the offset.
+        /// What should be here.
         case expected(StaticString)
         /// The whole message.
         case wrong(StaticString)
@@ -67,7 +65,6 @@ struct JSONScanError: Error {
         }
     }
 
-    /// The character at an offset in printable form.
     private static func found(at offset: Int, in input: UnsafeRawBufferPointer) -> String {
         let byte = input[offset]
         switch byte {
@@ -89,7 +86,7 @@ struct JSONScanError: Error {
     }
 }
 
-/// Both count from 1, the column in bytes.
+/// From 1, the column in bytes.
 func lineAndColumn(of offset: Int, in input: UnsafeRawBufferPointer) -> (line: Int, column: Int) {
     var line = 1, lineStart = 0
     for index in 0..<min(offset, input.count) where input[index] == 0x0A {

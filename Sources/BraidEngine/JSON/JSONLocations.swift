@@ -1,20 +1,20 @@
-/// Where a document's values are in its text, for messages such as `file:line:column:`. Each query is O(bytes).
+/// Where a document's values are in its text, for messages such as `file:line:column:`. O(bytes) each.
 public struct JSONLocations: Sendable {
     private let bytes: [UInt8]
     private let isValid: Bool
 
-    /// The text as written, white space included. If ``JSONText`` rejects it, every query returns `nil`.
+    /// The text as written. All queries return `nil` if ``JSONText`` rejects it.
     public init(of bytes: [UInt8]) {
         self.bytes = bytes
         isValid = (try? JSONText(parsing: bytes, depthLimit: .max)) != nil
     }
 
-    /// Of a value's first byte, both from 1, the column in bytes. `nil` if there is no such value.
+    /// Of its first byte, from 1, the column in bytes; `nil` without such a value.
     public func position(of pointer: JSONPointer) -> (line: Int, column: Int)? {
         find(pointer).flatMap { $0.isExact ? ($0.line, $0.column) : nil }
     }
 
-    /// Of a value or, if it is missing, of the innermost one around it.
+    /// Of the value or, if missing, the innermost around it.
     public func position(nearest pointer: JSONPointer) -> (line: Int, column: Int)? {
         find(pointer).map { ($0.line, $0.column) }
     }

@@ -1,18 +1,17 @@
-/// The member names of all open objects during a scan, to find a name that an object contains twice (RFC 7493, section
-/// 2.3).
+/// The names of all open objects, to find duplicates (RFC 7493, section 2.3).
 ///
-/// A stack: an object's names lie above those of the objects around it. Up to 16 are compared one by one, by length and
-/// first eight bytes before the rest; a hash table finds more. It is seeded for each process, so hostile names cost no
-/// more than others, and because names leave it in the reverse order of insertion, linear probing needs no tombstones.
+/// A stack: an object's names lie above those around it. Up to 16 are compared one by one, first by length and eight
+/// bytes; beyond, a hash table helps, seeded per process against hostile names. Names leave it in reverse order, so
+/// linear probing needs no tombstones.
 struct JSONNames {
     private struct Name {
-        /// The first eight bytes, padded with zeros.
+        /// The first eight bytes, zero-padded.
         var word: UInt64
-        /// An offset in `unescaped` if `wasEscaped`, otherwise in the input.
+        /// In `unescaped` if `wasEscaped`, else in the input.
         var start: Int
         var length: Int32
         var wasEscaped: Bool
-        /// The position in `slots`, or -1.
+        /// In `slots`, or -1.
         var slot: Int32 = -1
         var hash = 0
     }
@@ -22,7 +21,7 @@ struct JSONNames {
     private let input: UnsafeRawBufferPointer
     private var stack: [Name] = []
     private var unescaped: [UInt8] = []
-    /// The hash table: positions in `stack` plus one, or 0. Its length is a power of two.
+    /// Positions in `stack` plus one, or 0. A power of two long.
     private var slots: [Int32] = []
     private var slotsUsed = 0
 
@@ -30,7 +29,7 @@ struct JSONNames {
 
     @inline(__always) var count: Int { stack.count }
 
-    /// `range` is between the quotes. False if the object whose names start at `base` already has the name.
+    /// `range` is between the quotes, `base` where the object's names start. False for a duplicate.
     @inline(__always)
     mutating func insert(_ range: Range<Int>, escaped: Bool, base: Int) -> Bool {
         if escaped { return insertEscaped(range, base) }
@@ -39,7 +38,7 @@ struct JSONNames {
             base)
     }
 
-    /// Removes the names of an object that ends.
+    /// Forgets the names of an object that ends.
     @inline(__always)
     mutating func close(_ base: Int) {
         if slotsUsed > 0 || !unescaped.isEmpty { tidy(base) }
@@ -87,7 +86,7 @@ struct JSONNames {
         return true
     }
 
-    /// Keeps the table at most half full.
+    /// At most half full.
     private mutating func place(_ index: Int, _ base: Int) {
         stack[index].hash = hash(of: stack[index], base)
         if 2 * (slotsUsed + 1) > slots.count {
@@ -116,7 +115,7 @@ struct JSONNames {
         }
     }
 
-    /// `base` is part of the hash, so that equal names in two open objects rarely have the same.
+    /// With `base`, so that equal names in two open objects rarely collide.
     private func hash(of name: Name, _ base: Int) -> Int {
         var hasher = Hasher()
         hasher.combine(base)
@@ -136,7 +135,7 @@ struct JSONNames {
 }
 
 extension UnsafeRawBufferPointer {
-    /// The first eight bytes of a range, little-endian, padded with zeros.
+    /// Little-endian, zero-padded.
     @inline(__always)
     fileprivate func prefixWord(_ range: Range<Int>) -> UInt64 {
         if range.count >= 8 { return word(at: range.lowerBound) }

@@ -1,22 +1,21 @@
-/// A JSON number that keeps its digits as written (RFC 8259, section 6). Equal are those of the same exact decimal
-/// value, such as `1`, `1.0` and `10e-1`.
+/// A number with its digits as written (RFC 8259, section 6). Equality is exact: `1`, `1.0` and `10e-1` are equal.
 public struct JSONNumber: Sendable {
-    /// As written, always a valid JSON number.
+    /// As written: valid JSON.
     public let lexeme: String
 
     init(validLexeme: String) { lexeme = validLexeme }
 
-    /// Creates a number.
+    /// From an integer.
     public init(_ value: Int) { lexeme = String(value) }
 
-    /// `nil` for infinities and NaN. Whole values below 2^53 are written without a fraction.
+    /// `nil` for infinities and NaN. Whole values below 2^53 get no fraction.
     public init?(_ value: Double) {
         guard value.isFinite else { return nil }
         let isSmall = value.magnitude < 0x1p53
         lexeme = isSmall && Double(Int(value)) == value ? String(Int(value)) : "\(value)"
     }
 
-    /// `nil` if the number is not whole, as `1.0` and `1e2` are, or does not fit into `Int`.
+    /// `nil` unless whole (`1.0` and `1e2` are) and within `Int`.
     public var intValue: Int? {
         if let int = Int(lexeme) { return int }
         let decimal = Decimal(lexeme)
@@ -26,7 +25,7 @@ public struct JSONNumber: Sendable {
         return Int((decimal.isNegative ? "-0" : "0") + String(decoding: digits, as: UTF8.self) + zeros)
     }
 
-    /// The nearest floating-point value, infinite if the number is too large.
+    /// The nearest; infinite if too large.
     public var doubleValue: Double {
         Double(lexeme) ?? (lexeme.utf8.first == UInt8(ascii: "-") ? -.infinity : .infinity)
     }
@@ -37,8 +36,7 @@ extension JSONNumber: Equatable {
         left.lexeme == right.lexeme || Decimal(left.lexeme) == Decimal(right.lexeme)
     }
 
-    /// Digits times a power of ten, without zeros at the start and the end, so that equal numbers have equal parts.
-    /// Zero has no digits.
+    /// Normalized, without zeros at either end; zero has no digits.
     private struct Decimal: Equatable {
         var isNegative = false
         var digits: [UInt8] = []
@@ -51,7 +49,7 @@ extension JSONNumber: Equatable {
                 case UInt8(ascii: "-"): isNegative = true
                 case UInt8(ascii: "."): inFraction = true
                 case UInt8(ascii: "e"), UInt8(ascii: "E"):
-                    // Clamped to ±2^60, so that nothing overflows. Numbers beyond can count as equal.
+                    // Clamped to ±2^60 against overflow; numbers beyond may count as equal.
                     let text = String(Substring(rest))
                     let limit = 1 << 60
                     exponent = max(

@@ -1,14 +1,12 @@
-/// A JSON Pointer (RFC 6901): the path from a document's root to one of its values.
-///
-/// Pointers are equal if the UTF-8 bytes of their tokens are.
+/// A path from a document's root to a value (RFC 6901): `JSONPointer("/rows/0/model")`. Compared by UTF-8 bytes.
 public struct JSONPointer: Sendable {
-    /// Member names and array indices from the root, unescaped.
+    /// Names and indices, unescaped.
     public let tokens: [String]
 
-    /// Creates a pointer from unescaped tokens.
+    /// From unescaped tokens.
     public init(tokens: [String]) { self.tokens = tokens }
 
-    /// Parses a pointer's text (RFC 6901, section 3): empty, or `/` before each token, and `~` only as `~0` or `~1`.
+    /// `nil` unless empty or `/` before each token, with `~` only as `~0` or `~1`.
     public init?(_ text: String) {
         guard !text.isEmpty else {
             self = .root
@@ -23,20 +21,20 @@ public struct JSONPointer: Sendable {
         self.tokens = tokens
     }
 
-    /// The pointer to the whole document. Its text is empty.
+    /// The whole document; its text is empty.
     public static let root = JSONPointer(tokens: [])
 
-    /// To a member, by its unescaped name.
+    /// To a member, unescaped.
     public func appending(_ token: String) -> JSONPointer { JSONPointer(tokens: tokens + [token]) }
-    /// To an element of an array.
+    /// To an element.
     public func appending(_ index: Int) -> JSONPointer { appending(String(index)) }
-    /// This pointer followed by another.
+    /// This one, then the other.
     public func appending(_ pointer: JSONPointer) -> JSONPointer { JSONPointer(tokens: tokens + pointer.tokens) }
 
-    /// Bytes, without escapes, of a pointer in a message.
+    /// In messages: bytes without escapes.
     package static let longest = 8_192
 
-    /// The pointer, or the pointer to the innermost value around it that fits into ``longest``.
+    /// Cut to the innermost value whose pointer fits into ``longest``.
     package var shortened: JSONPointer {
         var left = Self.longest
         let fitting = tokens.prefix { token in
@@ -46,7 +44,7 @@ public struct JSONPointer: Sendable {
         return fitting.count == tokens.count ? self : JSONPointer(tokens: Array(fitting))
     }
 
-    /// The array index that a token spells (RFC 6901, section 4: no sign, no leading zeros).
+    /// No sign, no leading zeros (RFC 6901, section 4).
     static func index(_ token: String) -> Int? {
         token.utf8.count > 1 && token.utf8.first == UInt8(ascii: "0") ? nil : Int(digits: token.utf8)
     }
@@ -70,7 +68,7 @@ public struct JSONPointer: Sendable {
 }
 
 extension JSONPointer: CustomStringConvertible {
-    /// The pointer's text, with `~` and `/` of a token as `~0` and `~1`.
+    /// With `~0` and `~1`.
     public var description: String {
         var bytes: [UInt8] = []
         for token in tokens {
@@ -98,7 +96,7 @@ extension JSONPointer: Hashable {
 }
 
 extension JSONValue {
-    /// The value to which a pointer leads (RFC 6901, section 4), if there is one. O(tokens).
+    /// The value that the pointer leads to. O(tokens).
     public subscript(pointer: JSONPointer) -> JSONValue? {
         var value = self
         for token in pointer.tokens {

@@ -1,10 +1,10 @@
-/// Checks that bytes are one JSON text (RFC 8259) by three rules of I-JSON (RFC 7493) as well: UTF-8, no lone
-/// surrogates, and no name twice in an object. Removes the white space around tokens. One pass, without recursion.
+/// Checks that bytes are JSON (RFC 8259) and I-JSON (RFC 7493): UTF-8, no lone surrogates, no duplicate names. Removes
+/// white space between tokens. One pass, no recursion.
 struct JSONScanner {
     private struct Frame {
-        /// The position in `names` of the object's first name, or -1 for an array.
+        /// Of its first name in `names`; -1 for an array.
         var base: Int32
-        /// The number of commas read so far.
+        /// Read so far.
         var commas: Int32 = 0
 
         @inline(__always) var isObject: Bool { base >= 0 }
@@ -13,15 +13,15 @@ struct JSONScanner {
     private let input: UnsafeRawBufferPointer
     private let depthLimit: Int
     private var at = 0
-    /// The innermost open one. At the top level, a placeholder for the text itself.
+    /// The innermost; at the top a placeholder.
     private var frame = Frame(base: -1)
-    /// The frames around it, outermost first, after the placeholder.
+    /// Those around it, outermost first, after the placeholder.
     private var outer: [Frame] = []
     private var names: JSONNames
 
-    /// The compact text up to the last white space that was removed. Empty until then.
+    /// The compact text up to the last removed white space.
     private var kept: [UInt8] = []
-    /// The offset of the first byte that is not in `kept` yet.
+    /// Where what is not yet in `kept` begins.
     private var runStart = 0
 
     private init(_ input: UnsafeRawBufferPointer, depthLimit: Int) {
@@ -30,7 +30,7 @@ struct JSONScanner {
         names = JSONNames(input)
     }
 
-    /// The compact text is a part of the input if there is no white space in it.
+    /// Without white space, the text is a part of the input.
     enum Finding {
         case part(Range<Int>)
         case compacted([UInt8])
@@ -53,7 +53,7 @@ struct JSONScanner {
 
     // MARK: Grammar
 
-    /// Reads the whole text: `JSON-text = ws value ws` (RFC 8259, section 2).
+    /// `JSON-text = ws value ws` (RFC 8259, section 2).
     private mutating func text() throws(JSONScanError) -> Finding {
         if input.count >= 3, input[0] == 0xEF, input[1] == 0xBB, input[2] == 0xBF {
             throw JSONScanError(0, .wrong("the text must not start with a byte order mark"))
@@ -122,7 +122,7 @@ struct JSONScanner {
         }
     }
 
-    /// Reads an opening `[` or `{` and the white space after it.
+    /// A bracket and the white space after it.
     @inline(__always)
     private mutating func open(base: Int32) throws(JSONScanError) {
         guard outer.count < depthLimit else { throw JSONScanError(at, .tooDeep(depthLimit)) }
@@ -139,7 +139,7 @@ struct JSONScanner {
         at += 1
     }
 
-    /// Reads a member's name and the colon after it.
+    /// A name and the colon after it.
     @inline(__always)
     private mutating func name(_ what: StaticString) throws(JSONScanError) {
         guard peek == .quote else { throw JSONScanError(at, .expected(what)) }
@@ -167,7 +167,7 @@ struct JSONScanner {
         }
     }
 
-    /// Reads a number (RFC 8259, section 6).
+    /// RFC 8259, section 6.
     @inline(__always)
     private mutating func number() throws(JSONScanError) {
         if peek == 0x2D { at += 1 }
@@ -196,7 +196,7 @@ struct JSONScanner {
 
     // MARK: Strings
 
-    /// Reads a string (RFC 8259, section 7). Returns whether it contains escapes.
+    /// RFC 8259, section 7. Returns whether there are escapes.
     @inline(__always)
     private mutating func string() throws(JSONScanError) -> Bool {
         at += 1
@@ -216,8 +216,7 @@ struct JSONScanner {
         return try restOfString()
     }
 
-    /// The slow path of `string()`, for escapes, control characters, characters outside ASCII, and the last bytes of
-    /// the input.
+    /// The slow path: escapes, control characters, non-ASCII, the last bytes.
     @inline(never)
     private mutating func restOfString() throws(JSONScanError) -> Bool {
         var escaped = false
@@ -270,7 +269,7 @@ struct JSONScanner {
         }
     }
 
-    /// Reads the `u` and the four digits of an escape such as `\u00e9`, and returns the UTF-16 code unit.
+    /// The `u` and four digits: a UTF-16 unit.
     private mutating func hexadecimal() throws(JSONScanError) -> UInt32 {
         at += 1
         var unit: UInt32 = 0
@@ -284,7 +283,7 @@ struct JSONScanner {
         return unit
     }
 
-    /// The length of the UTF-8 sequence of a non-ASCII character, or `nil` if it is malformed (RFC 3629, section 4).
+    /// Of a non-ASCII character; `nil` if malformed (RFC 3629, section 4).
     static func lengthOfSequence(in input: UnsafeRawBufferPointer, at offset: Int) -> Int? {
         let length: Int, second: ClosedRange<UInt8>
         switch input[offset] {
@@ -304,7 +303,7 @@ struct JSONScanner {
 
     // MARK: White space
 
-    /// The current byte, or 0 at the end. The grammar allows the byte 0 nowhere.
+    /// 0 at the end: the grammar allows it nowhere.
     @inline(__always) private var peek: UInt8 { at < input.count ? input[at] : 0 }
 
     @inline(__always)

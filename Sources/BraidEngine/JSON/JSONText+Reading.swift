@@ -3,7 +3,7 @@ public enum JSONKind: Sendable, Hashable {
     /// RFC 8259, section 3.
     case null, bool, number, string, array, object
 
-    /// The name in messages and in JSON-e's `typeof`, and a data source's model type for models without a `type`.
+    /// In messages and JSON-e's `typeof`, and the model type of a data source's models without `type`.
     var name: String {
         switch self {
         case .null: "null"
@@ -16,9 +16,8 @@ public enum JSONKind: Sendable, Hashable {
     }
 }
 
-// Scalars.
 extension JSONText {
-    /// O(1): the first byte decides.
+    /// O(1).
     public var kind: JSONKind {
         switch withBytes({ $0.first }) {
         case UInt8.openBrace: .object
@@ -33,7 +32,7 @@ extension JSONText {
     /// `null`.
     public var isNull: Bool { kind == .null }
 
-    /// Unescaped. `nil` for other kinds.
+    /// Unescaped; `nil` for other kinds.
     public var stringValue: String? {
         guard kind == .string else { return nil }
         return withBytes {
@@ -45,19 +44,19 @@ extension JSONText {
     /// `nil` for other kinds.
     public var boolValue: Bool? { kind == .bool ? count == 4 : nil }
 
-    /// With its digits as written. `nil` for other kinds.
+    /// As written; `nil` for other kinds.
     public var numberValue: JSONNumber? { kind == .number ? JSONNumber(validLexeme: text) : nil }
 
-    /// `nil` unless the value is a whole number, such as `1.0` or `1e2`, that fits into `Int`.
+    /// `nil` unless whole (`1.0` and `1e2` are) and within `Int`.
     public var intValue: Int? { numberValue?.intValue }
 
-    /// The nearest floating-point value of a number, infinite if it is too large.
+    /// The nearest; infinite if too large. `nil` for other kinds.
     public var doubleValue: Double? { numberValue?.doubleValue }
 }
 
-// Read without building trees: each access scans the text.
+// Each access scans the text.
 extension JSONText {
-    /// The elements, which share this text's bytes. `nil` for other kinds. O(bytes).
+    /// They share this text's bytes. `nil` for other kinds. O(bytes).
     public func elements() -> [JSONText]? {
         guard kind == .array else { return nil }
         var elements: [JSONText] = []
@@ -73,7 +72,7 @@ extension JSONText {
         return elements
     }
 
-    /// The members in the order of the text, whose bytes the values share. `nil` for other kinds. O(bytes).
+    /// In order, sharing this text's bytes. `nil` for other kinds. O(bytes).
     public func members() -> [(name: String, value: JSONText)]? {
         guard kind == .object else { return nil }
         var members: [(name: String, value: JSONText)] = []
@@ -89,7 +88,7 @@ extension JSONText {
         return members
     }
 
-    /// The value of an object's member, if there is one. O(bytes up to its end).
+    /// An object's member. O(bytes up to its end).
     public subscript(name: String) -> JSONText? {
         guard kind == .object else { return nil }
         return withBytes { bytes in
@@ -98,7 +97,7 @@ extension JSONText {
         }
     }
 
-    /// The value to which a pointer leads (RFC 6901, section 4), if there is one. O(bytes up to its end).
+    /// The value that the pointer leads to. O(bytes up to its end).
     public subscript(pointer: JSONPointer) -> JSONText? {
         withBytes { bytes in
             var cursor = JSONCursor(bytes)
@@ -106,8 +105,7 @@ extension JSONText {
         }
     }
 
-    /// How deep arrays and objects are nested: 0 for a scalar, 1 for `[1]`. A text that is composed of others can be
-    /// deeper than the parser allows. O(bytes).
+    /// 0 for a scalar, 1 for `[1]`; composed texts can exceed the parser's limit. O(bytes).
     public var depth: Int {
         withBytes { bytes in
             var cursor = JSONCursor(bytes), depth = 0, deepest = 0
@@ -130,8 +128,7 @@ extension JSONText {
 }
 
 extension JSONCursor {
-    /// Moves from the start of an object to a member's value. If it is missing, moves behind the object and returns
-    /// false.
+    /// From an object's start to a member's value. If missing, returns false, behind the object.
     mutating func enter(member name: String) -> Bool {
         var name = name, found = false
         name.withUTF8 { utf8 in
@@ -144,7 +141,7 @@ extension JSONCursor {
         return found
     }
 
-    /// Moves from the start of an array to an element. If it is missing, moves behind the array and returns false.
+    /// From an array's start to an element. If missing, returns false, behind the array.
     mutating func enter(element index: Int) -> Bool {
         var left = index, found = false
         forEachElement { cursor in
@@ -156,8 +153,7 @@ extension JSONCursor {
         return found
     }
 
-    /// Moves from the start of a value to the one to which a pointer leads, or to the innermost around it that exists.
-    /// Returns how many tokens were followed.
+    /// To the pointer's value or the innermost around it; returns how many tokens it followed.
     mutating func follow(_ pointer: JSONPointer) -> Int {
         for (position, token) in pointer.tokens.enumerated() {
             let start = at

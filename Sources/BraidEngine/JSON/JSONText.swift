@@ -1,13 +1,17 @@
-/// One valid JSON value as compact text: bytes without white space between tokens.
+/// One valid JSON value as compact text.
 ///
-/// A slice of a shared buffer: copies cost O(1), and the elements of a large body share its bytes (see ``detached``).
-/// Equality and hash compare bytes, so `1.0` and `1.00` differ, and `"A"` and `"\u0041"` do too.
+/// ```swift
+/// let body = try JSONText(parsing: #"{ "rows": [{"id": "kim"}] }"#)
+/// body["rows"]?.elements()?.first?["id"]?.stringValue  // "kim"
+/// ```
+/// A slice of a shared buffer: copies cost O(1), and parts share the bytes (see ``detached``). Equality compares bytes:
+/// `1.0` and `1.00` differ, `"A"` and `"\u0041"`, too.
 public struct JSONText: Sendable, Hashable, CustomStringConvertible {
     private let buffer: [UInt8]
     private let start: UInt32
     private let end: UInt32
 
-    /// The bytes must be compact, valid JSON.
+    /// Compact, valid JSON.
     init(valid buffer: [UInt8]) { self.init(valid: buffer, 0..<buffer.count) }
 
     @inline(__always)
@@ -17,11 +21,11 @@ public struct JSONText: Sendable, Hashable, CustomStringConvertible {
         end = UInt32(range.upperBound)
     }
 
-    /// Checks that at most 2^31 - 1 bytes are one JSON value, and removes the white space between tokens. Compact input
-    /// is not copied. O(bytes), in one pass. Throws a ``JSONError`` with the position of the first fault.
+    /// Checks at most 2^31 - 1 bytes and removes white space. O(bytes), one pass; compact input is not copied. Throws
+    /// ``JSONError`` at the first fault.
     ///
-    /// The grammar is RFC 8259 with three rules of I-JSON (RFC 7493): UTF-8, no lone surrogates, and no name twice in
-    /// an object. Arrays and objects may be nested as deep as `depthLimit`, at most 1,000.
+    /// RFC 8259 with three rules of I-JSON (RFC 7493): UTF-8, no lone surrogates, no duplicate names. `depthLimit`: at
+    /// most 1,000.
     public init(parsing bytes: [UInt8], depthLimit: Int = 128) throws(JSONError) {
         guard bytes.count <= Int32.max else {
             throw JSONError(
@@ -34,12 +38,12 @@ public struct JSONText: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// Parses a string as ``init(parsing:depthLimit:)-([UInt8],_)`` parses its UTF-8.
+    /// The string's UTF-8, as ``init(parsing:depthLimit:)-([UInt8],_)``.
     public init(parsing text: String, depthLimit: Int = 128) throws(JSONError) {
         try self.init(parsing: Array(text.utf8), depthLimit: depthLimit)
     }
 
-    /// Writes a ``JSONValue`` in the order of its members and with the digits of its numbers.
+    /// Keeps the members' order and the numbers' digits.
     public init(_ value: JSONValue) {
         var writer = JSONWriter()
         writer.value(value)
@@ -60,7 +64,7 @@ public struct JSONText: Sendable, Hashable, CustomStringConvertible {
     /// `true` or `false`.
     public static func bool(_ value: Bool) -> JSONText { value ? .true : .false }
 
-    /// In quotes, with escapes only where JSON requires them.
+    /// Escapes only what JSON requires.
     public static func string(_ string: String) -> JSONText {
         var writer = JSONWriter(capacity: string.utf8.count + 2)
         writer.value(string)
@@ -72,28 +76,28 @@ public struct JSONText: Sendable, Hashable, CustomStringConvertible {
 
     // MARK: Bytes
 
-    /// The length in bytes. O(1).
+    /// Bytes. O(1).
     @inline(__always) public var count: Int { Int(end &- start) }
 
-    /// The UTF-8 bytes, uncopied. The buffer must not leave the closure.
+    /// UTF-8, uncopied. The buffer must not leave the closure.
     @inline(__always)
     public func withBytes<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
         try buffer.withUnsafeBytes { try body($0[part: Int(start)..<Int(end)]) }
     }
 
-    /// UTF-8. A copy, unless the text is the whole of its buffer.
+    /// A copy, unless the text is its whole buffer.
     public var bytes: [UInt8] { count == buffer.count ? buffer : Array(buffer[Int(start)..<Int(end)]) }
 
-    /// The same text in a buffer of its own. A small part of a large body would keep the whole body in memory.
+    /// In a buffer of its own: a small part would keep a large body in memory.
     public var detached: JSONText {
         if count == buffer.count, buffer.capacity <= 2 * count + 32 { return self }
         return withBytes { JSONText(valid: Array($0)) }
     }
 
-    /// The text as a `String`. ``withBytes(_:)`` costs less.
+    /// ``withBytes(_:)`` costs less.
     public var text: String { withBytes { String(decoding: $0, as: UTF8.self) } }
 
-    /// The byte offsets must be those of exactly one value.
+    /// Must be exactly one value.
     @inline(__always)
     func part(_ range: Range<Int>) -> JSONText {
         JSONText(valid: buffer, Int(start) + range.lowerBound..<Int(start) + range.upperBound)
@@ -117,10 +121,10 @@ public struct JSONText: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension JSONText {
-    /// On several lines, indented by two spaces, without a line feed at the end. O(bytes).
+    /// Several lines, indented by two spaces, no final line feed. O(bytes).
     public func pretty() -> [UInt8] { pretty(limit: .max) ?? [] }
 
-    /// `nil` above `limit` bytes: the indentation of a deeply nested text can be a hundred times as long as the text.
+    /// `nil` above `limit` bytes: indentation can make a deep text a hundred times as long.
     package func pretty(limit: Int) -> [UInt8]? {
         var output: [UInt8] = []
         withBytes { bytes in

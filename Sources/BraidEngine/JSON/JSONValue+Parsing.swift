@@ -1,17 +1,17 @@
 extension JSONValue {
-    /// Parses bytes by the rules of ``JSONText``.
+    /// By the rules of ``JSONText``.
     public init(parsing bytes: [UInt8], depthLimit: Int = 128) throws(JSONError) {
         self = try JSONText(parsing: bytes, depthLimit: depthLimit).value()
     }
 
-    /// Parses a string by the rules of ``JSONText``.
+    /// By the rules of ``JSONText``.
     public init(parsing text: String, depthLimit: Int = 128) throws(JSONError) {
         try self.init(parsing: Array(text.utf8), depthLimit: depthLimit)
     }
 }
 
 extension JSONText {
-    /// As a tree. O(bytes), without recursion.
+    /// A tree. O(bytes), no recursion.
     public func value() -> JSONValue {
         withBytes {
             var builder = JSONTreeBuilder($0)
@@ -20,14 +20,12 @@ extension JSONText {
     }
 }
 
-/// Builds the tree of a text that is known to be valid JSON.
-///
 /// Values wait on a stack until the array or object around them ends and moves all of them off at once.
 private struct JSONTreeBuilder: ~Copyable {
     private struct Frame {
-        /// The position of its first value on the stack.
+        /// Of its first value on the stack.
         var values: Int
-        /// The position of its first name on the stack, or -1 for an array.
+        /// Of its first name; -1 for an array.
         var names: Int
     }
 
@@ -71,7 +69,7 @@ private struct JSONTreeBuilder: ~Copyable {
                     .number(
                         JSONNumber(validLexeme: String(decoding: cursor.input[part: start..<cursor.at], as: UTF8.self)))
                 )
-                // Only a bug of the scanner could let through a byte with which no value starts. The loop ends anyway.
+                // Only after a bug of the scanner: the loop must end.
                 if cursor.at == start { cursor.at += 1 }
             }
         }
@@ -101,7 +99,7 @@ private struct JSONTreeBuilder: ~Copyable {
     }
 }
 
-/// A stack that moves its values out instead of copying them.
+/// Moves values out instead of copying.
 private struct MoveStack<Element>: ~Copyable {
     private var storage = UnsafeMutablePointer<Element>.allocate(capacity: 64)
     private var capacity = 64
@@ -117,7 +115,7 @@ private struct MoveStack<Element>: ~Copyable {
     @inline(__always)
     mutating func pop() -> Element { taking(1).move() }
 
-    /// Removes values from the top. The caller must move them out of the returned memory before the next push.
+    /// The caller must move them out before the next push.
     @inline(__always)
     mutating func taking(_ number: Int) -> UnsafeMutablePointer<Element> {
         precondition(number >= 0 && number <= count)
@@ -160,9 +158,9 @@ extension JSONValue {
     public var stringValue: String? { if case .string(let string) = self { string } else { nil } }
     /// `nil` for other kinds.
     public var numberValue: JSONNumber? { if case .number(let number) = self { number } else { nil } }
-    /// `nil` unless the value is a whole number, such as `1.0` or `1e2`, that fits into `Int`.
+    /// `nil` unless whole (`1.0` and `1e2` are) and within `Int`.
     public var intValue: Int? { numberValue?.intValue }
-    /// The nearest floating-point value of a number, infinite if it is too large.
+    /// The nearest; infinite if too large.
     public var doubleValue: Double? { numberValue?.doubleValue }
     /// `nil` for other kinds.
     public var arrayValue: [JSONValue]? { if case .array(let elements) = self { elements } else { nil } }
@@ -170,7 +168,7 @@ extension JSONValue {
     public var objectValue: JSONObject? { if case .object(let object) = self { object } else { nil } }
 }
 
-// Not the literal `nil`: in `condition ? nil : value` it would mean JSON's `null` instead of no value.
+// Not `nil`: in `condition ? nil : value` it would mean JSON's `null`.
 extension JSONValue: ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral,
     ExpressibleByStringLiteral,
     ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral

@@ -1,38 +1,38 @@
-/// A JSON value as a tree, for code that has to look inside. Code that only passes JSON on uses ``JSONText``.
+/// A JSON value as a tree, for code that looks inside; ``JSONText`` only passes JSON on.
 ///
-/// Numbers keep their digits and objects the order of their members. Equality ignores both.
+/// Numbers keep their digits, objects their order; equality ignores both.
 public enum JSONValue: Sendable, Equatable {
-    /// The literal.
+    /// `null`.
     case null
-    /// The literals.
+    /// `true` or `false`.
     case bool(Bool)
-    /// With its digits as written.
+    /// As written.
     case number(JSONNumber)
     /// Unescaped.
     case string(String)
-    /// The elements, in order.
+    /// In order.
     case array([JSONValue])
-    /// The members, in the order of the text.
+    /// In order.
     case object(JSONObject)
 }
 
-/// A JSON object: its members in the order of the text. Names are unique and are compared by their UTF-8 bytes.
+/// Members in order, with unique names, compared by UTF-8 bytes.
 public struct JSONObject: Sendable {
-    /// In order. A new member comes last; a replaced value keeps its position.
+    /// A new one comes last; a replaced one keeps its place.
     public private(set) var members: [(name: String, value: JSONValue)] = []
-    /// By name. Empty up to `linearLimit` members, for which a linear search is fast enough.
+    /// Empty up to `linearLimit` members: searching is fast enough.
     private var positions: [UTF8Key: Int] = [:]
     private static let linearLimit = 16
 
     /// No members.
     public init() {}
 
-    /// Of two members of a name, the later wins.
+    /// Of two with one name, the later wins.
     public init(_ members: [(String, JSONValue)]) {
         for (name, value) in members { self[name] = value }
     }
 
-    /// The names must be unique.
+    /// With unique names.
     init(unique members: [(name: String, value: JSONValue)]) {
         self.members = members
         reindex()
@@ -43,8 +43,7 @@ public struct JSONObject: Sendable {
     /// No members.
     public var isEmpty: Bool { members.isEmpty }
 
-    /// The value of a member. Setting it keeps the member's position; setting `nil` removes it. O(1) expected, and
-    /// O(members) for removing.
+    /// Setting keeps the place, `nil` removes. O(1) expected, O(members) for removing.
     public subscript(name: String) -> JSONValue? {
         get { position(of: name).map { members[$0].value } }
         set {
@@ -63,7 +62,7 @@ public struct JSONObject: Sendable {
         }
     }
 
-    /// In place. False if the value is missing or not an object.
+    /// In place. False if missing or no object.
     mutating func changeObject<Failure: Error>(_ name: String, _ change: (inout JSONObject) throws(Failure) -> Void)
         throws(Failure) -> Bool
     {
@@ -97,7 +96,7 @@ extension JSONObject: Equatable {
     public static func == (left: JSONObject, right: JSONObject) -> Bool {
         guard left.count == right.count else { return false }
         for (index, member) in left.members.enumerated() {
-            // Mostly, both have their members in the same order.
+            // Mostly, the order is the same.
             let other = right.members[index]
             if other.name.hasSameBytes(as: member.name) {
                 guard other.value == member.value else { return false }
@@ -109,8 +108,8 @@ extension JSONObject: Equatable {
     }
 }
 
-/// A string that is compared by its UTF-8 bytes, as JSON compares names. `String` compares by canonical equivalence,
-/// for which the composed and the decomposed "é" are equal.
+/// Compared by UTF-8 bytes, as JSON's names. `String` compares by canonical equivalence: composed and decomposed "é"
+/// are equal.
 public struct UTF8Key: Hashable, Sendable, CustomStringConvertible {
     /// As written.
     public let string: String

@@ -1,13 +1,12 @@
-/// A value that has a form in JSON.
+/// Has a form in JSON.
 public protocol JSONWritable {
-    /// Writes exactly one JSON value.
+    /// Exactly one value.
     func write(to writer: inout JSONWriter)
 }
 
-// JSON in the shape of its literal. All of this is inlined, so the closures cost neither a call nor an allocation.
+// JSON in the shape of its literal. All inlined: closures cost no call and no allocation.
 extension JSONWriter {
-    /// Writes an object whose members a closure writes:
-    ///
+    /// An object:
     /// ```swift
     /// writer.object {
     ///     $0.member("revision", 7)
@@ -22,7 +21,7 @@ extension JSONWriter {
         endObject()
     }
 
-    /// Writes an array whose elements a closure writes.
+    /// An array.
     @inlinable @inline(__always)
     public mutating func array(_ elements: (inout JSONWriter) -> Void) {
         beginArray()
@@ -30,7 +29,7 @@ extension JSONWriter {
         endArray()
     }
 
-    /// Writes an array, one value for each element.
+    /// An array with a value for each element.
     @inlinable @inline(__always)
     public mutating func array<Elements: Sequence>(
         of elements: Elements, _ write: (inout JSONWriter, Elements.Element) -> Void
@@ -40,11 +39,11 @@ extension JSONWriter {
         endArray()
     }
 
-    /// Writes any other value. An optional that is `nil` becomes `null`.
+    /// Any other value; `nil` becomes `null`.
     @inlinable @inline(__always)
     public mutating func value(_ value: some JSONWritable) { value.write(to: &self) }
 
-    /// Writes a member, unless the value is `nil`.
+    /// A member, unless `nil`.
     @inlinable @inline(__always)
     public mutating func member(_ name: StaticString, _ value: (some JSONWritable)?) {
         guard let value else { return }
@@ -52,7 +51,7 @@ extension JSONWriter {
         value.write(to: &self)
     }
 
-    /// Writes a member whose name is no literal, unless the value is `nil`.
+    /// A member whose name is no literal, unless `nil`.
     @_disfavoredOverload
     @inlinable @inline(__always)
     public mutating func member(_ name: String, _ value: (some JSONWritable)?) {
@@ -61,21 +60,21 @@ extension JSONWriter {
         value.write(to: &self)
     }
 
-    /// Writes a member whose value is an object.
+    /// A member that is an object.
     @inlinable @inline(__always)
     public mutating func object(_ name: StaticString, _ members: (inout JSONWriter) -> Void) {
         self.name(name)
         object(members)
     }
 
-    /// Writes a member whose value is an array.
+    /// A member that is an array.
     @inlinable @inline(__always)
     public mutating func array(_ name: StaticString, _ elements: (inout JSONWriter) -> Void) {
         self.name(name)
         array(elements)
     }
 
-    /// Writes a member whose value is an array, one value for each element.
+    /// A member that is an array, with a value for each element.
     @inlinable @inline(__always)
     public mutating func array<Elements: Sequence>(
         _ name: StaticString, of elements: Elements, _ write: (inout JSONWriter, Elements.Element) -> Void
@@ -84,7 +83,7 @@ extension JSONWriter {
         array(of: elements, write)
     }
 
-    /// Writes a member whose value is an array, unless the array is empty.
+    /// As `array`, unless empty.
     @inlinable @inline(__always)
     public mutating func nonEmptyArray<Elements: Collection>(
         _ name: StaticString, of elements: Elements, _ write: (inout JSONWriter, Elements.Element) -> Void
@@ -94,7 +93,7 @@ extension JSONWriter {
 }
 
 extension JSONText {
-    /// Writes a value as compact text.
+    /// Writes a value.
     @inlinable
     public init(_ value: some JSONWritable) {
         var writer = JSONWriter()
@@ -102,14 +101,14 @@ extension JSONText {
         self = writer.text
     }
 
-    /// Creates an object from its members, whose names must differ.
+    /// Names must differ.
     package init(object members: [(name: String, value: JSONText)]) {
         self = .object {
             for (name, value) in members { $0.member(name, value) }
         }
     }
 
-    /// Returns an object in the shape of its literal. `capacity` is the expected number of bytes.
+    /// An object in the shape of its literal. `capacity`: expected bytes.
     @inlinable @inline(__always)
     public static func object(
         capacity: Int = 0, _ members: (inout JSONWriter) -> Void

@@ -1,17 +1,17 @@
-/// Writes compact JSON into an array of bytes, with commas and colons, and checks nothing.
+/// Writes compact JSON with its commas and colons; checks nothing.
 ///
-/// Most JSON is written in the shape of its literal, with ``object(_:)`` and `member`; `name`, `begin…` and `end…` are
-/// for what does not fit, such as a document written in pieces.
+/// Prefer ``object(_:)`` and `member`; `name`, `begin…` and `end…` are for what does not fit, such as a document in
+/// pieces.
 public struct JSONWriter: Sendable {
-    /// UTF-8. A caller may move the bytes out between two values.
+    /// UTF-8. May be moved out between two values.
     public var bytes: [UInt8] = []
     private var depth = 0
     private var needsComma = false
 
-    /// `capacity` is the expected number of bytes.
+    /// `capacity`: expected bytes.
     public init(capacity: Int = 0) { bytes.reserveCapacity(capacity) }
 
-    /// The written bytes, which must be one complete JSON value.
+    /// Must be one complete value.
     public var text: JSONText { JSONText(valid: bytes) }
 
     /// Writes `{`.
@@ -23,7 +23,7 @@ public struct JSONWriter: Sendable {
     /// Writes `]`.
     @inline(__always) public mutating func endArray() { end(.closeBracket) }
 
-    /// A member's name, a literal of the source code.
+    /// A literal name.
     public mutating func name(_ name: StaticString) {
         separate()
         if name.hasPointerRepresentation {
@@ -34,7 +34,7 @@ public struct JSONWriter: Sendable {
         endName()
     }
 
-    /// A member's name, with the escapes that JSON requires.
+    /// A name, escaped.
     @_disfavoredOverload
     public mutating func name(_ name: String) {
         separate()
@@ -42,7 +42,7 @@ public struct JSONWriter: Sendable {
         endName()
     }
 
-    /// Writes a ``JSONText``, byte for byte.
+    /// Byte for byte.
     @inline(__always)
     public mutating func value(_ text: JSONText) {
         separate()
@@ -50,14 +50,14 @@ public struct JSONWriter: Sendable {
         endValue()
     }
 
-    /// Writes a string, with the escapes that JSON requires.
+    /// A string, escaped.
     public mutating func value(_ string: String) {
         separate()
         quote(string)
         endValue()
     }
 
-    /// Writes an integer.
+    /// An integer.
     public mutating func value(_ number: Int) {
         separate()
         var digits = String(number)
@@ -65,21 +65,21 @@ public struct JSONWriter: Sendable {
         endValue()
     }
 
-    /// Writes `true` or `false`.
+    /// `true` or `false`.
     public mutating func value(_ bool: Bool) {
         separate()
         bytes.append(contentsOf: (bool ? "true" : "false").utf8)
         endValue()
     }
 
-    /// Writes `null`.
+    /// `null`.
     public mutating func null() {
         separate()
         bytes.append(contentsOf: "null".utf8)
         endValue()
     }
 
-    /// Writes a ``JSONValue``. Recursive, as deep as the tree.
+    /// Recursive, as deep as the tree.
     public mutating func value(_ value: JSONValue) {
         switch value {
         case .null: null()
@@ -97,9 +97,9 @@ public struct JSONWriter: Sendable {
         }
     }
 
-    /// Appends bytes as they are. The commas around them are the caller's.
+    /// As they are; the commas around are the caller's.
     public mutating func raw(_ bytes: [UInt8]) { self.bytes.append(contentsOf: bytes) }
-    /// Appends a literal as it is. The commas around it are the caller's.
+    /// As it is; the commas around are the caller's.
     public mutating func raw(_ text: StaticString) { text.withUTF8Buffer { bytes.append(contentsOf: $0) } }
 
     // MARK: Commas
@@ -140,7 +140,7 @@ public struct JSONWriter: Sendable {
         string.withUTF8 { quote(UnsafeRawBufferPointer($0)) }
     }
 
-    /// Escapes only what RFC 8259, section 7 requires.
+    /// Escapes what RFC 8259, section 7 requires.
     private mutating func quote(_ utf8: UnsafeRawBufferPointer) {
         bytes.append(.quote)
         var runStart = 0, at = 0

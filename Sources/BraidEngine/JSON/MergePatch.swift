@@ -1,9 +1,9 @@
 extension JSONValue {
-    /// This value after a merge patch (RFC 7396, section 2).
+    /// RFC 7396, section 2.
     public func merging(patch: JSONValue) -> JSONValue {
         guard case .object(let patch) = patch else { return patch }
         var target = objectValue ?? JSONObject()
-        // All at once: each single removal would shift the members behind it.
+        // At once: each removal would shift the members behind.
         var removed: Set<UTF8Key> = []
         for (name, value) in patch.members {
             if value.isNull {

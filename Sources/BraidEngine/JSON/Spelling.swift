@@ -1,7 +1,6 @@
-/// Suggestions for names with typing mistakes.
+/// Suggestions for mistyped names.
 package enum Spelling {
-    /// The first of the most similar known names: differs only in case, or has at least four bytes and at most `limit`
-    /// mistakes.
+    /// The first of the most similar: another case, or at least four bytes with at most `limit` mistakes.
     package static func nearest(
         to name: String, among known: some Sequence<String>, mistakes limit: Int = 1
     ) -> String? {
@@ -14,7 +13,7 @@ package enum Spelling {
         return best?.name
     }
 
-    /// The most similar known name, or a list of at most `limit` of them.
+    /// The nearest name, or else a list of at most `limit`.
     package static func hint(
         for name: String, among known: [String], else list: String, listing limit: Int = .max
     ) -> String {
@@ -23,11 +22,11 @@ package enum Spelling {
         return known.count > limit ? "\(list) \(names) and \(known.count - limit) more" : "\(list) \(names)"
     }
 
-    /// Among all names of a large document, the search would take too long.
+    /// More would take too long.
     private static let searchLimit = 1_000
 
-    /// The Damerau-Levenshtein distance, where no byte takes part in two mistakes, or `nil` above the limit. O(bytes),
-    /// and quadratic only for the at most 64 bytes between the common ends.
+    /// Damerau-Levenshtein, no byte in two mistakes; `nil` above the limit. O(bytes), quadratic for the at most 64
+    /// between the common ends.
     private static func mistakes(_ name: String, _ known: String, atMost limit: Int) -> Int? {
         // Before a long name is copied for each known one.
         guard limit >= 0, abs(name.utf8.count - known.utf8.count) <= limit else { return nil }
@@ -37,7 +36,7 @@ package enum Spelling {
         while let first = a.first, first == b.first { (a, b) = (a.dropFirst(), b.dropFirst()) }
         while let last = a.last, last == b.last { (a, b) = (a.dropLast(), b.dropLast()) }
         guard max(a.count, b.count) <= 64 else { return nil }
-        // A row has the distances of a prefix of `a` to all prefixes of `b`.
+        // A row: the distances from a prefix of `a` to all prefixes of `b`.
         var previous: [Int] = [], row = Array(0...b.count), last: UInt8?
         for (i, x) in a.enumerated() {
             var next = [i + 1], lastOfB: UInt8?
@@ -57,6 +56,6 @@ package enum Spelling {
 package func counted(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }
 
 extension String {
-    /// With a full stop, unless it is a question.
+    /// With a full stop, except after a question.
     package var asSentence: String { hasSuffix("?") ? self : self + "." }
 }

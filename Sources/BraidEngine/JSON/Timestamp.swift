@@ -1,7 +1,6 @@
-/// The timestamp format of RFC 8927, section 3.3.3: a date and time of RFC 3339, section 5.6, in the form that Atom
-/// requires. `T` and `Z` must be capitals (RFC 4287, section 3.3).
+/// RFC 8927's timestamps (section 3.3.3): RFC 3339 with capital `T` and `Z`, as Atom requires (RFC 4287, section 3.3).
 enum Timestamp {
-    /// Also checks the days of each month and where leap seconds are possible. Does not allocate.
+    /// Also checks each month's days and possible leap seconds. Does not allocate.
     static func isValid(_ text: String) -> Bool {
         var text = text
         return text.withUTF8 { isValid(UnsafeRawBufferPointer($0)) }
@@ -18,8 +17,8 @@ enum Timestamp {
             reader.takeFraction(), let offset = reader.offset(), reader.isAtEnd
         else { return false }
         guard second == 60 else { return true }
-        // A leap second is the last second of a month in UTC (RFC 3339, section 5.7). East of Greenwich, the local date
-        // can already be the first of the next month.
+        // A leap second ends a month in UTC (RFC 3339, section 5.7); east of Greenwich, that can be the first of the
+        // next.
         let minuteInUTC = hour * 60 + minute - offset
         return minuteInUTC == 1439 && day == lastDay(ofMonth: month, year: year) || minuteInUTC == -1 && day == 1
     }
@@ -51,7 +50,7 @@ enum Timestamp {
             return Int(digits: bytes[position..<position + digits])
         }
 
-        /// Skips an optional fraction of a second. Returns false if no digit follows the point.
+        /// False for a point without a digit.
         mutating func takeFraction() -> Bool {
             guard take(".") else { return true }
             let start = position
@@ -59,7 +58,7 @@ enum Timestamp {
             return position > start
         }
 
-        /// Minutes, positive to the east. `-00:00` means that the local offset is unknown (RFC 3339, section 4.3).
+        /// Minutes, positive to the east; `-00:00` is an unknown offset (RFC 3339, section 4.3).
         mutating func offset() -> Int? {
             if take("Z") { return 0 }
             let isAhead = take("+")

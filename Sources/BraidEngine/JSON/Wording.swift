@@ -1,6 +1,4 @@
-/// Words for messages, cut to a readable length.
-
-/// A scalar itself, or "an array" or "an object".
+/// A scalar itself, else "an array" or "an object", at a readable length.
 func shown(_ value: JSONValue) -> String {
     switch value {
     case .null: "null"
@@ -12,10 +10,10 @@ func shown(_ value: JSONValue) -> String {
     }
 }
 
-/// Cut to 60 Unicode scalars and escaped as in JSON.
+/// Cut to 60 scalars, escaped as in JSON.
 func quoted(_ string: String) -> String { JSONText.string(cut(string)).text }
 
-/// For example `are "a", "b"`; more than nine are shortened: `are "a", …, "h" and 7 more`.
+/// `are "a", "b"`; of more than nine, `are "a", …, "h" and 7 more`.
 func listed(_ names: [String], none: String, one: String, many: String) -> String {
     guard !names.isEmpty else { return none }
     let words = names.count == 1 ? one : many
@@ -24,7 +22,7 @@ func listed(_ names: [String], none: String, one: String, many: String) -> Strin
     return words.isEmpty ? shown + rest : "\(words) \(shown)\(rest)"
 }
 
-/// A sentence without its middle, if it has more than 2,000 Unicode scalars because of a client's long text.
+/// Without the middle above 2,000 scalars, which a client's text can cause.
 package func shortened(_ sentence: String) -> String {
     let limit = 1_000
     let scalars = sentence.unicodeScalars

@@ -1,10 +1,10 @@
-/// JSON-e's functions (json-e.js.org/built-ins.html), and `uuid`.
+/// JSON-e's functions (json-e.js.org/built-ins.html) and our `uuid`.
 enum Builtin: String, Sendable, CaseIterable {
     case min, max, sqrt, ceil, floor, abs, range
     case lowercase, uppercase, strip, lstrip, rstrip, split, join
     case len, str, number, typeof, defined, fromNow, uuid
 
-    /// `uuid`, which is not JSON-e's, exists only in a context with a source of ids.
+    /// `uuid` needs a context with ids.
     var isEverywhere: Bool { self != .uuid }
 
     fileprivate var argumentCount: ClosedRange<Int> {
@@ -30,7 +30,7 @@ enum Builtin: String, Sendable, CaseIterable {
         return string
     }
 
-    /// A string or a number.
+    /// A string or number.
     fileprivate func separator(_ operand: Operand) throws(JSONeError) -> String {
         guard ["string", "number"].contains(operand.typeName), let text = operand.text else { throw badArguments }
         return text
@@ -63,7 +63,7 @@ extension JSONeEvaluator {
 
     private mutating func uuid() throws(JSONeError) -> Operand {
         guard let ids = context.ids else { throw .interpreter("unknown context value uuid") }
-        // Making an id takes longer than a usual step.
+        // Slower than a usual step.
         try budget.spend(steps: 16)
         try budget.spend(output: 36)
         return .string(ids.next())
@@ -75,7 +75,7 @@ extension JSONeEvaluator {
         let first = try builtin.number(arguments[0])
         switch builtin {
         case .min, .max:
-            // The operand itself, which keeps its digits, not the parsed number. Of equal ones the first wins.
+            // The operand itself, which keeps its digits; the first of equal ones.
             var (best, bestNumber) = (arguments[0], first)
             for operand in arguments.dropFirst() {
                 let number = try builtin.number(operand)
@@ -136,7 +136,7 @@ extension JSONeEvaluator {
         guard step != 0 else { throw Builtin.range.badArguments }
         let (start, end) = (bounds[0], bounds[1])
         guard step > 0 ? start < end : start > end else { return .json(.array([])) }
-        // May be too large for an `Int`, but always fits into a `UInt`.
+        // Always fits into a `UInt`, maybe not into an `Int`.
         let distance =
             step > 0
             ? UInt(bitPattern: end) &- UInt(bitPattern: start)

@@ -3,7 +3,7 @@ enum ExpressionToken: Equatable, Sendable {
     case number(String)
     case identifier(String)
     case string(String)
-    /// An operator, a bracket, `.`, `,`, `:` or one of the words `true`, `false`, `in`, `null`.
+    /// An operator, bracket, `.`, `,`, `:`, `true`, `false`, `in` or `null`.
     case symbol(String)
     case end
 
@@ -16,7 +16,7 @@ enum ExpressionToken: Equatable, Sendable {
     }
 }
 
-/// Reads tokens on demand, and not ahead: what follows the `}` of `${…}` is no expression.
+/// Reads on demand, not ahead: after the `}` of `${…}` comes no expression.
 struct ExpressionLexer {
     private let bytes: [UInt8]
     private(set) var offset: Int
@@ -26,19 +26,19 @@ struct ExpressionLexer {
         self.offset = offset
     }
 
-    /// A longer one before its prefixes: the first match wins.
+    /// The first match wins, so longer ones precede their prefixes.
     private static let symbols: [(text: String, bytes: [UInt8])] = [
         "**", "+", "-", "*", "/", "[", "]", ".", "(", ")", "{", "}", ":", ",",
         ">=", "<=", "<", ">", "==", "!=", "!", "&&", "||",
     ].map { ($0, Array($0.utf8)) }
 
-    /// Operators of other languages, and what they are here.
+    /// Other languages' operators, and ours.
     private static let foreign = [
         (text: "===", meant: "=="), (text: "!==", meant: "!="), (text: "<>", meant: "!="),
         (text: "=", meant: "=="), (text: "&", meant: "&&"), (text: "|", meant: "||"),
     ]
 
-    /// With the offset of its first byte.
+    /// With its first byte's offset.
     mutating func next() throws(JSONeError) -> (token: ExpressionToken, start: Int) {
         while let length = whitespaceLength { offset += length }
         let start = offset
@@ -69,7 +69,7 @@ struct ExpressionLexer {
 
     func text(_ start: Int, _ end: Int) -> String { String(decoding: bytes[start..<end], as: UTF8.self) }
 
-    /// `[0-9]+(\.[0-9]+)?`, without a sign or an exponent.
+    /// `[0-9]+(\.[0-9]+)?`: no sign, no exponent.
     private mutating func number() -> ExpressionToken {
         let start = offset
         skipDigits()
@@ -84,7 +84,7 @@ struct ExpressionLexer {
         while offset < bytes.count, bytes[offset].isDigit { offset += 1 }
     }
 
-    /// Up to the next quote of the same kind: there are no escapes.
+    /// To the next quote of its kind; no escapes.
     private mutating func string() throws(JSONeError) -> ExpressionToken {
         let start = offset + 1
         guard let end = bytes[start...].firstIndex(of: bytes[offset]) else {
@@ -94,7 +94,7 @@ struct ExpressionLexer {
         return .string(text(start, end))
     }
 
-    /// In bytes; `nil` if no whitespace is here.
+    /// In bytes; `nil` if none.
     private var whitespaceLength: Int? {
         guard offset < bytes.count else { return nil }
         if bytes[offset] < 0x80 { return Unicode.Scalar(bytes[offset]).isWhitespace ? 1 : nil }
@@ -107,7 +107,7 @@ struct ExpressionLexer {
 }
 
 extension Unicode.Scalar {
-    /// As in the reference implementation: Unicode's whitespace and the four ASCII separators.
+    /// As in the reference implementation: Unicode's, and the four ASCII separators.
     var isWhitespace: Bool {
         value < 0x80
             ? value == 0x20 || (0x09...0x0D).contains(value) || (0x1C...0x1F).contains(value) : properties.isWhitespace
@@ -122,7 +122,7 @@ extension UInt8 {
 }
 
 extension String {
-    /// A valid context name: `[a-zA-Z_][a-zA-Z0-9_]*`.
+    /// `[a-zA-Z_][a-zA-Z0-9_]*`.
     var isTemplateIdentifier: Bool {
         guard let first = utf8.first, first.startsIdentifier else { return false }
         return utf8.allSatisfy(\.continuesIdentifier)

@@ -1,5 +1,5 @@
-/// A parsed expression. Chains of operators and of accesses are lists, so only brackets, signs, `!` and powers nest.
-/// The parser limits that depth, and so the evaluator's recursion.
+/// A parsed expression. Chains of operators and accesses are lists, so only brackets, signs, `!` and powers nest; the
+/// parser limits those, and with them the evaluator's recursion.
 indirect enum ExpressionNode: Sendable {
     case constant(Operand)
     case name(String)
@@ -8,10 +8,10 @@ indirect enum ExpressionNode: Sendable {
     case unary(UnaryOperator, ExpressionNode)
     case or([ExpressionNode])
     case and([ExpressionNode])
-    /// A chain of operators of one precedence, such as `a + b - c`, applied from left to right.
+    /// One precedence, left to right: `a + b - c`.
     case infix(ExpressionNode, [(symbol: InfixOperator, right: ExpressionNode)])
     case power(base: ExpressionNode, exponent: ExpressionNode)
-    /// A value followed by accesses and calls, such as `a.b[0][1:](c)`, which are applied from left to right.
+    /// Left to right: `a.b[0][1:](c)`.
     case access(ExpressionNode, [ExpressionAccess])
 }
 
@@ -30,7 +30,7 @@ enum ExpressionAccess: Sendable {
 }
 
 extension ExpressionNode {
-    /// Whether the value can only be a constant, or a part of the context, whose size and depth need no check.
+    /// A constant or a part of the context, whose size and depth need no check.
     var isPath: Bool {
         switch self {
         case .name, .constant: true
@@ -46,7 +46,7 @@ extension ExpressionNode {
         }
     }
 
-    /// Without built-in functions that exist in every context.
+    /// Without built-ins that are everywhere.
     func collectNames(into names: inout NamesRead) {
         switch self {
         case .constant: return
@@ -88,8 +88,7 @@ extension ExpressionAccess {
 }
 
 extension NamesRead {
-    /// A mention that is not a call: `fromNow` and `defined` can get other names, so it counts as a call that reads the
-    /// most.
+    /// Not called: `fromNow` and `defined` can get other names, so count the most that they could read.
     fileprivate mutating func insertMention(of name: String) {
         switch Builtin(rawValue: name) {
         case .fromNow?: insertTime()
@@ -99,11 +98,11 @@ extension NamesRead {
         }
     }
 
-    /// Without what the arguments read.
+    /// Without the arguments.
     fileprivate mutating func insertCall(of function: String, _ arguments: [ExpressionNode]) {
         switch Builtin(rawValue: function) {
         case .fromNow?:
-            // Without a reference time, or with an empty one, `fromNow` reads `now`.
+            // Without a reference time it reads `now`.
             if arguments.count > 1, case .constant(.json(.string(let time))) = arguments[1], !time.isEmpty { return }
             insert("now")
         case .defined?:

@@ -1,8 +1,7 @@
-/// A recursive-descent parser of JSON-e's expressions (json-e.js.org/expressions.html, "Operator Precedence").
+/// Recursive descent (json-e.js.org/expressions.html, "Operator Precedence").
 ///
-/// From lowest to highest: `||`, `&&`, `in`, `== !=`, `< > <= >=`, `+ -`, `* /`, `**`, which alone is
-/// right-associative. Signs and `!` bind tighter than `.`, `[]` and `()`: `!a.b` is `(!a).b`, as in the reference
-/// implementation.
+/// From low to high: `||`, `&&`, `in`, `== !=`, `< > <= >=`, `+ -`, `* /`, `**` (right-associative). As in the
+/// reference implementation, signs and `!` bind tighter than `.`, `[]` and `()`: `!a.b` is `(!a).b`.
 struct ExpressionParser {
     private var lexer: ExpressionLexer
     private var token: ExpressionToken
@@ -21,7 +20,7 @@ struct ExpressionParser {
         (token, tokenStart) = try lexer.next()
     }
 
-    /// One expression: bare, such as `a + b`, or as in a string template, such as `${a + b}`.
+    /// Bare, `a + b`, or as in a text, `${a + b}`.
     static func parse(_ source: String) throws(JSONeError) -> ExpressionNode {
         let bytes = Array(source.utf8)
         guard source.utf8.contains(UInt8(ascii: "$")) else { return try parse(bytes) }
@@ -29,7 +28,7 @@ struct ExpressionParser {
             let (node, end) = try parseInterpolated(bytes, from: 2)
             if end == bytes.count - 1 { return node }
         } else {
-            // The dollar sign can be in a string of a bare expression.
+            // The dollar may be in a string.
             do { return try parse(bytes) } catch { guard source.contains(bytesOf: "${") else { throw error } }
         }
         let hint = expression(for: source).map { "; write \"\($0)\"" } ?? ""
@@ -43,8 +42,7 @@ struct ExpressionParser {
         return node
     }
 
-    /// What the author of a text with interpolations probably means: the text without `${` and `}`, or the sum of its
-    /// parts.
+    /// What the author of an interpolated text probably means: without `${` and `}`, or its parts' sum.
     private static func expression(for text: String) -> String? {
         guard let parts = try? InterpolatedText(text).parts else { return nil }
         func joined(_ separator: String, quote: String) -> String {
@@ -58,7 +56,7 @@ struct ExpressionParser {
         return [joined("", quote: ""), joined(" + ", quote: "'")].first { (try? parse(Array($0.utf8))) != nil }
     }
 
-    /// `offset` is after `${`; the result's `end` is the closing `}`.
+    /// `offset` is after `${`, `end` at the `}`.
     static func parseInterpolated(
         _ bytes: [UInt8], from offset: Int
     ) throws(JSONeError) -> (node: ExpressionNode, end: Int) {
@@ -223,7 +221,7 @@ struct ExpressionParser {
         }
     }
 
-    /// After the `{`. A comma may follow the last member; of equal keys the last wins.
+    /// After the `{`. A last comma is allowed; of equal keys the last wins.
     private mutating func members() throws(JSONeError) -> [(key: String, value: ExpressionNode)] {
         var members: [(key: String, value: ExpressionNode)] = []
         var positions: [UTF8Key: Int] = [:]

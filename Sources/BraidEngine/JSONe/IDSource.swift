@@ -1,15 +1,15 @@
 import Synchronization
 
-/// Makes the ids of `uuid()`. A command that is executed again must make the same ones, so its source derives them, for
-/// example from the revision and the number of ids before.
+/// The ids of `uuid()`. A command that runs again must get the same ones: derive them, for example from the revision
+/// and the count before.
 public final class IDSource: Sendable {
     private let count = Mutex(0)
     private let make: @Sendable (Int) -> String
 
-    /// From a function of the id's number, from 0.
+    /// From the id's number, from 0.
     public init(_ make: @escaping @Sendable (Int) -> String) { self.make = make }
 
-    /// UUIDs of version 4 (RFC 9562), for commands that are never executed again.
+    /// Version 4 (RFC 9562), for what never runs again.
     public static let random = IDSource { _ in
         var bytes = (0..<16).map { _ in UInt8.random(in: .min ... .max) }
         return uuid(&bytes, version: 4)
@@ -23,8 +23,7 @@ public final class IDSource: Sendable {
             })
     }
 
-    /// A UUID (RFC 9562) of the first 16 bytes, in which the version, 4 if they are random, 8 if derived, and the
-    /// variant are set.
+    /// Sets version (4 random, 8 derived) and variant in 16 bytes (RFC 9562).
     public static func uuid(_ bytes: inout [UInt8], version: UInt8) -> String {
         bytes[6] = version << 4 | bytes[6] & 0x0F
         bytes[8] = 0x80 | bytes[8] & 0x3F

@@ -1,5 +1,4 @@
-/// A moment in UTC, to the microsecond, in the years 1 to 9999. Made from a text or a number: the engine reads no
-/// clock.
+/// A moment in UTC, to the microsecond, years 1 to 9999. From text or number: the engine reads no clock.
 public struct Instant: Equatable, Sendable {
     /// Since 1970-01-01T00:00:00Z.
     private(set) var microseconds: Int
@@ -16,8 +15,8 @@ public struct Instant: Equatable, Sendable {
             isTooLarge ? (milliseconds < 0 ? Self.first : Self.last) : min(max(microseconds, Self.first), Self.last)
     }
 
-    /// RFC 3339, also with single digits for month, day, hour, minute and second. Cuts off digits after the
-    /// microseconds. A leap second at the end of a month is the moment after it. `nil` outside the years 1 to 9999.
+    /// RFC 3339; single digits are allowed in month, day and times. Cuts off after microseconds; a month's leap second
+    /// is the moment after it. `nil` outside the years 1 to 9999.
     package init?(_ text: String) {
         var scanner = Scanner(text)
         guard let year = scanner.digits(4...4), scanner.take("-"), let month = scanner.digits(1...2), scanner.take("-"),
@@ -57,7 +56,7 @@ public struct Instant: Equatable, Sendable {
         return remainder < 0 ? quotient - 1 : quotient
     }
 
-    /// In RFC 3339 with milliseconds, cut off after them: `2026-11-21T09:20:00.000Z`.
+    /// RFC 3339, cut off after milliseconds: `2026-11-21T09:20:00.000Z`.
     public var text: String {
         var day = microseconds / Self.perDay
         if microseconds % Self.perDay < 0 { day -= 1 }
@@ -90,7 +89,7 @@ public struct Instant: Equatable, Sendable {
 
     // MARK: The Gregorian calendar, counted in years that begin in March
 
-    /// From 1970-01-01; the year must be at least 1.
+    /// From 1970-01-01; the year at least 1.
     private static func dayNumber(_ year: Int, _ month: Int, _ day: Int) -> Int {
         let marchYear = month > 2 ? year : year - 1
         let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
@@ -112,8 +111,8 @@ extension Instant: JSONWritable {
     public func write(to writer: inout JSONWriter) { writer.value(text) }
 }
 
-/// Such as `-2 days 3 hours` (json-e.js.org/operators.html, "$fromNow"): a sign, then years (365 days), months (30
-/// days), weeks, days, hours, minutes, seconds, each optional, in this order.
+/// `-2 days 3 hours` (json-e.js.org/operators.html, "$fromNow"): a sign, then years (365 days), months (30 days),
+/// weeks, days, hours, minutes, seconds, in this order.
 struct TimeOffset {
     private(set) var days = 0
     private(set) var seconds = 0
@@ -125,7 +124,7 @@ struct TimeOffset {
         (["seconds", "second", "sec", "s"], 0, 1),
     ]
 
-    /// `nil` also if the offset does not fit into an `Int`.
+    /// `nil` also if it does not fit into `Int`.
     init?(_ text: String) {
         var scanner = Scanner(text)
         scanner.skipWhitespace()
@@ -167,7 +166,7 @@ private struct Scanner {
         return true
     }
 
-    /// `nil` if their count is not in `allowed`, which must not exceed 18: so many always fit into an `Int`.
+    /// `nil` unless so many; `allowed` ends at 18, as that fits into `Int`.
     mutating func digits(_ allowed: ClosedRange<Int>) -> Int? {
         let digits = rest.prefix { ("0"..."9").contains($0) }
         let count = digits.count
@@ -182,7 +181,7 @@ private struct Scanner {
         return letters.isEmpty ? nil : String(letters)
     }
 
-    /// `.` and at least one digit, in microseconds; 0 without one.
+    /// `.` and digits, in microseconds; 0 without.
     mutating func fraction() -> Int? {
         guard take(".") else { return 0 }
         let digits = rest.prefix { ("0"..."9").contains($0) }
@@ -203,7 +202,7 @@ private struct Scanner {
 }
 
 extension JSONeEvaluator {
-    /// Without a reference, from the template's `now`.
+    /// Without a reference, from `now`.
     mutating func fromNow(_ offset: String, _ reference: JSONValue?) throws(JSONeError) -> String {
         try budget.spend(scanning: offset.utf8.count + (reference?.stringValue?.utf8.count ?? 0))
         guard let offset = TimeOffset(offset) else { throw .template("offset string: '\(offset)' does not parse") }

@@ -1,22 +1,21 @@
 import Synchronization
 
-/// The limit of rendering JSON-e templates, so that none can block or exhaust the server.
+/// Limits rendering, so that no template blocks or exhausts the server.
 ///
-/// - Steps bound the time: one for each node that is evaluated, each 16 values or 256 bytes that a node walks over, and
-///   each 8 digits of a long number. Literals cost none, some operations, such as `uuid()`, more.
-/// - Output bounds the memory, in bytes: the length of built texts, 16 for each built element or member, and the size
-///   of the whole result once more.
+/// - Steps bound time: one per node, per 16 values or 256 bytes walked over, per 8 digits of a long number; literals
+///   cost none, some operations more.
+/// - Output bounds memory, in bytes: built texts, 16 per built element or member, and the whole result once more.
 ///
-/// Several renderings can share one budget, one after another.
+/// Renderings can share one, one after another.
 public struct JSONeBudget: Sendable {
-    /// Left for further renderings.
+    /// For further renderings.
     public private(set) var remainingSteps: Int
-    /// Left for further renderings, in bytes.
+    /// For further renderings, in bytes.
     public private(set) var remainingOutput: Int
 
-    /// Of values that a template builds, as the parser's default.
+    /// Of built values; the parser's default.
     static let maximumDepth = 128
-    /// In addition to the bytes of its text.
+    /// Besides its text.
     static let bytesPerValue = 16
 
     /// Creates a budget.
@@ -41,20 +40,20 @@ public struct JSONeBudget: Sendable {
 
     mutating func spend(scanning bytes: Int) throws(JSONeError) { try spend(steps: bytes / 256) }
 
-    /// The digits of a long number are parsed at each use.
+    /// A long number is parsed at each use.
     mutating func spend(parsing number: JSONNumber) throws(JSONeError) {
         let length = number.lexeme.utf8.count
         if length > 32 { try spend(steps: length / 8) }
     }
 
-    /// `values` is the number of elements or members.
+    /// Elements or members.
     mutating func spend(building values: Int) throws(JSONeError) {
         try spend(reading: values)
         let (bytes, overflow) = values.multipliedReportingOverflow(by: Self.bytesPerValue)
         try spend(output: overflow ? .max : bytes)
     }
 
-    /// Sets the limit to 0, so that a shared budget stays exceeded.
+    /// At 0, a shared budget stays exceeded.
     private mutating func exceeded(_ what: WritableKeyPath<JSONeBudget, Int>, _ name: String) -> JSONeError {
         self[keyPath: what] = 0
         return JSONeError(.budget, "the template exceeds its budget of \(name)")
@@ -62,9 +61,9 @@ public struct JSONeBudget: Sendable {
 }
 
 extension JSONeBudget {
-    /// Checks the expanded size and the depth of a value that a template built, before it gets a name or is returned:
-    /// values are shared, so `[a, a]` costs little to build, but each level doubles the cost for a reader. A whole
-    /// result, whose bytes are counted as output, must contain no function. O(expanded size), up to the budget.
+    /// Checks a built value's expanded size and depth before it gets a name or is returned: values are shared, so `[a,
+    /// a]` is cheap, but each level doubles a reader's cost. A result (`counting`) is paid for and must contain no
+    /// function. O(expanded size), up to the budget.
     mutating func admit(_ value: JSONValue, counting: Bool) throws(JSONeError) {
         var bytes = 0, values = 0
         try measure(value, 0, &bytes, &values, isResult: counting)
@@ -80,7 +79,7 @@ extension JSONeBudget {
         switch value {
         case .number(let number):
             if isResult, number.function != nil { throw .function(number.lexeme) }
-            // 16 characters are paid for with the value.
+            // 16 are paid for with the value.
             bytes += max(0, number.lexeme.utf8.count - Self.bytesPerValue)
         case .null, .bool: return
         case .string(let string): bytes += string.utf8.count
@@ -105,7 +104,7 @@ extension JSONeBudget {
     }
 }
 
-/// The limit of several renderings together, in addition to their own budgets.
+/// For several renderings together, besides their own budgets.
 final class SharedJSONeBudget: Sendable {
     private let left: Mutex<(steps: Int, output: Int)>
 
@@ -115,7 +114,7 @@ final class SharedJSONeBudget: Sendable {
         left.withLock { $0 = ($0.steps.saturatingAdd(steps), $0.output.saturatingAdd(output)) }
     }
 
-    /// For the next rendering: the default, or what is left if that is less.
+    /// The default, or what is left if less.
     var budget: JSONeBudget {
         let whole = JSONeBudget()
         return left.withLock { left in
@@ -125,7 +124,7 @@ final class SharedJSONeBudget: Sendable {
         }
     }
 
-    /// False, and nothing is taken, if less is left.
+    /// False, taking nothing, if less is left.
     func take(output bytes: Int) -> Bool {
         left.withLock { left in
             guard bytes <= left.output else { return false }
@@ -134,7 +133,7 @@ final class SharedJSONeBudget: Sendable {
         }
     }
 
-    /// Takes what a rendering used: `whole` before it, `budget` after it.
+    /// Takes what a rendering used: `whole` before, `budget` after.
     func charge(_ budget: JSONeBudget, of whole: JSONeBudget) {
         left.withLock { left in
             left.steps -= whole.remainingSteps - budget.remainingSteps

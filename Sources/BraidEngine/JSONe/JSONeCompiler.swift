@@ -1,6 +1,6 @@
 /// Compiles JSON into a template, and rejects malformed ones (json-e.js.org/operators.html).
 struct JSONeCompiler {
-    /// What `{"$template": name}` refers to. `nil` if there is no such operator, as in plain JSON-e.
+    /// For `{"$template": name}`; `nil` in plain JSON-e, which has no such operator.
     let named: [UTF8Key: NamedTemplate]?
 
     func compile(_ value: JSONValue, depth: Int = 0) throws(JSONeError) -> JSONeNode {
@@ -32,7 +32,7 @@ struct JSONeCompiler {
 
     static let reference = "$template"
 
-    /// With the place of each reference.
+    /// With their places.
     static func references(in value: JSONValue) -> [(name: String, place: [String])] {
         switch value {
         case .array(let elements):
@@ -87,7 +87,7 @@ extension JSONeNode {
     }
 }
 
-/// Checks and compiles one operator, such as `$map`, and its properties.
+/// One operator, such as `$map`, with its properties.
 private struct OperatorCompiler {
     let compiler: JSONeCompiler
     let object: JSONObject
@@ -154,7 +154,7 @@ private struct OperatorCompiler {
             return template.node.literal.map { .literal($0) } ?? .named(template)
         case "$match":
             try allow([])
-            // Results come in the order of the conditions' texts.
+            // Results are in the order of the conditions' texts.
             return .match(try cases().sorted { $0.source.precedes($1.source) })
         default:
             try allow([])
@@ -187,8 +187,7 @@ private struct OperatorCompiler {
         do { return try ExpressionParser.parse(source) } catch { throw error.inside(property) }
     }
 
-    /// The operator's only property `word(name, …)`, such as `each(x, i)`. `beside` are further properties that are
-    /// allowed.
+    /// The only property `word(name, …)`, such as `each(x, i)`; `beside` are allowed, too.
     private func clause(_ word: String, names count: ClosedRange<Int>, beside: [String] = []) throws(JSONeError)
         -> EachClause
     {
@@ -202,7 +201,7 @@ private struct OperatorCompiler {
         return clauses[0]
     }
 
-    /// The names in `word(a, b)`; spaces only after commas.
+    /// In `word(a, b)`; spaces only after commas.
     private static func names(of property: String, after word: String) -> [String]? {
         guard property.utf8.starts(with: "\(word)(".utf8), property.utf8.last == UInt8(ascii: ")") else { return nil }
         let inner = property.dropFirst(word.utf8.count + 1).dropLast()

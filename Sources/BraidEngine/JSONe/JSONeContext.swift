@@ -1,7 +1,6 @@
 import Synchronization
 
-/// The names that a template may read, which must be identifiers (`[a-zA-Z_][a-zA-Z0-9_]*`). Extending a copy copies no
-/// value.
+/// The names that a template may read, each `[a-zA-Z_][a-zA-Z0-9_]*`. Extending a copy copies no value.
 public struct JSONeContext: Sendable {
     private enum Slot: Sendable {
         case value(JSONValue)
@@ -10,23 +9,23 @@ public struct JSONeContext: Sendable {
 
     private var names: [String] = []
     private var slots: [Slot] = []
-    /// Empty up to `linearLimit` names, which are searched one by one.
+    /// Empty up to `linearLimit` names: these are searched.
     private var places: [UTF8Key: Int] = [:]
     private static let linearLimit = 16
-    /// In RFC 3339: the value of `now`, unless another is set.
+    /// RFC 3339: the value of `now` unless set.
     public let now: String
-    /// For all renderings with this context together.
+    /// For all its renderings together.
     var sharedBudget: SharedJSONeBudget?
-    /// Without it, `uuid()` does not exist.
+    /// Without it, no `uuid()`.
     var ids: IDSource?
 
-    /// Of two values of a name, the later wins.
+    /// Of two with one name, the later wins.
     public init(now: String, _ names: [(String, JSONValue)] = []) {
         self.now = now
         for (name, value) in names { self[name] = value }
     }
 
-    /// From a JSON object. Throws ``JSONeError``, with the name as its pointer, if a name is no identifier.
+    /// Throws ``JSONeError``, the name as its pointer, for no identifier.
     public init(now: String, _ object: JSONObject) throws(JSONeError) {
         if let name = object.members.first(where: { !$0.name.isTemplateIdentifier })?.name {
             throw .interpreter("a name of the context must follow /[a-zA-Z_][a-zA-Z0-9_]*/").inside(name)
@@ -34,7 +33,7 @@ public struct JSONeContext: Sendable {
         self.init(now: now, object.members.map { ($0.name, $0.value) })
     }
 
-    /// The value of a name. Reading a lazy name computes its value; setting `nil` removes the name.
+    /// Reading computes lazy values; `nil` removes.
     public subscript(name: String) -> JSONValue? {
         get {
             guard let position = position(of: name) else { return name == "now" ? .string(now) : nil }
@@ -55,12 +54,12 @@ public struct JSONeContext: Sendable {
         }
     }
 
-    /// Computed when it is first read, once for this context and its copies.
+    /// Computed when first read, once for all copies.
     public mutating func lazy(_ name: String, _ make: @escaping @Sendable () -> JSONValue) {
         set(name, .lazy(LazyValue(make)))
     }
 
-    /// Does not compute a lazy value.
+    /// Computes nothing.
     public func contains(_ name: String) -> Bool { name == "now" || position(of: name) != nil }
 
     private mutating func set(_ name: String, _ slot: Slot) {

@@ -1,26 +1,26 @@
-/// Why a template could not be compiled or rendered.
+/// Why a template does not compile or render.
 public struct JSONeError: Error, Sendable, Equatable {
-    /// The kind of fault.
+    /// What failed.
     public enum Kind: String, Sendable {
-        /// The template can never be rendered: a malformed expression, an unknown operator, an undefined property.
+        /// Can never render: a malformed expression, an unknown operator or property.
         case syntax
-        /// An expression failed, such as "division by zero" or "unknown context value x".
+        /// An expression: "division by zero", "unknown context value x".
         case interpreter
-        /// Another failure, such as "$map value must evaluate to an array or object".
+        /// Other failures: "$map value must evaluate to an array or object".
         case template
-        /// More steps or bytes than the ``JSONeBudget`` allows, or a value that is nested too deeply.
+        /// Over the ``JSONeBudget``, or nested too deeply.
         case budget
     }
 
-    /// The kind, for programs.
+    /// For programs.
     public var kind: Kind
-    /// A clause for a developer.
+    /// For developers: a clause.
     public var message: String
-    /// From the template's root to the faulty member or element.
+    /// From the template's root.
     public var pointer: [String]
-    /// The source of the failed expression, if it is in a text.
+    /// The failed expression's source, if in a text.
     public var expression: String?
-    /// The named template to which ``pointer`` belongs. `nil` for the template itself.
+    /// The named template that ``pointer`` is in, if any.
     private(set) var namedTemplate: JSONPointer?
 
     init(_ kind: Kind, _ message: String, pointer: [String] = []) {
@@ -29,7 +29,7 @@ public struct JSONeError: Error, Sendable, Equatable {
         self.pointer = pointer
     }
 
-    /// Seen from one level further out.
+    /// One level further out.
     func inside(_ token: String) -> JSONeError {
         var error = self
         if namedTemplate == nil { error.pointer.insert(token, at: 0) }
@@ -48,12 +48,12 @@ public struct JSONeError: Error, Sendable, Equatable {
         return error
     }
 
-    /// The pointer to what failed in the document that has the template at `place`.
+    /// In the document that has the template at `place`.
     package func pointer(from place: JSONPointer) -> JSONPointer {
         pointer.reduce(namedTemplate ?? place) { $0.appending($1) }
     }
 
-    /// With the expression that failed, if the pointer does not lead to it.
+    /// With the expression, if the pointer does not lead to it.
     package var detail: String {
         guard let expression else { return message }
         let scalars = expression.unicodeScalars, limit = 100

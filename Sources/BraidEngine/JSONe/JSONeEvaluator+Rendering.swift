@@ -1,4 +1,4 @@
-/// Renders compiled templates. `nil` is an absent value, which arrays and objects leave out.
+/// Rendering. `nil` is an absent value, which arrays and objects leave out.
 extension JSONeEvaluator {
     mutating func render(_ node: JSONeNode) throws(JSONeError) -> JSONValue? {
         if case .literal(let value) = node { return value }
@@ -28,7 +28,7 @@ extension JSONeEvaluator {
         }
     }
 
-    /// Puts `token` in front of the pointer of an error.
+    /// Puts `token` before an error's pointer.
     mutating func at<Result>(
         _ token: String, _ body: (inout JSONeEvaluator) throws(JSONeError) -> Result
     ) throws(JSONeError) -> Result {
@@ -108,7 +108,7 @@ extension JSONeEvaluator {
 
     // MARK: Local names, and the operator $let
 
-    /// Removes the local names again, also after an error.
+    /// Also after an error.
     mutating func with<Result>(
         _ names: [(name: String, value: JSONValue)], _ body: (inout JSONeEvaluator) throws(JSONeError) -> Result
     ) throws(JSONeError) -> Result {
@@ -134,7 +134,7 @@ extension JSONeEvaluator {
 
     // MARK: $match and $switch
 
-    /// How many conditions of `$match` or `$switch` are true, at most `limit`, and their values without absent ones.
+    /// How many conditions are true, at most `limit`, and their present values.
     private mutating func matches(
         _ cases: [JSONeCase], atMost limit: Int?
     ) throws(JSONeError) -> (found: Int, values: [JSONValue]) {
@@ -165,7 +165,7 @@ extension JSONeEvaluator {
 }
 
 extension JSONeNode {
-    /// Whether the names of a `$let` are only for literals and parts of the context.
+    /// The names stand only for literals and parts of the context.
     fileprivate var givesPathsOnly: Bool {
         switch self {
         case .object(let members): members.allSatisfy { $0.value.isPath }
@@ -174,9 +174,9 @@ extension JSONeNode {
     }
 }
 
-/// The operators on arrays and objects, such as `$map` and `$sort` (json-e.js.org/operators.html).
+/// Operators on arrays and objects (json-e.js.org/operators.html).
 extension JSONeEvaluator {
-    /// Checks the operand's size and depth once, unless the template did not build it.
+    /// Checks size and depth once, if the template built it.
     private mutating func operand(_ node: JSONeNode, of name: String) throws(JSONeError) -> JSONValue? {
         let value = try render(node, at: name)
         if let value, !node.isPath { try budget.admit(value, counting: false) }
@@ -248,7 +248,7 @@ extension JSONeEvaluator {
         return accumulator
     }
 
-    /// The first element that meets the condition, as it is: data is no template.
+    /// The first match as it is: data is no template.
     mutating func find(
         _ node: JSONeNode, _ each: EachClause, _ condition: ExpressionNode
     ) throws(JSONeError) -> JSONValue? {
@@ -311,8 +311,7 @@ extension JSONeEvaluator {
         }
     }
 
-    /// For `$mergeDeep`: merges objects, concatenates arrays, replaces the rest. In place, so that the result is not
-    /// copied for each further object.
+    /// Merges objects, concatenates arrays, replaces the rest. In place: no copy per object.
     private mutating func mergeDeep(_ right: JSONObject, into merged: inout JSONObject) throws(JSONeError) {
         try budget.spend(building: right.count)
         for (name, value) in right.members {
@@ -333,7 +332,7 @@ extension JSONeEvaluator {
 
     // MARK: $sort
 
-    /// Stable. All keys must be numbers, or all strings.
+    /// Stable. All keys are numbers, or all strings.
     mutating func sort(
         _ node: JSONeNode, _ by: (name: String, key: ExpressionNode)?
     ) throws(JSONeError) -> JSONValue {
@@ -359,7 +358,7 @@ extension JSONeEvaluator {
         }
         guard numbers.isEmpty || strings.isEmpty else { throw .template(mismatch) }
         try budget.spend(building: elements.count)
-        // Each key is compared about log n times, and its bytes charged as often.
+        // Each key is compared, and charged, about log n times.
         let comparisons = strings.count.bitWidth - strings.count.leadingZeroBitCount
         try budget.spend(scanning: strings.reduce(0) { $0 + $1.key.utf8.count } * comparisons)
         numbers.sort { $0.key < $1.key || ($0.key == $1.key && $0.position < $1.position) }

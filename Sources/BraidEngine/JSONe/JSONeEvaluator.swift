@@ -1,9 +1,8 @@
-/// Evaluates expressions, with the state of a rendering: the context, the local names of operators such as `$let`, and
-/// the budget.
+/// Evaluates expressions in a rendering's state: context, local names (`$let`), budget.
 struct JSONeEvaluator {
     let context: JSONeContext
     var budget: JSONeBudget
-    /// Innermost last. Values are shared, not copied.
+    /// Innermost last; shared, not copied.
     var locals: [(name: String, value: JSONValue)] = []
 
     init(_ context: JSONeContext, _ budget: JSONeBudget) {
@@ -43,7 +42,7 @@ struct JSONeEvaluator {
         }
     }
 
-    /// A function becomes a number, see ``Operand/json()``.
+    /// A function becomes a number: see ``Operand/json()``.
     mutating func json(_ node: ExpressionNode) throws(JSONeError) -> JSONValue { try evaluate(node).json() }
 
     mutating func isTruthy(_ node: ExpressionNode) throws(JSONeError) -> Bool { try evaluate(node).isTruthy }
@@ -132,7 +131,7 @@ struct JSONeEvaluator {
         throw .interpreter("infix: \(symbol.rawValue) expects \(kinds) \(symbol.rawValue) \(kinds)")
     }
 
-    /// Two numbers by value, or two strings by code points.
+    /// Numbers by value, strings by code points.
     private mutating func compare(
         _ symbol: InfixOperator, _ left: Operand, _ right: Operand
     ) throws(JSONeError) -> Bool {
@@ -179,7 +178,7 @@ struct JSONeEvaluator {
 
     // MARK: Equality
 
-    /// Deeply. Two 64-bit integers exactly, other numbers as doubles; different types are never equal.
+    /// Deep. 64-bit integers exactly, other numbers as doubles; different types never.
     mutating func areEqual(_ left: Operand, _ right: Operand) throws(JSONeError) -> Bool {
         switch (left, right) {
         case (.json(let left), .json(let right)): return try areEqual(left, right)
@@ -222,8 +221,7 @@ struct JSONeEvaluator {
     }
 }
 
-/// What can follow a value: `.name`, `[index]`, `[from:to]`, `(arguments)` (json-e.js.org/expressions.html, "Object
-/// Property Access", "Array and String Indexing and Slicing", "Function Invocation").
+/// `.name`, `[index]`, `[from:to]`, `(arguments)` (json-e.js.org/expressions.html).
 extension JSONeEvaluator {
     mutating func access(_ base: ExpressionNode, _ accesses: [ExpressionAccess]) throws(JSONeError) -> Operand {
         var value = try evaluate(base)
@@ -254,7 +252,7 @@ extension JSONeEvaluator {
         return try call(builtin, arguments)
     }
 
-    /// A missing member is `null`. Negative indices count from the end; beyond either end is an error.
+    /// A missing member is `null`; negative indices count from the end; beyond is an error.
     private mutating func element(_ index: Operand, of value: Operand) throws(JSONeError) -> Operand {
         switch value {
         case .json(.object(let object)):
@@ -280,7 +278,7 @@ extension JSONeEvaluator {
         return index < 0 ? index + count : index
     }
 
-    /// Clamps both bounds. For an object, `[name:]` is `[name]`, as in the reference implementation.
+    /// Clamps. As in the reference implementation, an object's `[name:]` is `[name]`.
     private mutating func slice(
         of value: Operand, _ from: ExpressionNode?, _ to: ExpressionNode?
     ) throws(JSONeError) -> Operand {

@@ -1,6 +1,6 @@
-/// A compiled template: constant parts are values, strings are split at interpolations, operators are checked.
+/// A compiled template: constants are values, strings split at interpolations, operators checked.
 indirect enum JSONeNode: Sendable {
-    /// Without expressions: rendered as it is, and shared.
+    /// No expressions: rendered as it is, shared.
     case literal(JSONValue)
     case text(InterpolatedText)
     case array([JSONeNode])
@@ -20,21 +20,21 @@ indirect enum JSONeNode: Sendable {
     case named(NamedTemplate)
 }
 
-/// `name` is the key as written, for pointers.
+/// `name` is as written, for pointers.
 struct JSONeMember: Sendable {
     let name: String
     let key: InterpolatedText
     let value: JSONeNode
 }
 
-/// Of `$match` or `$switch`. `source` is the condition as written.
+/// `source` is the condition as written.
 struct JSONeCase: Sendable {
     let source: String
     let condition: ExpressionNode
     let value: JSONeNode
 }
 
-/// The names of `each(…)` or `by(…)`. `key` is the property as written.
+/// Of `each(…)` or `by(…)`; `key` as written.
 struct EachClause: Sendable {
     let key: String
     let names: [String]
@@ -53,7 +53,7 @@ struct InterpolatedText: Sendable {
 
     let parts: [Part]
 
-    /// `nil` if there are expressions. `$${` is `${` already.
+    /// `nil` with expressions. `$${` is `${` already.
     var constant: String? {
         switch parts.count {
         case 0: return ""
@@ -66,7 +66,7 @@ struct InterpolatedText: Sendable {
 
     init(constant: String) { self.init(parts: [.text(constant)]) }
 
-    /// `${…}` is an expression, `$${` the text `${` (json-e.js.org/interpolation.html).
+    /// `${…}` is an expression, `$${` is `${` (json-e.js.org/interpolation.html).
     init(_ string: String) throws(JSONeError) {
         guard string.utf8.contains(UInt8(ascii: "$")) else {
             self.init(constant: string)
@@ -83,7 +83,7 @@ struct InterpolatedText: Sendable {
             }
             offset += 2
             if offset - 3 >= segmentStart, bytes[offset - 3] == dollar {
-                // The first dollar is in `text` already.
+                // The first dollar is there already.
                 text.append(brace)
             } else {
                 if !text.isEmpty { parts.append(.text(String(decoding: text, as: UTF8.self))) }
@@ -100,7 +100,7 @@ struct InterpolatedText: Sendable {
 }
 
 extension JSONeNode {
-    /// `nil` for an operator, such as `$map`.
+    /// `nil` for an operator.
     var kind: JSONKind? {
         switch self {
         case .literal(let value): value.kind
@@ -113,12 +113,12 @@ extension JSONeNode {
     }
 }
 
-/// Is compiled once. A use reads the names of its own place.
+/// Compiled once; a use reads the names of its own place.
 final class NamedTemplate: Sendable {
     let node: JSONeNode
     let names: NamesRead
     let mayBeAbsent: Bool
-    /// How deep it nests, the templates that it uses included.
+    /// How deep, with the templates that it uses.
     let height: Int
     /// In the table description.
     let place: JSONPointer
@@ -135,7 +135,7 @@ final class NamedTemplate: Sendable {
 // MARK: What a template reads
 
 extension JSONeNode {
-    /// For example an `$if` without `else`.
+    /// Such as `$if` without `else`.
     var mayBeAbsent: Bool {
         switch self {
         case .condition(_, let then, let otherwise): (then?.mayBeAbsent ?? true) || (otherwise?.mayBeAbsent ?? true)
@@ -148,7 +148,7 @@ extension JSONeNode {
         }
     }
 
-    /// Whether the value can only be a literal or a part of the context, whose size and depth need no check.
+    /// A literal or a part of the context, whose size and depth need no check.
     var isPath: Bool {
         switch self {
         case .eval(let expression): expression.isPath
@@ -157,7 +157,7 @@ extension JSONeNode {
         }
     }
 
-    /// Without the local names that its own operators certainly define.
+    /// Without local names that its operators certainly define.
     var names: NamesRead {
         var names = NamesRead()
         switch self {
@@ -179,7 +179,7 @@ extension JSONeNode {
             names = node.names
             if let from {
                 names.formUnion(from.names)
-                // `from` null means the context's time; an empty text fails.
+                // Null means the context's time; an empty text fails.
                 if from.kind == nil || from.kind == .null { names.insertTime() }
             } else {
                 names.insert("now")
@@ -213,7 +213,7 @@ extension JSONeNode {
         return names
     }
 
-    /// The members of the object that this gives: those always there, and those that may be (`nil` if any).
+    /// Of the object that this gives: always there, and maybe there (`nil`: any).
     var memberNames: (sure: [String], possible: [String]?) {
         switch self {
         case .literal(.object(let object)): (object.members.map(\.name), [])
@@ -227,21 +227,20 @@ extension JSONeNode {
     }
 }
 
-/// The context names that a template or expression may read.
+/// The context names that may be read.
 struct NamesRead {
     private(set) var all: Set<String> = []
-    /// Those of `all` that may be missing: `defined` asks for them, or a `$let` may define them.
+    /// May be missing: `defined` asks, or a `$let` may define them.
     private(set) var tolerated: Set<String> = []
 
-    /// Whether the context's time may be read even where the template defines `now`: for a reference time of null, or a
-    /// function called outside the local scope.
+    /// The time is read even past a local `now`: a null reference time, or a function called outside the scope.
     private(set) var readsTime = false
-    /// Whether `defined` may ask for a computed name.
+    /// `defined` may ask for a computed name.
     private(set) var asksForAnyName = false
 
     mutating func insert(_ name: String) { all.insert(name) }
 
-    /// Stays added even if an operator defines a local `now`.
+    /// Even if an operator defines a local `now`.
     mutating func insertTime() {
         insert("now")
         readsTime = true
@@ -267,7 +266,7 @@ struct NamesRead {
         if readsTime { all.insert("now") }
     }
 
-    /// `nil` marks all names.
+    /// `nil`: all.
     mutating func tolerate(_ names: [String]?) { tolerated.formUnion(names.map { all.intersection($0) } ?? all) }
 }
 
@@ -278,7 +277,7 @@ extension InterpolatedText {
 }
 
 extension JSONeNode {
-    /// With their places and the names that operators define there. Named templates are visited on their own.
+    /// With places, and the names that operators define there; without named templates.
     func forEachLiteral(
         at place: [String] = [], names: [String] = [], _ visit: (String, _ place: [String], _ names: [String]) -> Void
     ) {

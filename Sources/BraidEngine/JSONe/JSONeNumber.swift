@@ -4,14 +4,13 @@ import Glibc
 import Darwin
 #endif
 
-/// A number in a computation. As in the reference implementation, `4 / 2` is 2.0. Integers have 64 bits; a result
-/// beyond becomes a double.
+/// A computed number. As in the reference implementation, `4 / 2` is 2.0. Integers have 64 bits; beyond, doubles.
 enum JSONeNumber: Sendable {
     case int(Int)
-    /// A double, which is always finite.
+    /// Finite.
     case double(Double)
 
-    /// `nil` if too large even for a double.
+    /// `nil` if too large for a double.
     init?(_ number: JSONNumber) {
         if number.isWholeLexeme, let int = Int(number.lexeme) {
             self = .int(int)
@@ -27,7 +26,7 @@ enum JSONeNumber: Sendable {
         self = .double(double)
     }
 
-    /// An integer if it fits into 64 bits.
+    /// An integer if it fits.
     init(whole double: Double) { self = Int(exactly: double).map { .int($0) } ?? .double(double) }
 
     var double: Double {
@@ -41,7 +40,7 @@ enum JSONeNumber: Sendable {
         if case .int(let value) = self { value } else { nil }
     }
 
-    /// The shortest digits that read back as the same. A double never looks like an integer: `2.0`, `1e+16`.
+    /// The shortest digits that read back; a double never looks like an integer: `2.0`, `1e+16`.
     var text: String {
         switch self {
         case .int(let value): String(value)
@@ -87,7 +86,7 @@ extension JSONeNumber {
 
     func raised(to exponent: Self) throws(JSONeError) -> Self {
         if case (.int(var base), .int(var exponent)) = (self, exponent), exponent >= 0 {
-            // By squaring. If an intermediate result overflows, again with doubles below.
+            // By squaring. On overflow, again with doubles below.
             var result = 1, fits = true
             while exponent > 0, fits {
                 if exponent & 1 == 1 {
@@ -122,8 +121,7 @@ extension JSONeNumber {
 }
 
 extension Double {
-    /// The shortest digits that read back as the same, with an exponent from 1e16, and below 1e-4 unless 0.
-    /// `description` writes one above 2^53 already.
+    /// The shortest digits that read back, with an exponent from 1e16 and below 1e-4; `description` has one from 2^53.
     var templateText: String {
         if magnitude > 0x1p53, magnitude < 1e16 { "\(Int(self)).0" } else { description }
     }

@@ -1,29 +1,32 @@
-/// A JSON-e template (json-e.js.org), checked and compiled when it is created. Rendering parses no expressions again.
+/// A JSON-e template (json-e.js.org), compiled once.
 ///
-/// The language is that of JSON-e's reference implementation in Python, except for this:
-/// - Every expression is parsed when the template is created, also in branches that are never rendered. Names of
-///   properties must match in full (there, `thenX` is `then`), and `a[1 2]` is not an index.
-/// - Data is not code: `$find` returns the element as it is, without rendering it once more.
-/// - Numbers are compared and sorted by value, whole or not. Booleans are not numbers (`true == 1` is false).
-/// - `$match` leaves out absent values. `join` writes scalars as `str` does and accepts no arrays or objects. `min` and
-///   `max` accept a single number.
-/// - Whole numbers beyond 64 bits are computed as doubles; a result that is not finite is an error. A number that is
-///   only passed on keeps its digits, also in `$json`. As text, one with a fraction or an exponent has the shortest
-///   digits.
-/// - Times may have all forms of RFC 3339: lower-case `t` and `z`, leap seconds, more than six digits of a fraction.
-/// - The engine reads no clock: without `from`, `$fromNow` uses the context's `now`, which may have no fraction.
+/// ```swift
+/// let template = try JSONeTemplate(["title": "${name}, ${age + 1}"])
+/// var budget = JSONeBudget()
+/// let value = try template.render(JSONeContext(now: now, [("name", "Kim"), ("age", 41)]), budget: &budget)
+/// ```
+/// As the reference implementation in Python, except:
+/// - All expressions are parsed at creation, in unused branches, too. Property names must match in full (there, `thenX`
+///   is `then`); `a[1 2]` is no index.
+/// - Data is no code: `$find` does not render the element again.
+/// - Numbers compare and sort by value. Booleans are not numbers (`true == 1` is false).
+/// - `$match` leaves out absent values. `join` writes scalars as `str` does, and takes no arrays or objects. `min` and
+///   `max` take a single number.
+/// - Whole numbers beyond 64 bits are computed as doubles; results must be finite. A number just passed on keeps its
+///   digits, also in `$json`; as text, one with a fraction or exponent has the shortest digits.
+/// - Times take all forms of RFC 3339: `t`, `z`, leap seconds, more than six digits.
+/// - Without `from`, `$fromNow` uses the context's `now`, which may have no fraction: the engine reads no clock.
 public struct JSONeTemplate: Sendable {
     let node: JSONeNode
 
-    /// Those that rendering may read, without JSON-e's built-in functions. Can contain names that are never read, and
-    /// lacks computed names for which `defined` asks.
+    /// Without built-ins. May have more than is read, and lacks computed names for `defined`.
     let names: NamesRead
 
     /// In the table description, for messages.
     var place: JSONPointer?
 
-    /// Throws ``JSONeError`` for what needs no context to be found: a syntax error, an unknown operator, an undefined
-    /// property. Its pointer leads into `value`.
+    /// Throws ``JSONeError`` for what needs no context: syntax, unknown operators and properties. Its pointer leads
+    /// into `value`.
     public init(_ value: JSONValue) throws(JSONeError) { try self.init(value, named: nil) }
 
     init(_ value: JSONValue, named: [UTF8Key: NamedTemplate]?) throws(JSONeError) {
@@ -31,18 +34,17 @@ public struct JSONeTemplate: Sendable {
         names = node.names
     }
 
-    /// The value, if it is the same for every context.
+    /// The value, if always the same.
     public var constant: JSONValue? { node.literal }
 
-    /// `nil` if not known before rendering. Only an operator, such as `$eval`, can give another kind than its JSON has.
+    /// `nil` if unknown before rendering: only operators change it.
     var kind: JSONKind? { node.kind }
 
-    /// True also if the kind is not known before rendering.
+    /// True also if unknown.
     func canGive(_ kinds: JSONKind...) -> Bool { kind.map(kinds.contains) ?? true }
 
-    /// Reduces the budget by the cost. `nil` if the value is absent, as for `{"$if": "false", "then": 1}`.
-    ///
-    /// - Throws: ``JSONeError`` if an expression or an operator fails, or the budget is exhausted.
+    /// Takes its cost from the budget. `nil` if absent: `{"$if": "false", "then": 1}`. Throws ``JSONeError``, also when
+    /// the budget is exhausted.
     public func render(
         _ context: JSONeContext, budget: inout JSONeBudget
     ) throws(JSONeError) -> JSONValue? {
@@ -55,17 +57,17 @@ public struct JSONeTemplate: Sendable {
     }
 }
 
-/// A single JSON-e expression, as in the values of `$eval` and `$if` (json-e.js.org/expressions.html).
+/// An expression, as in `$eval` and `$if` (json-e.js.org/expressions.html).
 public struct Expression: Sendable {
     private let node: ExpressionNode
 
-    /// As those of a template.
+    /// As a template's.
     let names: NamesRead
 
     /// In the table description, for messages.
     var place: JSONPointer?
 
-    /// Throws ``JSONeError`` of the kind `syntax`.
+    /// Throws ``JSONeError`` `syntax`.
     public init(_ source: String) throws(JSONeError) {
         node = try ExpressionParser.parse(source)
         var names = NamesRead()
@@ -73,8 +75,7 @@ public struct Expression: Sendable {
         self.names = names
     }
 
-    /// Reduces the budget by the cost. Throws ``JSONeError`` if the evaluation fails, the result is a function, or the
-    /// budget is exhausted.
+    /// Takes its cost from the budget. Throws ``JSONeError``, also for a function or an exhausted budget.
     public func evaluate(
         _ context: JSONeContext, budget: inout JSONeBudget
     ) throws(JSONeError) -> JSONValue {
@@ -88,7 +89,7 @@ public struct Expression: Sendable {
 }
 
 extension JSONeEvaluator {
-    /// Writes the remaining budget back, also after an error.
+    /// Writes the budget back, also after an error.
     fileprivate static func run<Result>(
         _ context: JSONeContext, _ budget: inout JSONeBudget,
         _ body: (inout JSONeEvaluator) throws(JSONeError) -> Result

@@ -1,5 +1,4 @@
-/// A value in an evaluation: JSON, a computed number or a built-in function. In a template, functions can have names
-/// and be elements, but a result contains none.
+/// JSON, a computed number or a function. Functions may have names and be elements, but no result contains one.
 enum Operand: Sendable {
     case json(JSONValue)
     case number(JSONeNumber)
@@ -15,13 +14,13 @@ enum Operand: Sendable {
         } else if literal.utf8.contains(UInt8(ascii: ".")), let number = JSONeNumber(JSONNumber(validLexeme: literal)) {
             self = .number(number)
         } else {
-            // Beyond 64 bits, or a double, a number keeps its digits, without leading zeros.
+            // Beyond 64 bits, or a double: keeps its digits, without leading zeros.
             let digits = literal.drop { $0 == "0" }
             self = .json(.number(JSONNumber(validLexeme: digits.isEmpty ? "0" : String(digits))))
         }
     }
 
-    /// Of the context.
+    /// From the context.
     init(_ value: JSONValue) {
         if case .number(let number) = value, let function = number.function {
             self = .function(function)
@@ -30,8 +29,8 @@ enum Operand: Sendable {
         }
     }
 
-    /// As a list, an object or a template's result can contain it. A function becomes a number whose lexeme is its
-    /// name, which no JSON text contains; a result is checked for it.
+    /// For lists, objects and results. A function becomes a number with its name as the lexeme, which no JSON has;
+    /// results are checked for that.
     func json() -> JSONValue {
         switch self {
         case .json(let value): return value
@@ -40,7 +39,7 @@ enum Operand: Sendable {
         }
     }
 
-    /// `nil` if it is no number. Throws if too large even for a double.
+    /// `nil` for other kinds. Throws if too large for a double.
     func number() throws(JSONeError) -> JSONeNumber? {
         switch self {
         case .number(let number): return number
@@ -63,7 +62,7 @@ enum Operand: Sendable {
         }
     }
 
-    /// As `${…}` and `str()` write it. `nil` for arrays, objects and functions.
+    /// As `${…}` and `str()`; `nil` for arrays, objects, functions.
     var text: String? {
         switch self {
         case .number(let number): number.text
@@ -82,9 +81,7 @@ enum Operand: Sendable {
 }
 
 extension JSONValue {
-    /// Whether JSON-e counts the value as true. `null`, `false`, `0`, `""`, `[]` and `{}` are false.
-    ///
-    /// Source: json-e.js.org/operators.html, "Truthiness".
+    /// `null`, `false`, `0`, `""`, `[]` and `{}` are false (json-e.js.org/operators.html, "Truthiness").
     public var isTruthy: Bool {
         switch self {
         case .null: false
@@ -96,7 +93,7 @@ extension JSONValue {
         }
     }
 
-    /// As `${…}` and `str()` write it. `nil` for arrays, objects and functions.
+    /// As `${…}` and `str()`; `nil` for arrays, objects, functions.
     var templateText: String? {
         switch self {
         case .null: "null"
@@ -118,7 +115,7 @@ extension JSONNumber {
         return Builtin(rawValue: lexeme)
     }
 
-    /// Without a fraction and an exponent: an int of the reference implementation.
+    /// No fraction or exponent: the reference implementation's int.
     var isWholeLexeme: Bool {
         !lexeme.utf8.contains { $0 == UInt8(ascii: ".") || $0 | 0x20 == UInt8(ascii: "e") }
     }

@@ -1,4 +1,4 @@
-/// What `$json` writes: no white space, members by code points, escapes only where required.
+/// For `$json`: no white space, members by code points, few escapes.
 extension JSONValue {
     func writeSorted(to writer: inout JSONWriter, _ budget: inout JSONeBudget) throws(JSONeError) {
         try budget.spend(steps: 1)

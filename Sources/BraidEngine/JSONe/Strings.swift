@@ -1,9 +1,8 @@
-/// By code points, without canonical equivalence.
 extension String {
-    /// By code points, the order of UTF-8 bytes.
+    /// By code points, which is the order of UTF-8 bytes.
     func precedes(_ other: String) -> Bool { utf8.lexicographicallyPrecedes(other.utf8) }
 
-    /// Unlike `lowercased()`, writes `ς` at the end of a word (Unicode 3.13, `Final_Sigma`).
+    /// With `ς` at a word's end, unlike `lowercased()` (Unicode 3.13, `Final_Sigma`).
     var inLowerCase: String {
         guard unicodeScalars.contains("Σ") else { return lowercased() }
         var result = UnicodeScalarView(), rest = unicodeScalars[...], followsLetter = false
@@ -21,14 +20,14 @@ extension String {
         return String(result)
     }
 
-    /// By UTF-8 bytes. O(length of both).
+    /// By UTF-8 bytes. O(both).
     func contains(bytesOf part: String) -> Bool {
         if part.isEmpty { return true }
         var (string, part) = (self, part)
         return string.withUTF8 { string in part.withUTF8 { part in !string.offsets(of: part, atMost: 1).isEmpty } }
     }
 
-    /// The separator must not be empty. O(length of both).
+    /// Not empty. O(both).
     func split(separatedBy separator: String) -> [String] {
         var (string, separator) = (self, separator)
         return string.withUTF8 { string in
@@ -43,8 +42,8 @@ extension String {
         }
     }
 
-    /// What `number()` reads: a sign, digits with single underscores, a fraction and an exponent, all but the digits
-    /// optional, in any whitespace. `nil` if too large for a double.
+    /// For `number()`: sign, digits with single underscores, fraction, exponent, any whitespace around; all but digits
+    /// optional. `nil` if too large.
     var templateNumber: Double? {
         var scalars = unicodeScalars.drop { $0.isWhitespace }
         while let last = scalars.last, last.isWhitespace { scalars.removeLast() }
@@ -66,9 +65,9 @@ extension String {
 }
 
 extension UnsafeBufferPointer<UInt8> {
-    /// Without overlaps, by Knuth, Morris and Pratt: O(count + part.count) even for adversarial texts.
+    /// Without overlaps, by Knuth, Morris and Pratt: O(both) even for hostile texts.
     fileprivate func offsets(of part: UnsafeBufferPointer<UInt8>, atMost limit: Int = .max) -> [Int] {
-        // borders[i] is the length of the longest proper prefix of `part` that is a suffix of part[0...i].
+        // borders[i]: the longest proper prefix of `part` that is a suffix of part[0...i].
         var borders = [Int](repeating: 0, count: part.count), matched = 0
         for position in part.indices.dropFirst() {
             while matched > 0, part[matched] != part[position] { matched = borders[matched - 1] }

@@ -1,9 +1,8 @@
 extension JTDSchema {
-    /// Compiles a schema document. O(size of the document).
+    /// Compiles a schema. O(document).
     ///
-    /// - Returns: `nil` and the first 100 faults if it is not a correct schema (RFC 8927, section 2); fewer if their
-    ///   pointers exceed 64 KiB together. A schema's faults precede those of its subschemas, which come in the order of
-    ///   the document.
+    /// - Returns: if it is incorrect (RFC 8927, section 2), `nil` and the first 100 faults, fewer if their pointers
+    ///   exceed 64 KiB. A schema's faults precede its subschemas', which are in the document's order.
     public static func compile(_ json: JSONValue) -> (schema: JTDSchema?, faults: [SyntaxError]) {
         var compiler = JTDCompiler(json)
         compiler.run()
@@ -13,17 +12,17 @@ extension JTDSchema {
     }
 }
 
-/// With a list of pending schemas in place of recursion, so that deep documents use no call stack.
+/// A list of pending schemas instead of recursion.
 private struct JTDCompiler {
     private struct Pending {
         var json: JSONValue
         var position: Int
-        /// The `discriminator`'s tag, for a direct member of `mapping`.
+        /// For a direct member of `mapping`.
         var mapping: Mapping?
     }
 
     private struct Mapping {
-        /// `nil` if it is missing or no string.
+        /// `nil` if missing or no string.
         var tag: String?
     }
 
@@ -32,14 +31,14 @@ private struct JTDCompiler {
         "additionalProperties", "values", "discriminator", "mapping",
     ]
 
-    /// A schema may use the keywords of one group only (RFC 8927, section 2.2).
+    /// One group per schema (RFC 8927, section 2.2).
     private static let forms = [
         ["ref"], ["type"], ["enum"], ["elements"], ["properties", "optionalProperties", "additionalProperties"],
         ["values"],
         ["discriminator", "mapping"],
     ]
 
-    /// RFC 8927, section 3.3.3, tables 1 and 2.
+    /// RFC 8927, 3.3.3, tables 1 and 2.
     private static let types: [(name: String, form: JTDNode.Form)] = [
         ("boolean", .boolean), ("float32", .number), ("float64", .number),
         ("int8", .integer(-128...127)), ("uint8", .integer(0...255)),
@@ -52,7 +51,7 @@ private struct JTDCompiler {
     var faults: [JTDSchema.SyntaxError] = []
     private var budget = FaultBudget()
     private var pending: [Pending]
-    /// Where the schemas under `definitions` begin in `nodes`; the others follow.
+    /// In `nodes`.
     private var firstDefinition = 0
     private var definitions = JTDNames()
 
@@ -64,7 +63,7 @@ private struct JTDCompiler {
         while let next = pending.popLast() {
             let count = pending.count
             compile(next)
-            // Worked off from its end, so reversing keeps the document's order.
+            // Worked off from the end: keeps the document's order.
             pending[count...].reverse()
         }
     }
@@ -109,7 +108,7 @@ private struct JTDCompiler {
         }
     }
 
-    /// `form` is the form's first keyword. `nil` after a fault.
+    /// `form`: its first keyword. `nil` after a fault.
     private mutating func compile(
         _ form: String, of object: JSONObject, at position: Int, isOnlyForm: Bool, isMapped: Bool
     ) -> JTDNode.Form? {
@@ -124,7 +123,7 @@ private struct JTDCompiler {
         }
     }
 
-    /// An object's schema in JSON Schema, and not in JSON Type Definition with a mistake.
+    /// Not a JSON Type Definition with a mistake.
     private static func isJSONSchema(_ object: JSONObject) -> Bool {
         object["$schema"] != nil || object["required"]?.arrayValue != nil
             || object["type"]?.stringValue == "object" && object["properties"] != nil
@@ -133,16 +132,16 @@ private struct JTDCompiler {
     private static let objectForm =
         #"{"properties": {required members}, "optionalProperties": {the other members}}, each member with its schema"#
 
-    /// What to write for types that only JSON Schema has.
+    /// For types that only JSON Schema has.
     private static let replacements = [
         "integer": #"{"type": "int32"}"#, "number": #"{"type": "float64"}"#, "object": objectForm,
         "array": #"{"elements": schema of an element}"#, "null": #""nullable": true"#,
     ]
 
-    /// Rejects unknown keywords, and `definitions` outside the root (RFC 8927, sections 2.1 and 2.3).
+    /// RFC 8927, 2.1 and 2.3.
     private mutating func checkKeywords(of object: JSONObject, at position: Int) {
         for (name, _) in object.members {
-            // `Set<String>` compares by canonical equivalence, but nothing else is equivalent to an ASCII keyword.
+            // `Set` compares by canonical equivalence, but ASCII has no equivalents.
             if !Self.keywords.contains(name) {
                 fault(
                     position, [name], .unknownMember,
@@ -161,7 +160,7 @@ private struct JTDCompiler {
         firstDefinition = add(schemas, under: "definitions", of: 0)
     }
 
-    /// RFC 8927, section 2.2.8.
+    /// RFC 8927, 2.2.8.
     private mutating func checkMapped(_ schema: Pending, _ object: JSONObject) {
         guard let mapping = schema.mapping else { return }
         if object["properties"] == nil, object["optionalProperties"] == nil {
@@ -184,7 +183,7 @@ private struct JTDCompiler {
 
     // MARK: Forms
 
-    /// RFC 8927, section 2.2.2. `followReferences` resolves chains later, when all definitions are known.
+    /// RFC 8927, 2.2.2. `followReferences` resolves chains once all definitions are known.
     private mutating func reference(_ object: JSONObject, _ position: Int) -> JTDNode.Form? {
         guard let name = string("ref", of: object, at: position) else { return nil }
         if let definition = definitions.position(of: name) { return .reference(firstDefinition + definition) }
@@ -195,7 +194,7 @@ private struct JTDCompiler {
         return nil
     }
 
-    /// RFC 8927, section 2.2.3.
+    /// RFC 8927, 2.2.3.
     private mutating func type(_ object: JSONObject, _ position: Int) -> JTDNode.Form? {
         guard let name = string("type", of: object, at: position) else { return nil }
         if let type = Self.types.first(where: { $0.name == name }) { return type.form }
@@ -205,7 +204,7 @@ private struct JTDCompiler {
         return nil
     }
 
-    /// RFC 8927, section 2.2.4.
+    /// RFC 8927, 2.2.4.
     private mutating func oneOf(_ object: JSONObject, _ position: Int) -> JTDNode.Form? {
         guard let json = object["enum"] else { return nil }
         guard case .array(let elements) = json, !elements.isEmpty else {
@@ -230,7 +229,7 @@ private struct JTDCompiler {
         return .oneOf(names)
     }
 
-    /// RFC 8927, section 2.2.6.
+    /// RFC 8927, 2.2.6.
     private mutating func properties(
         _ object: JSONObject, _ position: Int, _ mustHaveNames: Bool
     ) -> JTDNode.Form? {
@@ -249,7 +248,7 @@ private struct JTDCompiler {
                 position, ["optionalProperties", name], .duplicate,
                 "\(quoted(name)) is in \"properties\" too, but a member is either required or optional")
         }
-        // The required before the optional ones puts the nodes in the order of `names`.
+        // Required before optional: nodes in the order of `names`.
         let first = required.map { add($0, under: "properties", of: position) } ?? nodes.count
         if let optional { _ = add(optional, under: "optionalProperties", of: position) }
         return .properties(
@@ -258,7 +257,7 @@ private struct JTDCompiler {
                 hasRequired: required != nil))
     }
 
-    /// RFC 8927, section 2.2.8.
+    /// RFC 8927, 2.2.8.
     private mutating func discriminator(_ object: JSONObject, _ position: Int, _ isOnlyForm: Bool) -> JTDNode.Form? {
         let tag = string("discriminator", of: object, at: position)
         let mapping = schemasByName("mapping", of: object, at: position)
@@ -284,7 +283,7 @@ private struct JTDCompiler {
         return nodes.count - 1
     }
 
-    /// One subschema for each member of an object. Returns where the first is in `nodes`.
+    /// One for each member; returns where the first is in `nodes`.
     private mutating func add(
         _ schemas: JSONObject, under keyword: String, of parent: Int, in mapping: Mapping? = nil
     ) -> Int {
@@ -302,7 +301,7 @@ private struct JTDCompiler {
         return nil
     }
 
-    /// False if it is missing or faulty.
+    /// False if missing or faulty.
     private mutating func bool(_ keyword: String, of object: JSONObject, at position: Int) -> Bool {
         guard let json = object[keyword] else { return false }
         if let bool = json.boolValue { return bool }
@@ -318,7 +317,7 @@ private struct JTDCompiler {
         return nil
     }
 
-    /// Of one document; `FaultBudget` limits their size.
+    /// `FaultBudget` limits their size.
     private static let faultLimit = 100
 
     private mutating func fault(_ position: Int, _ tokens: [String], _ code: FaultCode, _ message: String) {
@@ -330,9 +329,9 @@ private struct JTDCompiler {
 }
 
 extension [JTDNode] {
-    /// Makes each `ref` lead to the end of its chain of references (RFC 8927, section 3.3.2), so that validation
-    /// follows at most one for a value. A reference accepts null if any schema of its chain does. Marks endless chains
-    /// (section 5); a schema that uses itself for a part of the value is allowed. O(nodes).
+    /// Makes each `ref` lead to its chain's end (RFC 8927, 3.3.2), so that validation follows at most one. It accepts
+    /// null if any schema of the chain does. Marks endless chains (section 5); using oneself for a part is fine.
+    /// O(nodes).
     mutating func followReferences() {
         var isDone = [Bool](repeating: false, count: count)
         var isOnWay = isDone
@@ -343,7 +342,7 @@ extension [JTDNode] {
                 way.append(position)
                 position = target
             }
-            // Earlier chains are done, so a node in progress is on this chain, which has closed a circle.
+            // Earlier chains are done, so this one has closed a circle.
             if !isDone[position], isOnWay[position] {
                 let circle = way.drop { $0 != position }
                 let isNullable = circle.contains { self[$0].isNullable }
@@ -360,7 +359,7 @@ extension [JTDNode] {
         }
     }
 
-    /// The target must be resolved already.
+    /// The target is resolved.
     private mutating func follow(from position: Int, to target: Int) {
         switch self[target].form {
         case .reference(let last): self[position].form = .reference(last)

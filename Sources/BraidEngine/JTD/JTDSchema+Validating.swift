@@ -1,9 +1,6 @@
 extension JTDSchema {
-    /// The places where a value does not match the schema (RFC 8927, section 3.3), in the order of its text; an
-    /// object's missing members come first. At most `limit`, and fewer if their instance paths exceed 64 KiB together,
-    /// without the first one.
-    ///
-    /// - Complexity: O(size of the value + required members of its objects).
+    /// Where a value does not match (RFC 8927, 3.3), in the order of its text; an object's missing members first. At
+    /// most `limit`, fewer if the paths exceed 64 KiB. O(value + required members).
     public func errorIndicators(of value: JSONValue, limit: Int = 32) -> [ErrorIndicator] {
         var validation = JTDValidation(nodes: nodes, limit: limit)
         validation.run(value)
@@ -11,8 +8,7 @@ extension JTDSchema {
     }
 }
 
-/// Keeps a stack, so that a deep value uses no call stack. Every step goes deeper into the value, because
-/// chains of references are resolved.
+/// Keeps a stack instead of recursion. Every step goes deeper, as reference chains are resolved.
 private struct JTDValidation {
     let nodes: [JTDNode]
     let limit: Int
@@ -29,16 +25,15 @@ private struct JTDValidation {
         enum Children {
             case elements([JSONValue], Int)
             case values(JSONObject, Int)
-            /// The integer is the schema's position in `nodes`. `tag` is the discriminator's, which is never an
-            /// additional member (RFC 8927, section 3.3.8).
+            /// With the schema's position. `tag` is never an additional member (RFC 8927, 3.3.8).
             case properties(JSONObject, JTDNode.Properties, Int, tag: String?)
         }
 
         let children: Children
-        /// How many children have been begun.
+        /// Begun.
         var count = 0
 
-        /// Of the child that is being validated.
+        /// The current child's.
         var token: String {
             switch children {
             case .elements: String(count - 1)
@@ -101,7 +96,7 @@ private struct JTDValidation {
         case (.properties(let properties), _):
             reject(value, position, properties.hasRequired ? "properties" : "optionalProperties")
         case (.discriminator, _): reject(value, position, "discriminator")
-        // Only a reference whose chain never ends gets here.
+        // Only endless chains get here.
         case (.circle, _), (.reference, _):
             mismatch(
                 position, ["ref"], .invalidValue,
@@ -109,7 +104,7 @@ private struct JTDValidation {
         }
     }
 
-    /// RFC 8927, section 3.3.8.
+    /// RFC 8927, 3.3.8.
     private mutating func check(_ object: JSONObject, _ discriminator: JTDNode.Discriminator, _ position: Int) {
         let tag = discriminator.tag
         guard let value = object[tag] else {
@@ -138,7 +133,7 @@ private struct JTDValidation {
         if !isNeedless { frames.append(Frame(children: children)) }
     }
 
-    /// RFC 8927, section 3.3.6. Reports missing members first.
+    /// RFC 8927, 3.3.6. Missing members first.
     private mutating func enter(
         _ object: JSONObject, _ properties: JTDNode.Properties, _ position: Int, tag: String?
     ) {
@@ -174,7 +169,7 @@ private struct JTDValidation {
                 code: code, detail: detail))
     }
 
-    /// For messages, such as "a number or null".
+    /// "a number or null".
     private func expected(_ position: Int) -> String {
         let node = nodes[position], noun: String
         switch nodes[node.target(from: position)].form {

@@ -1,45 +1,47 @@
-/// A JSON Type Definition (RFC 8927), checked and compiled once. ``errorIndicators(of:limit:)`` returns the places
-/// where a value does not match the schema.
+/// A JSON Type Definition (RFC 8927), compiled once.
 ///
-/// The whole of the RFC is supported. Where the RFC leaves a choice:
-/// - Integers are exact: `10.0` and `1e1` are whole, `10.00000000000000000001` is not (section 3.3.3).
-/// - A timestamp's second may be `:60` only where a leap second can occur.
-/// - Definitions that only refer to each other in a circle are a correct schema (section 2.2.2). Such a schema accepts
-///   no value, except `null` if the schema is nullable, and the mismatch says why (section 5 asks implementations to
-///   detect such circles).
+/// ```swift
+/// let (schema, faults) = JTDSchema.compile(["properties": ["name": ["type": "string"]]])
+/// schema?.errorIndicators(of: ["name": 1])  // at /name
+/// ```
+/// The whole RFC. Where it leaves a choice:
+/// - Integers are exact: `10.0` and `1e1` are whole, `10.00000000000000000001` is not (3.3.3).
+/// - `:60` only where a leap second can occur.
+/// - Definitions in a circle are correct (2.2.2), but accept nothing, except `null` if nullable; the mismatch says why
+///   (5).
 public struct JTDSchema: Sendable {
-    /// The root schema first. The children of one schema are adjacent.
+    /// The root first; children are adjacent.
     let nodes: [JTDNode]
 
-    /// One reason why a document is not a correct schema (RFC 8927, section 2).
+    /// Why a schema is incorrect (RFC 8927, section 2).
     public struct SyntaxError: Sendable, Equatable {
-        /// To the faulty value in the schema document.
+        /// To the faulty value.
         public var pointer: JSONPointer
-        /// The kind, for programs.
+        /// For programs.
         public var code: FaultCode
-        /// For a developer: what is there, and what would be correct.
+        /// For developers: what is there, and what would be correct.
         public var message: String
     }
 
-    /// An error indicator (RFC 8927, section 3.2), with a sentence for people.
+    /// An error indicator (RFC 8927, 3.2), with a sentence.
     public struct ErrorIndicator: Sendable, Equatable {
-        /// To the part of the value that was rejected.
+        /// To the rejected part.
         public var instancePath: JSONPointer
-        /// To the part of the schema that rejected it.
+        /// To what rejected it.
         public var schemaPath: JSONPointer
-        /// The kind, for programs.
+        /// For programs.
         public var code: FaultCode
-        /// For a developer: what is there, and what would be correct.
+        /// For developers: what is there, and what would be correct.
         public var detail: String
     }
 
-    /// The empty form, which accepts every value.
+    /// Accepts every value.
     static let any = JTDSchema(nodes: [JTDNode()])
 }
 
-/// A compiled schema or subschema. Nodes refer to each other by their positions in `JTDSchema.nodes`.
+/// Nodes refer to each other by position in `JTDSchema.nodes`.
 struct JTDNode: Sendable {
-    /// RFC 8927, section 2.2. The form `type` has one case for each kind of values.
+    /// RFC 8927, 2.2; `type` has a case for each kind of value.
     enum Form: Sendable {
         case empty
         case boolean, number, string, timestamp
@@ -49,51 +51,49 @@ struct JTDNode: Sendable {
         case values(Int)
         case properties(Properties)
         case discriminator(Discriminator)
-        /// The definition's position. After `followReferences` it is never another reference.
+        /// After `followReferences`, never another reference.
         case reference(Int)
-        /// A reference whose chain never ends, so that nothing says what it accepts.
+        /// An endless chain: nothing says what it accepts.
         case circle
     }
 
     struct Properties: Sendable {
-        /// Required ones first.
+        /// Required first.
         var names: JTDNames
         var requiredCount: Int
-        /// The position of the first name's schema in `JTDSchema.nodes`; the others follow.
+        /// Of the first name's schema; the others follow.
         var first: Int
         var allowsAdditional: Bool
-        /// Whether the schema contains `properties`, the keyword that rejects what is no object (RFC 8927, section
-        /// 3.3.6).
+        /// Contains `properties`, which then rejects what is no object (RFC 8927, 3.3.6).
         var hasRequired: Bool
     }
 
     struct Discriminator: Sendable {
         var tag: String
         var mapping: JTDNames
-        /// The position of the first name's schema in `JTDSchema.nodes`; the others follow. All are of the properties
-        /// form.
+        /// Of the first name's schema; the others follow. All have the properties form.
         var first: Int
     }
 
     var form = Form.empty
     var isNullable = false
-    /// The parent's position, and the path from it: a keyword, and a name if the keyword maps names to schemas.
+    /// With the path from it: a keyword, maybe a name.
     var parent = 0
     var keyword = ""
     var name: String?
 
-    /// Where a reference leads; `position` for any other node.
+    /// Itself if it is no reference.
     func target(from position: Int) -> Int {
         if case .reference(let target) = form { target } else { position }
     }
 }
 
-/// In the order of the schema, found by their UTF-8 bytes (RFC 8259, section 8.3) in constant time.
+/// In order; found by UTF-8 bytes (RFC 8259, 8.3) in O(1).
 struct JTDNames: Sendable {
     private(set) var list: [String] = []
     private var positions: [UTF8Key: Int] = [:]
 
-    /// False if the name is in the list already.
+    /// False for a duplicate.
     @discardableResult
     mutating func append(_ name: String) -> Bool {
         guard positions[UTF8Key(name)] == nil else { return false }
@@ -106,7 +106,7 @@ struct JTDNames: Sendable {
 }
 
 extension [JTDNode] {
-    /// To the node's schema in the document. O(depth).
+    /// O(depth).
     func pointer(to position: Int) -> JSONPointer {
         var tokens: [String] = [], position = position
         while position != 0 {

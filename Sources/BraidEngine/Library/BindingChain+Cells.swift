@@ -1,9 +1,8 @@
-// The five ways to bind cells. The closures that give models or numbers, by section, are called at every refresh and in
-// commands; a section that is left out has no rows. Source: Braid, "Data binding methods".
+// The five ways to bind cells. The closures are called at every refresh and in commands; a section that is left out has
+// no rows. Source: Braid, "Data binding methods".
 
 extension BindingChain where Model == Never {
-    /// Shows each model in a cell of the type `cellType`, which is created empty, for `onDequeue` to fill. The cell's
-    /// reuse identifier is the `cell` of the rows.
+    /// Shows each model in an empty `cellType`, for `onDequeue` to fill. Its reuse identifier is the rows' `cell`.
     @discardableResult
     public func bind<NewCell: ReuseIdentifiable, NewModel>(
         cellType: NewCell.Type, models: @escaping () throws -> [Section: [NewModel]]
@@ -11,7 +10,7 @@ extension BindingChain where Model == Never {
         provide(NewCell.self, models, name: .string(NewCell.reuseIdentifier)) { _, _, _ in NewCell() }
     }
 
-    /// Shows each view model in a cell of the type `cellType`, which is created with it. The rows have no models.
+    /// Shows each view model in a `cellType` made with it. The rows have no models.
     @discardableResult
     public func bind<NewCell: ViewModelBindable>(
         cellType: NewCell.Type, viewModels: @escaping () throws -> [Section: [NewCell.ViewModel]]
@@ -21,8 +20,7 @@ extension BindingChain where Model == Never {
         }
     }
 
-    /// Shows each model in a cell of the type `cellType`, which is created with the view model that `mapToViewModels`
-    /// makes.
+    /// Shows each model in a `cellType` made with its view model.
     @discardableResult
     public func bind<NewCell: ViewModelBindable, NewModel>(
         cellType: NewCell.Type, models: @escaping () throws -> [Section: [NewModel]],
@@ -33,9 +31,9 @@ extension BindingChain where Model == Never {
         }
     }
 
-    /// Shows each model in a cell that a closure makes, whose type may differ from row to row: from the section, the
-    /// row's index in it and the model, when a row is inserted, changes or gets another index, and when a view asks for
-    /// its cell after a later command.
+    /// Shows each model in a cell that a closure makes (section, index, model), of any type.
+    ///
+    /// It is called when a row is inserted, changes or gets another index, and when a view asks after a later command.
     @discardableResult
     public func bind<NewModel>(
         cellProvider: @escaping (Section, Int, NewModel) throws -> any ReuseIdentifiable,
@@ -44,8 +42,8 @@ extension BindingChain where Model == Never {
         provide((any ReuseIdentifiable).self, models, name: nil, cellProvider)
     }
 
-    /// Shows a number of cells, which a closure makes, in sections without models: from the section and the row's index
-    /// in it, for each row at every refresh and in commands, because no model says whether the row has changed.
+    /// Shows a number of cells that a closure makes (section, index), without models: at every refresh and in commands,
+    /// as nothing else says whether a row changed.
     @discardableResult
     public func bind(
         cellProvider: @escaping (Section, Int) throws -> any ReuseIdentifiable,
@@ -64,22 +62,22 @@ extension BindingChain where Model == Never {
         return claiming(cells, of: ModelType(id: nil)).carrying((any ReuseIdentifiable).self, Never.self)
     }
 
-    // The same for chains of exactly one section, with an array or one number in place of a dictionary. With another
-    // chain, `finish()` throws `descriptionInvalid`.
+    // For one section, with an array or number instead of a dictionary. With several, `finish()` throws
+    // `descriptionInvalid`.
 
-    /// Shows each model of the chain's only section in a cell of the type `cellType`, for `onDequeue` to fill.
+    /// For one section: each model in a `cellType`, for `onDequeue` to fill.
     @discardableResult
     public func bind<NewCell: ReuseIdentifiable, NewModel>(
         cellType: NewCell.Type, models: @escaping () throws -> [NewModel]
     ) -> BindingChain<Section, NewCell, NewModel> { bind(cellType: cellType, models: alone(models)) }
 
-    /// Shows each view model of the chain's only section in a cell of the type `cellType`.
+    /// For one section: each view model in a `cellType`.
     @discardableResult
     public func bind<NewCell: ViewModelBindable>(
         cellType: NewCell.Type, viewModels: @escaping () throws -> [NewCell.ViewModel]
     ) -> BindingChain<Section, NewCell, NewCell.ViewModel> { bind(cellType: cellType, viewModels: alone(viewModels)) }
 
-    /// Shows each model of the chain's only section in a cell with the view model that `mapToViewModels` makes.
+    /// For one section: each model in a `cellType`, by its view model.
     @discardableResult
     public func bind<NewCell: ViewModelBindable, NewModel>(
         cellType: NewCell.Type, models: @escaping () throws -> [NewModel],
@@ -88,7 +86,7 @@ extension BindingChain where Model == Never {
         bind(cellType: cellType, models: alone(models), mapToViewModels: mapToViewModels)
     }
 
-    /// Shows each model of the chain's only section in a cell that a closure makes.
+    /// For one section: each model in a cell that a closure makes.
     @discardableResult
     public func bind<NewModel>(
         cellProvider: @escaping (Section, Int, NewModel) throws -> any ReuseIdentifiable,
@@ -97,7 +95,7 @@ extension BindingChain where Model == Never {
         bind(cellProvider: cellProvider, models: alone(models))
     }
 
-    /// Shows a number of cells, which a closure makes, in the chain's only section.
+    /// For one section: a number of cells that a closure makes.
     @discardableResult
     public func bind(
         cellProvider: @escaping (Section, Int) throws -> any ReuseIdentifiable,
@@ -106,7 +104,7 @@ extension BindingChain where Model == Never {
         bind(cellProvider: cellProvider, numberOfCells: alone(numberOfCells))
     }
 
-    /// Of the chain's only section. Another chain is a mistake, which `finish()` throws.
+    /// Of several sections, it is a mistake for `finish()`.
     private func alone<Value>(_ value: @escaping () throws -> Value) -> () throws -> [Section: Value] {
         let named = binding.scope.named(in: bindings.declared)
         guard named.count == 1, let section = try? bindings.sections.section(named[0]) else {
@@ -116,7 +114,7 @@ extension BindingChain where Model == Never {
         return { [section: try value()] }
     }
 
-    /// - Parameter name: `nil` for each cell's own reuse identifier.
+    /// - Parameter name: `nil` for each cell's own.
     private func provide<NewCell, NewModel>(
         _: NewCell.Type, _ models: @escaping () throws -> [Section: [NewModel]], name: JSONText?,
         showsModel: Bool = true,
@@ -136,7 +134,7 @@ extension BindingChain where Model == Never {
         let models = ProvidedModels(bindings: bindings, chain: index, models)
         if name == nil { models.cells = made }
         bindings.providers.append(models)
-        // The root pointer only says that models have an id; the Swift model gives it.
+        // The root pointer only says that there is an id, which the Swift model gives.
         let modelType = ModelType(
             name: String(reflecting: NewModel.self), id: models.traits.identity == nil ? nil : .root)
         return claiming(cells, of: modelType).carrying(NewCell.self, NewModel.self)
@@ -153,24 +151,22 @@ extension BindingChain where Model == Never {
 }
 
 extension BindingChain {
-    /// Declares the model type of sections whose cells another chain binds, for this chain's handlers.
+    /// Declares the model type of cells that another chain binds, for this chain's handlers.
     ///
-    /// `finish()` throws `descriptionInvalid` if the other chain binds another type. Unless the section type is
-    /// `CaseIterable`, it checks only the sections that this chain names; elsewhere, a handler that gets another type
-    /// throws `modelTypeMismatch`.
+    /// `finish()` throws `descriptionInvalid` if it is another. Without `CaseIterable`, it checks only sections that
+    /// this chain names; in others, a handler throws `modelTypeMismatch`.
     public func assuming<NewModel>(modelType: NewModel.Type) -> BindingChain<Section, Cell, NewModel> {
         edit { $0.assumedType = UTF8Key(String(reflecting: NewModel.self)) }.carrying(Cell.self, NewModel.self)
     }
 
-    /// Fills a cell from its row's model when a view asks for it. The closure gets the section, the row's index in it,
-    /// the cell and the model. A chain of `onAnySection()` fills in addition to the section's own.
+    /// Fills a cell (section, index, cell, model) when a view asks for it. `onAnySection()` adds to the section's own.
     @discardableResult
     public func onDequeue(_ fill: @escaping (Section, Int, inout Cell, Model) throws -> Void) -> Self {
         let values = bindings.values
         return filling { section, input, cell in try fill(section, input.row, &cell, values.model(input.model)) }
     }
 
-    /// As the other `onDequeue`, without the model.
+    /// As the other, without the model.
     @discardableResult
     public func onDequeue(_ fill: @escaping (Section, Int, inout Cell) throws -> Void) -> Self {
         filling { section, input, cell in try fill(section, input.row, &cell) }
@@ -200,7 +196,7 @@ extension ViewModelBindable {
 }
 
 extension Values {
-    /// The model of a number. Throws ``Refusal`` with `modelTypeMismatch` if there is none, or of another type.
+    /// Throws ``Refusal`` `modelTypeMismatch` if there is none of this type.
     func model<Model>(_ number: JSONText) throws(Refusal) -> Model {
         guard let value = self[number] else {
             throw Refusal(.modelTypeMismatch, "No model was found where the binding chain expects a \(Model.self).")

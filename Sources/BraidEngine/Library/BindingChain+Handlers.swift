@@ -1,5 +1,5 @@
-// A handler that throws refuses the command, so the table does not change. Rows count from 0 within their section: for
-// `onDelete` as before the delete, for `onInsert` as after the insert.
+// A handler that throws refuses the command, and the table does not change. Rows count from 0 in their section:
+// `onDelete` as before the delete, `onInsert` as after the insert.
 
 extension BindingChain {
     private func handler(takesModel: Bool = true, _ run: @escaping (Section, HandlerCall) throws -> Void) -> Handler {
@@ -9,22 +9,20 @@ extension BindingChain {
         }
     }
 
-    /// Runs when a row is tapped, with its section and index. Of a chain of `onAnySection()`, in addition to the
-    /// section's own.
+    /// Runs at a tap (section, index). `onAnySection()` adds to the section's own.
     @discardableResult
     public func onTapped(_ run: @escaping (Section, Int) throws -> Void) -> Self {
         edit { $0.onTap = handler { try run($0, $1.row) } }
     }
 
-    /// As the other `onTapped`, with the model as well.
+    /// As the other, with the model.
     @discardableResult
     public func onTapped(_ run: @escaping (Section, Int, Model) throws -> Void) -> Self {
         let values = bindings.values
         return edit { $0.onTap = handler { try run($0, $1.row, values.model($1.model)) } }
     }
 
-    /// Runs when a cell of the type emits an event (``SectionedTableBinder/emit(_:at:)``), with the row's section and
-    /// index, and the event.
+    /// Runs when a cell of the type emits an event (``SectionedTableBinder/emit(_:at:)``): section, index, event.
     @discardableResult
     public func onEvent<Emitter: ViewEventEmitting>(
         from cellType: Emitter.Type, _ run: @escaping (Section, Int, Emitter.ViewEvent) throws -> Void
@@ -33,7 +31,7 @@ extension BindingChain {
         return on(Emitter.self) { try run($0, $1.row, values.model($1.event ?? .null)) }
     }
 
-    /// As the other `onEvent`, with the model as well.
+    /// As the other, with the model.
     @discardableResult
     public func onEvent<Emitter: ViewEventEmitting>(
         from cellType: Emitter.Type, _ run: @escaping (Section, Int, Emitter.ViewEvent, Model) throws -> Void
@@ -50,11 +48,9 @@ extension BindingChain {
         }
     }
 
-    /// Removes a deleted or moved row's model from the program's data. The closure gets its section and index, the
-    /// reason and the model.
+    /// Removes a deleted or moved row's model from the program's data (section, index, reason, model).
     ///
-    /// The command fails unless the section loses exactly one model or, for a move inside it, has as many again after
-    /// `onInsert`.
+    /// The section must lose exactly one model, or the command fails; in a move inside it, `onInsert` brings it back.
     @discardableResult
     public func onDelete(_ run: @escaping (Section, Int, DeletionReason<Section>, Model) throws -> Void) -> Self {
         let bindings = bindings
@@ -65,7 +61,7 @@ extension BindingChain {
         }
     }
 
-    /// As the other `onDelete`, without the model.
+    /// As the other, without the model.
     @discardableResult
     public func onDelete(_ run: @escaping (Section, Int, DeletionReason<Section>) throws -> Void) -> Self {
         let bindings = bindings
@@ -74,11 +70,10 @@ extension BindingChain {
         }
     }
 
-    /// Inserts a new or moved model into the program's data. The closure gets the section, the new row's index in it,
-    /// the reason and the moved model: `nil` for an insert by editing, for which the program makes the model.
+    /// Inserts a new or moved model into the program's data (section, new index, reason, moved model, or `nil` to make
+    /// one).
     ///
-    /// The command fails unless the section gains exactly one model or, for a move inside it, has as many again as
-    /// before `onDelete`.
+    /// The section must gain exactly one model, or the command fails; in a move inside it, `onDelete` took one before.
     @discardableResult
     public func onInsert(_ run: @escaping (Section, Int, InsertionReason<Section>, Model?) throws -> Void) -> Self {
         let bindings = bindings
@@ -90,8 +85,7 @@ extension BindingChain {
         }
     }
 
-    /// As the other `onInsert`, without the moved model: the program makes it, so rows of other model types can be
-    /// moved here, too.
+    /// As the other, but the program makes every model, so rows of other model types can move here, too.
     @discardableResult
     public func onInsert(_ run: @escaping (Section, Int, InsertionReason<Section>) throws -> Void) -> Self {
         let bindings = bindings
@@ -100,9 +94,8 @@ extension BindingChain {
         }
     }
 
-    /// Runs when one of the last rows of a section, at most `cellsFromEnd` before its last, is displayed
-    /// (``SectionedTableBinder/willDisplay(_:)``), with the section and that row's index. It runs again only if the
-    /// section has more rows or another last row, or was filled again with fewer.
+    /// Runs when a row is displayed at most `cellsFromEnd` before the last (``SectionedTableBinder/willDisplay(_:)``):
+    /// section, index. Again only with more rows, another last one, or after a refill with fewer.
     @discardableResult
     public func prefetch(cellsFromEnd: Int, _ run: @escaping (Section, Int) throws -> Void) -> Self {
         if cellsFromEnd < 0 { bindings.mistakes.append("`cellsFromEnd` must be 0 at least.") }
@@ -126,23 +119,22 @@ extension ProgramBindings {
 }
 
 extension ViewEventEmitting {
-    /// One for all events of the cell type; the parameters represent the program's value. By type, because two types
-    /// can share a reuse identifier.
+    /// By type, as two types can share a reuse identifier. One for all of its events, which are the parameters.
     static var eventName: String { "\(ObjectIdentifier(Self.self))" }
 }
 
-/// Why a row's model is deleted from a section.
+/// Why a row left a section.
 public enum DeletionReason<Section: TableSection>: Sendable {
-    /// The person deleted the row.
+    /// A person deleted it.
     case editing
-    /// `row` is the new index in the target section, without the old place.
+    /// Its new index, which does not count the old place.
     case moved(toSection: Section, row: Int)
 }
 
-/// Why a model is inserted into a section.
+/// Why a row came to a section.
 public enum InsertionReason<Section: TableSection>: Sendable {
-    /// The person inserted a row.
+    /// A person inserted it.
     case editing
-    /// `row` is the index in the source section before the move.
+    /// Its index before the move.
     case moved(fromSection: Section, row: Int)
 }

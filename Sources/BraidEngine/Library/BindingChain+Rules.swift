@@ -1,5 +1,4 @@
-// A rule's closure may read anything, so it is called again at every refresh and in commands. Rows count from 0 within
-// their section.
+// Rules may read anything, so they are called at every refresh and in commands. Rows count from 0 in their section.
 
 extension BindingChain {
     func rule(_ rule: @escaping (Section, Int) throws -> JSONText?) -> Computed<RowInput> {
@@ -27,14 +26,14 @@ extension BindingChain {
 
 // Titles and views.
 extension BindingChain {
-    /// Header titles by section; `nil` for none. A section that is left out keeps what this chain bound before.
+    /// Header titles; `nil` for none. A section left out keeps what was bound before.
     @discardableResult
     public func bind(headerTitles: @escaping () throws -> [Section: String?]) -> Self {
         let header = titles(headerTitles, else: binding.header)
         return edit { $0.header = header }
     }
 
-    /// Footer titles by section; `nil` for none. A section that is left out keeps what this chain bound before.
+    /// Footer titles; `nil` for none. A section left out keeps what was bound before.
     @discardableResult
     public func bind(footerTitles: @escaping () throws -> [Section: String?]) -> Self {
         let footer = titles(footerTitles, else: binding.footer)
@@ -52,20 +51,19 @@ extension BindingChain {
         }
     }
 
-    /// The header title of each section of the chain; `nil` for none.
+    /// Each section's header title; `nil` for none.
     @discardableResult
     public func bind(headerTitle: @escaping (Section) throws -> String?) -> Self {
         edit { $0.header = rule { try headerTitle($0).map { .string($0) } } }
     }
 
-    /// The footer title of each section of the chain; `nil` for none.
+    /// Each section's footer title; `nil` for none.
     @discardableResult
     public func bind(footerTitle: @escaping (Section) throws -> String?) -> Self {
         edit { $0.footer = rule { try footerTitle($0).map { .string($0) } } }
     }
 
-    /// Binds a view as the header, `nil` for none. It wins over the titles of this chain and of equally specific ones,
-    /// even if they are bound later.
+    /// A header view; `nil` for none. Wins over titles of this chain and equally specific ones.
     @discardableResult
     public func bind<View: ViewModelBindable>(
         headerType: View.Type, viewModel: @escaping (Section) throws -> View.ViewModel?
@@ -73,8 +71,7 @@ extension BindingChain {
         edit { $0.headerView = view(View.self, viewModel) }
     }
 
-    /// Binds a view as the footer, `nil` for none. It wins over the titles of this chain and of equally specific ones,
-    /// even if they are bound later.
+    /// A footer view; `nil` for none. Wins over titles of this chain and equally specific ones.
     @discardableResult
     public func bind<View: ViewModelBindable>(
         footerType: View.Type, viewModel: @escaping (Section) throws -> View.ViewModel?
@@ -88,8 +85,8 @@ extension BindingChain {
         let values = bindings.values, areEqual = ModelTraits<View.ViewModel>().areEqual, memory = ViewMemory()
         return rule { section in
             guard let model = try viewModel(section) else { return nil }
-            // An `Equatable` view model that did not change keeps its number, so that the header or footer does not
-            // change either. The number of a failed command represents nothing any more, so the last that does is used.
+            // An `Equatable` view model that did not change keeps its number, and so its header. Numbers of failed
+            // commands stand for nothing any more.
             let numbers = memory.numbers[section.sectionID, default: []].filter { values[$0] != nil }
             let number: JSONText
             if let known = numbers.last, let old = values[known] as? TitleView<View>,
@@ -107,7 +104,7 @@ extension BindingChain {
     }
 }
 
-/// A header or footer view, represented by a number, so that two of one name and different content differ.
+/// Represented by a number, so that two of one name and different content differ.
 protocol ShownView {
     var view: any ReuseIdentifiable { get }
 }
@@ -117,56 +114,56 @@ private struct TitleView<View: ViewModelBindable>: ShownView {
     var view: any ReuseIdentifiable { View(viewModel: viewModel) }
 }
 
-/// By section, the numbers of a chain's view models, in order.
+/// A chain's view models' numbers, in order.
 private final class ViewMemory {
     var numbers: [SectionID: [JSONText]] = [:]
 }
 
-// Dimensions in points. Those of headers and footers are ignored for sections without one.
+// Dimensions in points. Sections without a header or footer ignore theirs.
 extension BindingChain {
-    /// Binds the heights of cells, by section and row.
+    /// Cell heights, by section and row.
     @discardableResult
     public func cellHeight(_ height: @escaping (Section, Int) throws -> Dimension) -> Self {
         edit { $0.cellHeight = rule { try height($0, $1).json } }
     }
 
-    /// Binds the heights of cells, by section, row and model.
+    /// Cell heights, by section, row and model.
     @discardableResult
     public func cellHeight(_ height: @escaping (Section, Int, Model) throws -> Dimension) -> Self {
         edit { $0.cellHeight = rule { try height($0, $1, $2).json } }
     }
 
-    /// Binds the estimated heights of cells, by section and row.
+    /// Estimated cell heights, by section and row.
     @discardableResult
     public func estimatedCellHeight(_ height: @escaping (Section, Int) throws -> Dimension) -> Self {
         edit { $0.estimatedCellHeight = rule { try height($0, $1).json } }
     }
 
-    /// Binds the estimated heights of cells, by section, row and model.
+    /// Estimated cell heights, by section, row and model.
     @discardableResult
     public func estimatedCellHeight(_ height: @escaping (Section, Int, Model) throws -> Dimension) -> Self {
         edit { $0.estimatedCellHeight = rule { try height($0, $1, $2).json } }
     }
 
-    /// Binds the heights of headers.
+    /// Header heights.
     @discardableResult
     public func headerHeight(_ height: @escaping (Section) throws -> Dimension) -> Self {
         edit { $0.headerHeight = rule { try height($0).json } }
     }
 
-    /// Binds the estimated heights of headers.
+    /// Estimated header heights.
     @discardableResult
     public func estimatedHeaderHeight(_ height: @escaping (Section) throws -> Dimension) -> Self {
         edit { $0.estimatedHeaderHeight = rule { try height($0).json } }
     }
 
-    /// Binds the heights of footers.
+    /// Footer heights.
     @discardableResult
     public func footerHeight(_ height: @escaping (Section) throws -> Dimension) -> Self {
         edit { $0.footerHeight = rule { try height($0).json } }
     }
 
-    /// Binds the estimated heights of footers.
+    /// Estimated footer heights.
     @discardableResult
     public func estimatedFooterHeight(_ height: @escaping (Section) throws -> Dimension) -> Self {
         edit { $0.estimatedFooterHeight = rule { try height($0).json } }
@@ -175,31 +172,31 @@ extension BindingChain {
 
 // Editing and moving.
 extension BindingChain {
-    /// Allows the same editing style for every row of the chain's sections.
+    /// One editing style for every row.
     @discardableResult
     public func allowEditing(style: EditingStyle = .delete) -> Self {
         edit { $0.editing = Computed(constant: .string(style.rawValue)) }
     }
 
-    /// Lets a closure decide the editing style of each row, by section and row.
+    /// An editing style, by section and row.
     @discardableResult
     public func allowEditing(styleForRow: @escaping (Section, Int) throws -> EditingStyle) -> Self {
         edit { $0.editing = rule { .string(try styleForRow($0, $1).rawValue) } }
     }
 
-    /// Lets a closure decide the editing style of each row, by section, row and model.
+    /// An editing style, by section, row and model.
     @discardableResult
     public func allowEditing(styleForRow: @escaping (Section, Int, Model) throws -> EditingStyle) -> Self {
         edit { $0.editing = rule { .string(try styleForRow($0, $1, $2).rawValue) } }
     }
 
-    /// Allows every row to move to the sections of a policy.
+    /// Lets every row move.
     @discardableResult
     public func allowMoving(_ policy: MovementPolicy<Section>) -> Self {
         edit { ($0.moving, $0.movable) = (movePolicy(policy), nil) }
     }
 
-    /// Allows the rows for which a closure returns true, by section and row, to move to the sections of a policy.
+    /// Lets rows move, by section and row.
     @discardableResult
     public func allowMoving(_ policy: MovementPolicy<Section>, rowIsMovable: @escaping (Section, Int) throws -> Bool)
         -> Self
@@ -207,8 +204,7 @@ extension BindingChain {
         edit { ($0.moving, $0.movable) = (movePolicy(policy), rule { .bool(try rowIsMovable($0, $1)) }) }
     }
 
-    /// Allows the rows for which a closure returns true, by section, row and model, to move to the sections of a
-    /// policy.
+    /// Lets rows move, by section, row and model.
     @discardableResult
     public func allowMoving(
         _ policy: MovementPolicy<Section>, rowIsMovable: @escaping (Section, Int, Model) throws -> Bool
@@ -228,7 +224,7 @@ extension BindingChain {
     }
 }
 
-/// To which sections the rows of a chain may move. Source: Braid's `allowMoving`.
+/// To which sections rows may move. Source: Braid's `allowMoving`.
 public struct MovementPolicy<Section: TableSection> {
     enum Targets {
         case anySection
@@ -238,11 +234,11 @@ public struct MovementPolicy<Section: TableSection> {
 
     let targets: Targets
 
-    /// Every section of the moved row's model type, and those whose `onInsert` takes no model.
+    /// Those of the same model type, or whose `onInsert` takes no model.
     public static var toAnySection: Self { Self(targets: .anySection) }
-    /// The listed sections; rows can move within their own only if it is listed.
+    /// These; also within their own only if it is listed.
     public static func toSectionsIn(_ sections: [Section]) -> Self { Self(targets: .sections(sections)) }
-    /// The displayed sections for which the closure returns true.
+    /// Displayed ones for which the closure returns true.
     public static func toSectionsPassing(_ passes: @escaping (Section) throws -> Bool) -> Self {
         Self(targets: .passing(passes))
     }

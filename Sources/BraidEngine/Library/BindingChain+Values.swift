@@ -1,6 +1,6 @@
-// Plain values in place of closures: constant, unless the program asks for the closure that replaces them.
+// Values instead of closures: constant unless `updatedWith` asks for a closure that replaces them.
 
-/// Receives the closure that replaces a bound value and refreshes the table.
+/// Receives a closure that replaces the value and refreshes the table.
 ///
 /// ```swift
 /// binder.onSection(.first)
@@ -8,11 +8,10 @@
 /// …
 /// updateSongs(newSongs)
 /// ```
-/// If the refresh throws, the table does not change, but the new value remains: the next command reads it again.
+/// If the refresh throws, the table stays, but the next command reads the new value again.
 public typealias UpdateHandler<Value> = (_ update: @escaping (Value) -> Void) -> Void
 
 extension BindingChain {
-    /// Gives `value`, or what has replaced it.
     private func replaceable<Value>(_ value: Value, _ updatedWith: UpdateHandler<Value>?) -> () -> Value {
         guard let updatedWith else { return { value } }
         let replaceable = Replaceable(value)
@@ -30,15 +29,15 @@ private final class Replaceable<Value> {
 }
 
 extension BindingChain where Model == Never {
-    // By section; one that is left out has no rows. `updatedWith` is for values that change.
+    // A section that is left out has no rows.
 
-    /// Shows each model in a cell of the type `cellType`.
+    /// Shows each model in a `cellType`.
     @discardableResult
     public func bind<NewCell: ReuseIdentifiable, NewModel>(
         cellType: NewCell.Type, models: [Section: [NewModel]], updatedWith: UpdateHandler<[Section: [NewModel]]>? = nil
     ) -> BindingChain<Section, NewCell, NewModel> { bind(cellType: cellType, models: replaceable(models, updatedWith)) }
 
-    /// Shows each view model in a cell of the type `cellType`.
+    /// Shows each view model in a `cellType`.
     @discardableResult
     public func bind<NewCell: ViewModelBindable>(
         cellType: NewCell.Type, viewModels: [Section: [NewCell.ViewModel]],
@@ -47,7 +46,7 @@ extension BindingChain where Model == Never {
         bind(cellType: cellType, viewModels: replaceable(viewModels, updatedWith))
     }
 
-    /// Shows each model in a cell with the view model that `mapToViewModels` makes.
+    /// Shows each model in a `cellType`, by its view model.
     @discardableResult
     public func bind<NewCell: ViewModelBindable, NewModel>(
         cellType: NewCell.Type, models: [Section: [NewModel]],
@@ -66,7 +65,7 @@ extension BindingChain where Model == Never {
         bind(cellProvider: cellProvider, models: replaceable(models, updatedWith))
     }
 
-    /// Shows a number of cells, which a closure makes, in sections without models.
+    /// Shows a number of cells that a closure makes.
     @discardableResult
     public func bind(
         cellProvider: @escaping (Section, Int) throws -> any ReuseIdentifiable, numberOfCells: [Section: Int],
@@ -77,13 +76,13 @@ extension BindingChain where Model == Never {
 
     // For chains of one section.
 
-    /// Shows each model of the chain's only section in a cell of the type `cellType`.
+    /// For one section: each model in a `cellType`.
     @discardableResult
     public func bind<NewCell: ReuseIdentifiable, NewModel>(
         cellType: NewCell.Type, models: [NewModel], updatedWith: UpdateHandler<[NewModel]>? = nil
     ) -> BindingChain<Section, NewCell, NewModel> { bind(cellType: cellType, models: replaceable(models, updatedWith)) }
 
-    /// Shows each view model of the chain's only section in a cell of the type `cellType`.
+    /// For one section: each view model in a `cellType`.
     @discardableResult
     public func bind<NewCell: ViewModelBindable>(
         cellType: NewCell.Type, viewModels: [NewCell.ViewModel], updatedWith: UpdateHandler<[NewCell.ViewModel]>? = nil
@@ -91,7 +90,7 @@ extension BindingChain where Model == Never {
         bind(cellType: cellType, viewModels: replaceable(viewModels, updatedWith))
     }
 
-    /// Shows each model of the chain's only section in a cell with the view model that `mapToViewModels` makes.
+    /// For one section: each model in a `cellType`, by its view model.
     @discardableResult
     public func bind<NewCell: ViewModelBindable, NewModel>(
         cellType: NewCell.Type, models: [NewModel], mapToViewModels: @escaping (NewModel) throws -> NewCell.ViewModel,
@@ -100,7 +99,7 @@ extension BindingChain where Model == Never {
         bind(cellType: cellType, models: replaceable(models, updatedWith), mapToViewModels: mapToViewModels)
     }
 
-    /// Shows each model of the chain's only section in a cell that a closure makes.
+    /// For one section: each model in a cell that a closure makes.
     @discardableResult
     public func bind<NewModel>(
         cellProvider: @escaping (Section, Int, NewModel) throws -> any ReuseIdentifiable, models: [NewModel],
@@ -109,7 +108,7 @@ extension BindingChain where Model == Never {
         bind(cellProvider: cellProvider, models: replaceable(models, updatedWith))
     }
 
-    /// Shows a number of cells, which a closure makes, in the chain's only section.
+    /// For one section: a number of cells that a closure makes.
     @discardableResult
     public func bind(
         cellProvider: @escaping (Section, Int) throws -> any ReuseIdentifiable, numberOfCells: Int,
@@ -119,9 +118,9 @@ extension BindingChain where Model == Never {
     }
 }
 
-// Titles. `nil` means that the section has no title.
+// Titles.
 extension BindingChain {
-    /// The same header title for every section of the chain; `nil` for none.
+    /// Every section's header title; `nil` for none.
     @discardableResult
     public func bind(headerTitle: String?, updatedWith: UpdateHandler<String?>? = nil) -> Self {
         guard let updatedWith else { return edit { $0.header = Computed(title: headerTitle) } }
@@ -129,7 +128,7 @@ extension BindingChain {
         return bind(headerTitle: { _ in title() })
     }
 
-    /// The same footer title for every section of the chain; `nil` for none.
+    /// Every section's footer title; `nil` for none.
     @discardableResult
     public func bind(footerTitle: String?, updatedWith: UpdateHandler<String?>? = nil) -> Self {
         guard let updatedWith else { return edit { $0.footer = Computed(title: footerTitle) } }
@@ -137,7 +136,7 @@ extension BindingChain {
         return bind(footerTitle: { _ in title() })
     }
 
-    /// Header titles by section; `nil` for none. A section that is left out keeps what another call of the chain binds.
+    /// Header titles; `nil` for none. A section left out keeps what the chain binds otherwise.
     @discardableResult
     public func bind(headerTitles: [Section: String?], updatedWith: UpdateHandler<[Section: String?]>? = nil) -> Self {
         if updatedWith != nil { return bind(headerTitles: replaceable(headerTitles, updatedWith)) }
@@ -145,7 +144,7 @@ extension BindingChain {
         return edit { $0.headers.merge(byID(headerTitles)) { $1 } }
     }
 
-    /// Footer titles by section; `nil` for none. A section that is left out keeps what another call of the chain binds.
+    /// Footer titles; `nil` for none. A section left out keeps what the chain binds otherwise.
     @discardableResult
     public func bind(footerTitles: [Section: String?], updatedWith: UpdateHandler<[Section: String?]>? = nil) -> Self {
         if updatedWith != nil { return bind(footerTitles: replaceable(footerTitles, updatedWith)) }

@@ -1,9 +1,14 @@
-/// Links that bind cells, models, titles, dimensions, policies and handlers to a scope of sections.
+/// Binds cells, models, titles, dimensions, policies and handlers to sections, link by link.
 ///
-/// `Cell` and `Model` are what the closures receive: `any ReuseIdentifiable` before the chain binds cells, `Never`
-/// before it binds or assumes models.
-///
-/// Source: Braid's binding chains.
+/// ```swift
+/// binder.onSection(.attending)
+///     .bind(cellType: AttendeeCell.self, models: { attending })
+///     .onDequeue { section, row, cell, person in cell.title = person.name }
+///     .allowEditing(style: .delete)
+///     .onDelete { section, row, reason, person in attending.remove(at: row) }
+/// ```
+/// `Cell` and `Model` are what the closures get: `any ReuseIdentifiable` until cells are bound, `Never` until models
+/// are bound or assumed. Source: Braid's binding chains.
 public struct BindingChain<Section: TableSection, Cell, Model> {
     let bindings: ProgramBindings<Section>
     let index: Int
@@ -21,8 +26,7 @@ public struct BindingChain<Section: TableSection, Cell, Model> {
         BindingChain<Section, NewCell, NewModel>(bindings: bindings, index: index)
     }
 
-    /// Whether changed rows of the chain's sections appear in updates as `updateRows` instead of `reloadRows`: the
-    /// program itself then updates their cells.
+    /// Puts changed rows into `updateRows` instead of `reloadRows`: the program updates their cells itself.
     @discardableResult
     public func updates(manually: Bool) -> Self { edit { $0.updatesManually = manually } }
 }

@@ -1,19 +1,19 @@
-/// A data source: sections of rows of any Swift type, which a program changes by index path, with the API of the
-/// library DataSourceController.
+/// Sections of rows of any type, changed by index path, with the API of the library DataSourceController.
 ///
-/// ```swift let source = DataSourceController(rows: ["tea", "coffee"], delegate: self) source.register(dataController:
-/// DrinkCellController.self, for: String.self) source.add(row: "water", at: RowPath(section: 0, row: 1))    //
-/// delegate: section 0 was mutated source.remove(rowAt: RowPath(section: 0, row: 0), notify: false)
-/// source.dataController(for: source.modelObject(at: RowPath(section: 0, row: 0)) ?? "") ``` The counts,
-/// ``modelObject(at:)`` and ``data(for:)`` read the stored rows; ``snapshot`` and ``lastUpdate`` have only what calls
-/// with `notify` true published. Every change is a ``DataSourceCommand``, with the rules of the HTTP API. Not
-/// `Sendable`.
+/// ```swift
+/// let source = DataSourceController(rows: ["tea", "coffee"], delegate: self)
+/// source.register(dataController: DrinkCellController.self, for: String.self)
+/// source.add(row: "water", at: RowPath(section: 0, row: 1))  // delegate: section 0 was mutated
+/// source.dataController(for: source.modelObject(at: RowPath(section: 0, row: 0)) ?? "")
+/// ```
+/// Counts, ``modelObject(at:)`` and ``data(for:)`` read the stored rows; ``snapshot`` and ``lastUpdate``, only what
+/// calls with `notify` true published. The rules are those of the HTTP API (``DataSourceCommand``). Not `Sendable`.
 public final class DataSourceController {
-    /// A section's rows and its data.
+    /// Rows and their header and footer.
     public struct Section {
-        /// The header and footer. `nil` for neither.
+        /// Header and footer; `nil` for neither.
         public var sectionData: (any SectionDataModelType)?
-        /// The models of the rows.
+        /// The models.
         public var rows: [Any]
 
         /// Creates a section.
@@ -25,9 +25,9 @@ public final class DataSourceController {
 
     /// Is notified of changes.
     public weak var delegate: (any DataSourceControllerDelegate)?
-    /// The table after the last call with `notify` true that was not ignored; before one, as it was created.
+    /// After the last call with `notify` true that was not ignored.
     public private(set) var snapshot: Snapshot
-    /// The update of that call, from the snapshot before it, for a view's batch updates.
+    /// That call's update, for batch updates.
     public private(set) var lastUpdate: BatchUpdate?
 
     private let binder = Binder.values
@@ -37,7 +37,7 @@ public final class DataSourceController {
     private var sectionData: [SectionID: any SectionDataModelType] = [:]
     private var dataControllers: [ObjectIdentifier: any CellDataController.Type] = [:]
 
-    /// Creates a data source, without notifying the delegate.
+    /// Does not notify the delegate.
     public init(sections: [Section] = [], delegate: (any DataSourceControllerDelegate)? = nil) {
         snapshot = Snapshot()
         update(allSections: sections)
@@ -45,17 +45,17 @@ public final class DataSourceController {
         self.delegate = delegate
     }
 
-    /// Creates a data source with one section.
+    /// With one section.
     public convenience init(section: Section, delegate: (any DataSourceControllerDelegate)? = nil) {
         self.init(sections: [section], delegate: delegate)
     }
 
-    /// Creates a data source with one section of these rows.
+    /// With one section of these rows.
     public convenience init(rows: [Any], delegate: (any DataSourceControllerDelegate)? = nil) {
         self.init(sections: [Section(rows: rows)], delegate: delegate)
     }
 
-    /// Creates a data source with one section of one row.
+    /// With one row.
     public convenience init(row: Any, delegate: (any DataSourceControllerDelegate)? = nil) {
         self.init(rows: [row], delegate: delegate)
     }
@@ -65,28 +65,27 @@ public final class DataSourceController {
 extension DataSourceController {
     private var stored: Snapshot { unpublished?.snapshot ?? snapshot }
 
-    /// The number of stored rows in all sections.
+    /// Stored rows.
     public var totalRowCount: Int { stored.totalRowCount }
-    /// The number of stored sections.
+    /// Stored sections.
     public var sectionCount: Int { stored.sections.count }
 
-    /// The number of stored rows in a section, 0 without one.
+    /// Stored rows of a section; 0 without one.
     public func rowCount(for section: Int) -> Int {
         stored.sections.indices.contains(section) ? stored.sections[section].rows.count : 0
     }
 
-    /// The model of a stored row. `nil` without one.
+    /// A stored row's model; `nil` without one.
     public func modelObject(at indexPath: RowPath) -> Any? { number(at: indexPath).flatMap { values[$0] } }
 
-    /// The header and footer of a stored section. `nil` without a section, or without data.
+    /// A stored section's header and footer; `nil` without any.
     public func data(for section: Int) -> (any SectionDataModelType)? {
         stored.sections.indices.contains(section) ? sectionData[stored.sections[section].id] : nil
     }
 
-    /// What the delegate's `emptyState(for:)` returns. `nil` while rows are stored.
+    /// From the delegate's `emptyState(for:)`; `nil` while rows are stored.
     public var emptyState: Any? { totalRowCount == 0 ? delegate?.emptyState(for: self) : nil }
 
-    /// The number that represents the row's model.
     func number(at path: RowPath) -> JSONText? { try? stored.modelObject(at: path) }
 
     func numbers(at paths: [RowPath]) -> [JSONText] { paths.compactMap { number(at: $0) } }
@@ -98,15 +97,13 @@ extension DataSourceController {
     }
 }
 
-// Cells.
 extension DataSourceController {
-    /// Registers the data controller for models of a type. A later registration replaces an earlier one.
+    /// Registers the data controller for a model type, or replaces it.
     public func register(dataController: any CellDataController.Type, for modelType: Any.Type) {
         dataControllers[ObjectIdentifier(modelType)] = dataController
     }
 
-    /// The data controller for a model: the model itself if it is one, or one of the registered type, populated with
-    /// it.
+    /// The model itself if it is a data controller, else one of the registered type, populated with it.
     public func dataController(for model: Any) -> (any CellDataController)? {
         if let controller = model as? any CellDataController { return controller }
         return dataControllers[ObjectIdentifier(type(of: model))]?.populate(with: model)
@@ -122,12 +119,7 @@ extension DataSourceController {
         values.commit()
     }
 
-    /// Carries out a call of the program.
-    ///
-    /// - Parameters:
-    ///   - old: the numbers that the call removes, which are forgotten if it is applied.
-    ///   - new: the numbers that it adds, which are forgotten if it is not.
-    ///   - data: new headers and footers, by the sections' indexes after the call.
+    /// `old`: numbers to forget if applied; `new`: if not. `data`: headers and footers by section index after the call.
     func perform(
         _ call: DataSourceCommand, notify: Bool, replacing old: [JSONText] = [], with new: [JSONText] = [],
         data: [Int: (any SectionDataModelType)?] = [:]
@@ -137,7 +129,7 @@ extension DataSourceController {
             outcome = try binder.applying(
                 .dataSource(call, notify: notify), to: table, shown: snapshot, unpublished: unpublished, now: "")
         } catch {
-            // Numbers have neither ids nor schemas, so no call is refused.
+            // Numbers have no ids and schemas, so nothing is refused.
             return assertionFailure("The data source refused a call: \(error)")
         }
         let isApplied = outcome.kind == .applied
@@ -171,13 +163,13 @@ extension DataSourceController {
 }
 
 extension DataSourceController: RowManager {
-    /// Inserts a row; see ``RowManager/add(row:at:notify:)``.
+    /// See ``RowManager/add(row:at:notify:)``.
     public func add(row: Any, at indexPath: RowPath, notify: Bool) {
         let new = number(for: row)
         perform(.addRow(new, at: RowReference(indexPath)), notify: notify, with: [new])
     }
 
-    /// Replaces a row; see ``RowManager/update(row:at:notify:)``.
+    /// See ``RowManager/update(row:at:notify:)``.
     public func update(row: Any, at indexPath: RowPath, notify: Bool) {
         let new = number(for: row)
         perform(
@@ -185,7 +177,7 @@ extension DataSourceController: RowManager {
             with: [new])
     }
 
-    /// Replaces all rows of a section; see ``RowManager/update(rows:atSection:notify:)``.
+    /// See ``RowManager/update(rows:atSection:notify:)``.
     public func update(rows: [Any], atSection section: Int, notify: Bool) {
         let new = rows.map { number(for: $0) }
         perform(
@@ -193,7 +185,7 @@ extension DataSourceController: RowManager {
             with: new)
     }
 
-    /// Replaces the rows at several index paths; see ``RowManager/update(rows:notify:)``.
+    /// See ``RowManager/update(rows:notify:)``.
     public func update(rows: [RowPath: Any], notify: Bool) {
         let ascending = rows.sorted { $0.key < $1.key }
         let paths = ascending.map(\.key), new = ascending.map { number(for: $0.value) }
@@ -204,21 +196,21 @@ extension DataSourceController: RowManager {
         forget(skipped)
     }
 
-    /// Removes a row; see ``RowManager/remove(rowAt:notify:)``.
+    /// See ``RowManager/remove(rowAt:notify:)``.
     public func remove(rowAt indexPath: RowPath, notify: Bool) {
         perform(.removeRow(at: RowReference(indexPath)), notify: notify, replacing: numbers(at: [indexPath]))
     }
 }
 
 extension DataSourceController: SectionManager {
-    /// Inserts a section; see ``SectionManager/add(section:at:notify:)``.
+    /// See ``SectionManager/add(section:at:notify:)``.
     public func add(section: Section, at index: Int?, notify: Bool) {
         let content = content(of: section)
         let place = index.flatMap { (0..<sectionCount).contains($0) ? $0 : nil } ?? sectionCount
         perform(.addSection(content, at: index), notify: notify, with: content.rows, data: [place: section.sectionData])
     }
 
-    /// Replaces a section's header and footer; see ``SectionManager/update(sectionData:at:notify:)``.
+    /// See ``SectionManager/update(sectionData:at:notify:)``.
     public func update(sectionData: any SectionDataModelType, at index: Int, notify: Bool) {
         let titles = content(of: Section(sectionData: sectionData, rows: []))
         perform(
@@ -226,7 +218,7 @@ extension DataSourceController: SectionManager {
             data: [index: sectionData])
     }
 
-    /// Replaces a section; see ``SectionManager/update(section:at:notify:)``.
+    /// See ``SectionManager/update(section:at:notify:)``.
     public func update(section: Section, at index: Int, notify: Bool) {
         let content = content(of: section)
         perform(
@@ -234,7 +226,7 @@ extension DataSourceController: SectionManager {
             with: content.rows, data: [index: section.sectionData])
     }
 
-    /// Replaces all sections; see ``SectionManager/update(allSections:notify:)``.
+    /// See ``SectionManager/update(allSections:notify:)``.
     public func update(allSections sections: [Section], notify: Bool) {
         let contents = sections.map { content(of: $0) }
         perform(
@@ -243,12 +235,12 @@ extension DataSourceController: SectionManager {
             data: Dictionary(uniqueKeysWithValues: sections.map(\.sectionData).enumerated().map { ($0, $1) }))
     }
 
-    /// Removes a section; see ``SectionManager/remove(sectionAt:notify:)``.
+    /// See ``SectionManager/remove(sectionAt:notify:)``.
     public func remove(sectionAt index: Int, notify: Bool) {
         perform(.removeSection(at: .displayed(index)), notify: notify, replacing: numbers(in: [index]))
     }
 
-    /// Removes all sections; see ``SectionManager/removeAllSections(notify:)``.
+    /// See ``SectionManager/removeAllSections(notify:)``.
     public func removeAllSections(notify: Bool) {
         perform(.removeAllSections, notify: notify, replacing: numbers(in: 0..<sectionCount))
     }

@@ -1,14 +1,14 @@
-/// A height in points, or a height that the client measures itself.
+/// A height.
 public enum Dimension: Sendable, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral {
-    /// The client measures the height itself (UIKit's `automaticDimension`).
+    /// The client measures it, as with UIKit's `automaticDimension`.
     case automatic
-    /// A height in points: finite, and at least 0.
+    /// In points: finite, at least 0.
     case points(Double)
 
     public init(integerLiteral value: Int) { self = .points(Double(value)) }
     public init(floatLiteral value: Double) { self = .points(value) }
 
-    /// - Throws: ``Refusal`` with `templateFailed` if the height is negative or not finite.
+    /// Throws ``Refusal`` `templateFailed` for a negative or infinite height.
     var json: JSONText {
         get throws(Refusal) {
             switch self {

@@ -1,8 +1,8 @@
 import Synchronization
 
-// Braid's Rx bindings, with asynchronous sequences and a stream of updates.
+// Braid's Rx bindings, with asynchronous sequences.
 
-/// What an asynchronous sequence gave last.
+/// What a sequence gave last.
 final class Latest<Element: Sendable>: Sendable {
     private let element: Mutex<Element>
 
@@ -53,10 +53,10 @@ extension ProgramBindings {
     }
 }
 
-// Asynchronous sequences in place of closures. Other bound closures can call what `latest(of:initially:)` returns.
+// Sequences instead of closures. Other closures can call what `latest(of:initially:)` returns.
 extension BindingChain where Model == Never {
-    /// For a chain of exactly one section: shows the models of the sequence's latest array, read only while
-    /// ``SectionedTableBinder/observe(isolation:)`` runs; no rows before the first.
+    /// For one section: the sequence's latest models, none before the first
+    /// (``SectionedTableBinder/observe(isolation:)``).
     @discardableResult
     public func bind<NewCell: ReuseIdentifiable, NewModel: Sendable, Models: AsyncSequence & Sendable>(
         cellType: NewCell.Type, models: Models
@@ -64,8 +64,7 @@ extension BindingChain where Model == Never {
         bind(cellType: cellType, models: bindings.latest(of: models, initially: []))
     }
 
-    /// Shows the models, by section, of the sequence's latest element, read only while
-    /// ``SectionedTableBinder/observe(isolation:)`` runs; no rows before the first.
+    /// The sequence's latest models, none before the first (``SectionedTableBinder/observe(isolation:)``).
     @discardableResult
     public func bind<NewCell: ReuseIdentifiable, NewModel: Sendable, Models: AsyncSequence & Sendable>(
         cellType: NewCell.Type, models: Models
@@ -75,7 +74,7 @@ extension BindingChain where Model == Never {
 }
 
 extension BindingChain {
-    /// The sequence's latest element is the header title; no header before the first.
+    /// The sequence's latest header title, none before the first.
     @discardableResult
     public func bind<Titles: AsyncSequence & Sendable>(headerTitle titles: Titles) -> Self
     where Titles.Element == String? {
@@ -83,7 +82,7 @@ extension BindingChain {
         return bind(headerTitle: { _ in title() })
     }
 
-    /// The sequence's latest element is the footer title; no footer before the first.
+    /// The sequence's latest footer title, none before the first.
     @discardableResult
     public func bind<Titles: AsyncSequence & Sendable>(footerTitle titles: Titles) -> Self
     where Titles.Element == String? {

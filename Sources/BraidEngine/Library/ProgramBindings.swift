@@ -1,18 +1,18 @@
-/// What the binding chains of one program's binder share.
+/// What a binder's chains share.
 final class ProgramBindings<Section: TableSection>: TableBindings {
     let sections: SectionNames<Section>
-    /// The program's Swift models, by the numbers that represent them in the table.
+    /// By the numbers that stand for them in the table.
     let values = Values()
     var providers: [any ModelProvider] = []
-    /// Each closure reads one bound asynchronous sequence, and calls `arrived` after every element.
+    /// Each reads one sequence, and calls `arrived` after every element.
     var sources: [@Sendable (_ arrived: @Sendable () -> Void) async throws -> Void] = []
-    /// Reads the program's models and rules again. Does nothing while a command is running.
+    /// Does nothing in a command.
     var refresh: () -> Void = {}
-    /// `finish()` throws those made before it; a later one makes every later command throw.
+    /// `finish()` throws them; one made later makes every command throw.
     var mistakes: [String] = []
     var isFinished = false
 
-    /// `nil` makes sections dynamic.
+    /// `nil`: dynamic sections.
     init(sections: [Section]?) {
         self.sections = SectionNames(areDeclared: sections != nil)
         super.init(declared: sections?.map(\.sectionID))
@@ -31,14 +31,14 @@ final class ProgramBindings<Section: TableSection>: TableBindings {
         return BindingChain(bindings: self, index: bindings.count - 1)
     }
 
-    /// After `finish()`, a binding would have no effect.
+    /// It would have no effect.
     func noteBinding() {
         if isFinished, mistakes.isEmpty {
             mistakes.append("Something was bound after `finish()`: bind all chains before it.")
         }
     }
 
-    /// Adds a section that a chain names. An id that two sections share is a mistake.
+    /// Two sections with one id are a mistake.
     func add(_ section: Section) {
         do throws(Refusal) { try sections.add(section) } catch { mistakes.append(error.detail) }
     }
@@ -48,14 +48,14 @@ final class ProgramBindings<Section: TableSection>: TableBindings {
     }
 }
 
-/// From ids, which the engine uses, to the sections that the program's closures get.
+/// From the engine's ids to the program's sections.
 final class SectionNames<Section: TableSection> {
     private var byID: [SectionID: Section] = [:]
     private let areDeclared: Bool
 
     init(areDeclared: Bool) { self.areDeclared = areDeclared }
 
-    /// Of two dynamic sections with an id, the newer wins. Throws if two different declared ones share it.
+    /// Of two dynamic sections with one id, the newer wins; for declared ones it throws.
     func add(_ section: Section) throws(Refusal) {
         let known = byID.updateValue(section, forKey: section.sectionID)
         guard !areDeclared || known == nil || known == section else {

@@ -1,26 +1,25 @@
 /// The cells of a chain's cell provider, and their names.
 ///
-/// A row contains the name of its cell, so rendering calls the provider. A row with the same model at the same index
-/// keeps the name. The cell is kept until the next command, for a view that asks; later there is a new one, as when a
-/// row of a `UITableView` scrolls into view again.
+/// A row contains its cell's name, so rendering makes the cell; the same model at the same index keeps the name. Cells
+/// are kept for views until the next command, then made anew, as when a `UITableView` scrolls a row back into view.
 final class ProvidedCells {
     private let make: (RowInput) throws -> any ReuseIdentifiable
     private var names: [SectionID: [Named?]] = [:]
-    /// Since the program's models were last read.
+    /// Since the models were last read.
     private var made: [SectionID: [Int: any ReuseIdentifiable]] = [:]
 
     private struct Named {
         var model: JSONText
-        /// As a JSON string.
+        /// A JSON string.
         var name: JSONText
     }
 
     init(_ make: @escaping (RowInput) throws -> any ReuseIdentifiable) { self.make = make }
 
-    /// Makes the cell unless the name is known for this model.
+    /// Makes the cell unless the name is known.
     func name(of row: RowInput) throws -> JSONText { try known(row) ?? newName(of: row) }
 
-    /// Makes the cell anyway.
+    /// Always makes the cell.
     func newName(of row: RowInput) throws -> JSONText {
         let cell = try make(row), name = JSONText.string(type(of: cell).reuseIdentifier)
         made[row.section, default: [:]][row.row] = cell
@@ -30,7 +29,7 @@ final class ProvidedCells {
         return name
     }
 
-    /// That of the rendering, or a new one.
+    /// The rendering's, or a new one.
     func cell(for row: RowInput) throws -> any ReuseIdentifiable {
         if known(row) != nil, let cell = made[row.section]?[row.row] { return cell }
         return try make(row)
@@ -43,10 +42,10 @@ final class ProvidedCells {
         return known.name
     }
 
-    /// A new command: what the provider reads may change.
+    /// In a new command, what the provider reads may have changed.
     func dropCells() { made = [:] }
 
-    /// Of rows that are gone; `count` is that of a section.
+    /// Of rows that are gone.
     func dropNames(count: (SectionID) -> Int) {
         for (section, known) in names {
             let count = count(section)

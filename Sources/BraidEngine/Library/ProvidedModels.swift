@@ -1,15 +1,13 @@
-/// What a model type's conformances tell. With fewer, updates are less precise. Source: Braid's tiers of diffing.
+/// What a model type conforms to; with less, updates are less precise. Source: Braid's tiers of diffing.
 struct ModelTraits<Model> {
-    /// Without it, rows are known by their indexes, and a changed model reloads the section, unless its chain sets
-    /// `updates(manually: true)`.
+    /// Without it, rows are known by index, and a change reloads the section (unless `updates(manually: true)`).
     let identity: ((Model) -> String)?
     /// Without it, every model counts as changed at each reading.
     let areEqual: ((Model, Model) -> Bool)?
-    /// Equal, and of one identity. By pointers, because copies of a program's many models would count references.
+    /// Equal, and of one identity. By pointers: copies would count references.
     let areSame: ((UnsafePointer<Model>, UnsafePointer<Model>) -> Bool)?
 
     init() {
-        // Once for each chain, not for each model.
         func identity<Known: CollectionIdentifiable>(_: Known.Type) -> (Model) -> String {
             { unsafeBitCast($0, to: Known.self).collectionId }  // `Known` and `Model` are the same type
         }
@@ -44,25 +42,25 @@ struct ModelTraits<Model> {
 
 final class ProvidedModels<Section: TableSection, Model>: ModelProvider, @unchecked Sendable {
     private let bindings: ProgramBindings<Section>
-    /// Its index in `bindings`.
+    /// In `bindings`.
     private let chain: Int
     private let provided: () throws -> [Section: [Model]]
     let traits = ModelTraits<Model>()
-    /// `nil` if the chain binds one cell type.
+    /// `nil` with one cell type.
     var cells: ProvidedCells?
     private(set) var sections: Set<SectionID> = []
-    /// What the table shows, and what it will show if the command succeeds.
+    /// What the table shows; `pending` if the command succeeds.
     private var held: [SectionID: [Model]] = [:]
     private var pending: [SectionID: [Model]]?
     private var changes: [Change] = []
-    /// Numbers that the command removes or replaces.
+    /// Numbers removed or replaced.
     private var departed: [JSONText] = []
 
     private struct Change {
         var section: SectionID
         var models: [Model]
         var oldCount: Int
-        /// Where old and new models differ, ascending.
+        /// Where they differ, ascending.
         var stretches: [TableEditor.Stretch]
     }
 
@@ -101,13 +99,13 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider, @unchec
         for (section, models) in before where !models.isEmpty && !sections.contains(section) {
             read.append((section, []))
         }
-        // A dictionary's order differs from run to run.
+        // A dictionary's order differs between runs.
         read.sort { $0.section < $1.section }
         changes = []
         departed = []
         for (section, models) in read {
             let old = before[section] ?? []
-            // If the models changed, `place` refuses the command.
+            // If there are changes, `place` refuses the command.
             let stored = table[section].flatMap { $0.rows.count == old.count ? $0 : nil }
             guard let change = change(from: old, to: models, in: section, stored) else { continue }
             if let stored {
@@ -148,7 +146,7 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider, @unchec
         let stretches = old.withUnsafeBufferPointer { old in
             new.withUnsafeBufferPointer { new in
                 Self.stretches(old.count, new.count, identities) { oldIndex, newIndex in
-                    // Called with valid indexes only, so neither list is empty.
+                    // Never called with empty lists.
                     guard let old = old.baseAddress, let new = new.baseAddress else { return false }
                     return areSame(old + oldIndex, new + newIndex)
                 }
@@ -158,14 +156,14 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider, @unchec
             ? nil : Change(section: section, models: new, oldCount: old.count, stretches: stretches)
     }
 
-    /// By identity, whatever the content.
+    /// By identity, not content.
     private struct Identities {
         let areSame: (_ old: Int, _ new: Int) -> Bool
-        /// The old model of the new one's identity.
+        /// The old one of the same identity.
         let old: (_ new: Int) -> Int?
     }
 
-    /// Where two lists of models differ, ascending.
+    /// Where two lists differ, ascending.
     private static func stretches(
         _ oldCount: Int, _ newCount: Int, _ ids: Identities?, isSame: (_ old: Int, _ new: Int) -> Bool
     ) -> [TableEditor.Stretch] {
@@ -176,7 +174,7 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider, @unchec
         while suffix < shorter - prefix, isSame(oldCount - 1 - suffix, newCount - 1 - suffix) { suffix += 1 }
 
         let end = (old: oldCount - suffix, new: newCount - suffix)
-        /// The next pair of equal models, at most eight ahead: mostly few in a row are inserted, deleted or changed.
+        /// The next equal pair, at most eight ahead: changes are mostly few in a row.
         func nearest(_ at: (old: Int, new: Int)) -> (old: Int, new: Int)? {
             for distance in 1...8 {
                 for shorter in stride(from: distance, through: 0, by: -1) {
@@ -186,8 +184,7 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider, @unchec
             }
             return nil
         }
-        /// A later pair of one identity. Looks at ever more distant models, twice as far each time, so that whole
-        /// blocks are skipped quickly.
+        /// A later pair of one identity. Looks twice as far each time, to skip blocks quickly.
         func further(_ at: (old: Int, new: Int), _ ids: Identities) -> (old: Int, new: Int)? {
             var best: (old: Int, new: Int, passed: Int)?, distance = 0
             while at.new + distance < end.new, distance < best?.passed ?? .max {
@@ -204,7 +201,7 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider, @unchec
         }
         var stretches: [TableEditor.Stretch] = []
         var at = (old: prefix, new: prefix), start = at
-        // Bounds the time for lists with little in common: a search by id costs 8, a failed one without ids 1.
+        // Bounds the time for lists with little in common: a search by id costs 8, a miss without ids 1.
         var looks = 64 + shorter / 16
         while at != end {
             if at.old < end.old, at.new < end.new, isSame(at.old, at.new) {
@@ -269,14 +266,14 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider, @unchec
         try editor.replace(change.stretches, with: arrivals[...], in: section)
     }
 
-    /// False if models cannot be compared.
+    /// False if they cannot be compared.
     private func isSame(_ number: JSONText, _ model: Model) -> Bool {
         guard let areEqual = traits.areEqual, let known = bindings.values[number] as? Model else { return false }
         return areEqual(known, model)
     }
 }
 
-/// Values by section, as a chain's closure gave them at the last reading.
+/// What a chain's closure gave at the last reading.
 class ProvidedValues<Section: TableSection, Value>: ModelProvider, @unchecked Sendable {
     fileprivate let bindings: ProgramBindings<Section>
     fileprivate let chain: Int
@@ -291,7 +288,7 @@ class ProvidedValues<Section: TableSection, Value>: ModelProvider, @unchecked Se
 
     var sections: Set<SectionID> { Set(values.keys) }
 
-    /// `nil` if the closure left the section out.
+    /// `nil` if left out.
     subscript(section: SectionID) -> Value? { values[section] }
 
     func read(_ table: TableModel, _ departures: inout Departures) throws {
@@ -308,8 +305,7 @@ class ProvidedValues<Section: TableSection, Value>: ModelProvider, @unchecked Se
     func rollBack() {}
 }
 
-/// For a chain that binds numbers of cells. With fewer cells than when the `prefetch` handler last ran, it can run
-/// again.
+/// Numbers of cells. With fewer than at its last run, `prefetch` can run again.
 final class CountedSections<Section: TableSection>: ProvidedValues<Section, Int>, @unchecked Sendable {
     var cells: ProvidedCells?
 
@@ -328,7 +324,7 @@ final class CountedSections<Section: TableSection>: ProvidedValues<Section, Int>
 }
 
 extension ProgramBindings {
-    /// The chain may provide only what is in its scope.
+    /// Whether the chain may provide it.
     fileprivate func isOwn(_ section: SectionID, of chain: Int) -> Bool {
         let scope = bindings[chain].scope
         switch scope {

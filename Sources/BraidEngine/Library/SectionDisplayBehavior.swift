@@ -1,31 +1,28 @@
-/// Which sections a program's table displays, in which order. Source: Braid, "Hiding, showing, and ordering sections
-/// automatically".
+/// Which sections are displayed, in which order. Source: Braid, "Hiding, showing, and ordering sections automatically".
+///
+/// Without an `ordering`, `Comparable` sections ascend; others come as declared, or as chains name them, then by id.
 public struct SectionDisplayBehavior<Section: TableSection> {
     let behavior: SectionDisplay.Behavior
-    /// `nil` orders `Comparable` sections ascending, others as declared, or as chains name them, then by id.
+    /// `nil` for the default.
     private let ordering: (([Section]) throws -> [Section])?
 
-    /// Displays the binder's `displayedSections`, in that order; until they are set, all sections, or those that
-    /// another rule displayed before.
+    /// The binder's `displayedSections`; until they are set, all, or those that another rule displayed before.
     public static var manuallyManaged: Self { Self(behavior: .manuallyManaged, ordering: nil) }
 
-    /// Displays the sections with at least one row: `Comparable` ones ascending, others as declared, or as chains name
-    /// them, then by id.
+    /// Those with a row.
     public static var hidesSectionsWithNoCellData: Self { Self(behavior: .hidesSectionsWithNoCellData, ordering: nil) }
 
-    /// Displays the sections with at least one row. `ordering` returns the sections that it receives, each once.
+    /// Those with a row. `ordering` returns what it receives, each once.
     public static func hidesSectionsWithNoCellData(orderedWith ordering: @escaping ([Section]) throws -> [Section])
         -> Self
     {
         Self(behavior: .hidesSectionsWithNoCellData, ordering: ordering)
     }
 
-    /// Displays the sections with a row, a header or a footer: `Comparable` ones ascending, others as declared, or as
-    /// chains name them, then by id.
+    /// Those with a row, header or footer.
     public static var hidesSectionsWithNoData: Self { Self(behavior: .hidesSectionsWithNoData, ordering: nil) }
 
-    /// Displays the sections with a row, a header or a footer. `ordering` returns the sections that it receives, each
-    /// once.
+    /// Those with a row, header or footer. `ordering` returns what it receives, each once.
     public static func hidesSectionsWithNoData(orderedWith ordering: @escaping ([Section]) throws -> [Section]) -> Self
     {
         Self(behavior: .hidesSectionsWithNoData, ordering: ordering)
@@ -50,14 +47,14 @@ public struct SectionDisplayBehavior<Section: TableSection> {
     }
 }
 
-/// A rule that is set after `finish()` takes effect only if the command that renders by it succeeds.
+/// Set after `finish()`, takes effect only if its command succeeds.
 final class DisplayRule<Section: TableSection>: ModelProvider, @unchecked Sendable {
     private(set) var behavior: SectionDisplayBehavior<Section> = .manuallyManaged
-    /// Before the program set a behavior that no command has applied yet.
+    /// Before a behavior that no command has applied yet.
     private var before: (behavior: SectionDisplayBehavior<Section>, displayed: [SectionID])?
     let sections: Set<SectionID> = []
 
-    /// - Parameter displayed: what the table displays, once it exists.
+    /// - Parameter displayed: once there is a table.
     func set(_ new: SectionDisplayBehavior<Section>, displayed: [SectionID]?) {
         if let displayed, before == nil { before = (behavior, displayed) }
         behavior = new
@@ -68,7 +65,7 @@ final class DisplayRule<Section: TableSection>: ModelProvider, @unchecked Sendab
     func place(into editor: inout TableEditor, _ departures: inout Departures) {
         guard let before else { return }
         editor.noteDisplay()
-        // What is displayed stays so until the program sets other sections.
+        // They stay until others are set.
         if behavior.behavior == .manuallyManaged, before.behavior.behavior != .manuallyManaged {
             editor.setDisplayedSections(before.displayed)
         }

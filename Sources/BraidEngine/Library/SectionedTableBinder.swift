@@ -4,20 +4,18 @@
 /// enum Section: String, TableSection, CaseIterable { case attending, invited }
 ///
 /// let binder = SectionedTableBinder(sectionedBy: Section.self)
-/// binder.onSection(.attending)
-///     .bind(cellType: AttendeeCell.self, models: { attending })
+/// binder.onAllSections()
+///     .bind(cellType: AttendeeCell.self, models: { [.attending: attending, .invited: invited] })
 ///     .onDequeue { section, row, cell, person in cell.title = person.name }
 /// try binder.finish()
 ///
 /// attending.append(person)
 /// let update = try binder.refresh()
 /// ```
+/// Not `Sendable`: closures run where you call it. A command that throws does not change the table; undo what its
+/// handlers did to your data, or the next ``refresh()`` shows it. Handlers cannot give commands.
 ///
-/// Not `Sendable`: it calls the program's closures on the actor or task that calls it. A command that throws does not
-/// change the table; what its handlers have changed in the program's data, the program must undo, or the next
-/// ``refresh()`` shows it. A handler cannot give the binder a command.
-///
-/// Source: Braid's `SectionedTableViewBinder`, whose table view ``snapshot`` and the updates replace.
+/// Source: Braid's `SectionedTableViewBinder`; ``snapshot`` and updates replace its table view.
 public final class SectionedTableBinder<Section: TableSection> {
     let bindings: ProgramBindings<Section>
     private let rule = DisplayRule<Section>()
@@ -26,18 +24,18 @@ public final class SectionedTableBinder<Section: TableSection> {
     private var isUnderWay = false
     private let subscribers = Subscribers()
 
-    /// Creates a binder with declared sections, in the order of the enum's cases.
+    /// Declared sections, in the order of the cases.
     public convenience init(sectionedBy: Section.Type) where Section: CaseIterable {
         self.init(Array(Section.allCases))
     }
 
-    /// Creates a binder with dynamic sections: one exists while a chain names it, or the models have it as a key.
+    /// Dynamic sections: they exist while a chain names them or the models have them as keys.
     public convenience init(sectionedBy: Section.Type) { self.init(nil) }
 
     init(_ sections: [Section]?) {
         bindings = ProgramBindings(sections: sections)
         bindings.providers.append(rule)
-        // The update closure of a value cannot throw; the next command reads the value again and throws the same error.
+        // A value's update closure cannot throw: the next command reads the value again and throws the same.
         bindings.refresh = { [weak self] in _ = try? self?.refresh() }
     }
 
@@ -45,28 +43,27 @@ public final class SectionedTableBinder<Section: TableSection> {
 
     // MARK: Binding
 
-    /// A binding chain whose cells are not bound yet.
+    /// A chain without cells.
     public typealias Chain = BindingChain<Section, any ReuseIdentifiable, Never>
 
-    /// Begins a binding chain about one section. The section's models can be given as an array.
+    /// About one section: models can be an array.
     public func onSection(_ section: Section) -> Chain { bindings.onSections([section]) }
-    /// Begins a binding chain about each of several sections.
+    /// About each of these.
     public func onSections(_ sections: Section...) -> Chain { bindings.onSections(sections) }
-    /// Begins a binding chain about each of several sections.
+    /// About each of these.
     public func onSections(_ sections: [Section]) -> Chain { bindings.onSections(sections) }
-    /// Begins a binding chain about every section whose cells no `onSection` or `onSections` chain binds.
+    /// About the sections whose cells no `onSection` or `onSections` chain binds.
     public func onAllOtherSections() -> Chain { bindings.on(.allOtherSections) }
-    /// The same as ``onAllOtherSections()``, for tables that bind no section by name.
+    /// As ``onAllOtherSections()``, for tables that bind no section by name.
     public func onAllSections() -> Chain { bindings.on(.allOtherSections) }
-    /// Begins a binding chain about all sections, in addition to their own chains: its dimensions apply where no other
-    /// chain sets them, its tap handlers run after the section's own.
+    /// About all sections, in addition: dimensions where no other chain sets them, tap handlers after the section's
+    /// own.
     public func onAnySection() -> Chain { bindings.on(.anySection) }
 
-    /// Ends the binding and reads the models for the first time. What is bound later makes every command throw.
+    /// Ends the binding and reads the models; later bindings make every command throw.
     ///
-    /// - Throws: ``Refusal`` with `descriptionInvalid` if the chains have mistakes, such as cells that are bound twice
-    ///   or not at all, or another model type than assumed; `badRequest` at a second call. Also what the closures
-    ///   throw.
+    /// - Throws: ``Refusal`` `descriptionInvalid` for mistakes, such as cells bound twice or not at all; `badRequest`
+    ///   the second time; and what the closures throw.
     public func finish() throws {
         guard bound == nil else { throw Refusal(.badRequest, "The binder is finished already.") }
         let display = Confined((rule: rule, sections: bindings.sections))
@@ -93,59 +90,49 @@ public final class SectionedTableBinder<Section: TableSection> {
             bound = (binder, table, try binder.snapshot(of: table, revision: 0, now: ""))
         }
         bindings.isFinished = true
-        // A closure may have set other sections meanwhile: keep them for the next refresh.
+        // A closure may have set others meanwhile: keep them for the next refresh.
         if !isManual || wantedSections == wanted { wantedSections = nil }
     }
 
     // MARK: What is displayed
 
-    /// Which sections are displayed, in which order. An assignment ignores the error of
-    /// ``setSectionDisplayBehavior(_:)``.
+    /// Which sections are displayed. Assigning ignores the error of ``setSectionDisplayBehavior(_:)``.
     public var sectionDisplayBehavior: SectionDisplayBehavior<Section> {
         get { rule.behavior }
         set { _ = try? setSectionDisplayBehavior(newValue) }
     }
 
-    /// Sets which sections are displayed, in which order, and refreshes the table if it is finished; in a handler,
-    /// takes effect with the command. A table that becomes manually managed keeps the sections that it displays, until
-    /// ``displayedSections`` is set.
+    /// Sets which sections are displayed, and refreshes a finished table; in a handler, with the command. When it
+    /// becomes manually managed, it keeps its sections until ``displayedSections`` is set.
     ///
-    /// - Throws: what the refresh throws, such as `templateFailed` for an order that loses sections. Nothing changes
-    ///   then.
+    /// - Throws: what the refresh throws, such as `templateFailed` for an order that loses sections; nothing changes.
     @discardableResult
     public func setSectionDisplayBehavior(_ behavior: SectionDisplayBehavior<Section>) throws -> BatchUpdate {
         rule.set(behavior, displayed: bound?.snapshot.sections.map(\.id))
         return bound == nil ? BatchUpdate(from: 0, to: 0, totalRowCount: 0) : try refresh()
     }
 
-    /// The displayed table, empty before ``finish()``.
-    ///
-    /// A row's `model` and `viewModel` are numbers for the program's; another number means that it changed.
-    /// ``model(at:as:)`` returns the model itself.
+    /// What is displayed; empty before ``finish()``. `model` and `viewModel` are numbers that stand for the program's;
+    /// another number means a change. See ``model(at:as:)``.
     public var snapshot: Snapshot { bound?.snapshot ?? Snapshot() }
 
-    /// The displayed sections, in order.
-    ///
-    /// Under `manuallyManaged` they can be set, with effect at ``finish()`` or the next ``refresh()`` outside a
-    /// handler; if that throws, they are again what the table shows. Otherwise setting does nothing.
+    /// In order. With `manuallyManaged` you can set them, with effect at ``finish()`` or the next ``refresh()`` outside
+    /// a handler; if that throws, they are reset. Otherwise setting does nothing.
     public var displayedSections: [Section] {
         get { wantedSections ?? snapshot.sections.compactMap { try? bindings.sections.section($0.id) } }
         set { if case .manuallyManaged = sectionDisplayBehavior.behavior { wantedSections = newValue } }
     }
 
-    /// The model of a row of ``snapshot``.
-    ///
-    /// - Throws: ``Refusal`` with `sectionNotFound`, `rowNotFound`, or `modelTypeMismatch` if there is no model of this
-    ///   type.
+    /// A row's model. Throws ``Refusal`` `sectionNotFound`, `rowNotFound`, or `modelTypeMismatch` if there is none of
+    /// this type.
     public func model<Model>(at path: RowPath, as: Model.Type = Model.self) throws -> Model {
         try bindings.values.model(place(at: path, in: nil).input.model)
     }
 
-    /// Makes and fills the cell of a displayed row.
+    /// Makes and fills a row's cell. Pass `sections` if the view has applied only some steps of an update: those before
+    /// or after a step (``BatchUpdate/Step``), in which `path` counts.
     ///
-    /// - `sections`: those in which `path` counts, if not of ``snapshot``: a view that has applied only some
-    ///   steps of the last update passes the sections before or after a step (``BatchUpdate/Step``).
-    /// - Throws: ``Refusal`` with `sectionNotFound` or `rowNotFound`, and what the program's closures throw.
+    /// - Throws: ``Refusal`` `sectionNotFound` or `rowNotFound`, and what the closures throw.
     public func cell(at path: RowPath, in sections: [BraidEngine.Section]? = nil) throws -> any ReuseIdentifiable {
         let (input, binding) = try place(at: path, in: sections)
         guard var cell = try binding.cells.instance?(input) else {
@@ -155,14 +142,14 @@ public final class SectionedTableBinder<Section: TableSection> {
         return cell
     }
 
-    /// Makes and fills a section's header view, as ``cell(at:in:)`` does. `nil` for a title, or without a header.
+    /// A header view, as ``cell(at:in:)``. `nil` for a title or none.
     public func headerView(ofSection index: Int, in sections: [BraidEngine.Section]? = nil) throws -> (
         any ReuseIdentifiable
     )? {
         view(try section(index, in: sections).header)
     }
 
-    /// Makes and fills a section's footer view, as ``cell(at:in:)`` does. `nil` for a title, or without a footer.
+    /// A footer view, as ``cell(at:in:)``. `nil` for a title or none.
     public func footerView(ofSection index: Int, in sections: [BraidEngine.Section]? = nil) throws -> (
         any ReuseIdentifiable
     )? {
@@ -194,8 +181,8 @@ public final class SectionedTableBinder<Section: TableSection> {
 
     // MARK: Commands. Index paths are those of `snapshot`. Each command returns the update to the new one.
 
-    /// Calls the program's closures again and updates the table. Does nothing in a handler, after which the models are
-    /// read anyway. Throws ``Refusal``, and what the closures throw.
+    /// Calls the closures again and updates the table; does nothing in a handler, after which that happens anyway.
+    /// Throws ``Refusal``, and what the closures throw.
     @discardableResult
     public func refresh() throws -> BatchUpdate {
         if isUnderWay {
@@ -203,7 +190,7 @@ public final class SectionedTableBinder<Section: TableSection> {
         }
         _ = try requireBound()
         let wanted = wantedSections
-        // A closure may have set other sections meanwhile: keep them for the next refresh.
+        // A closure may have set others meanwhile: keep them for the next refresh.
         defer { if wantedSections == wanted { wantedSections = nil } }
         for section in wanted ?? [] { try bindings.sections.add(section) }
         return try perform { binder, table, shown in
@@ -211,11 +198,10 @@ public final class SectionedTableBinder<Section: TableSection> {
         }
     }
 
-    /// A person's edit of a row, as in `tableView(_:commit:forRowAt:)`: runs `onDelete`, or `onInsert` for a new row at
-    /// the path.
+    /// A person's edit, as `tableView(_:commit:forRowAt:)`: runs `onDelete`, or `onInsert` for a new row here.
     ///
-    /// - Throws: what the closures throw, and ``Refusal`` with `sectionNotFound`, `rowNotFound`, `editingNotAllowed`,
-    ///   or `handlerContract` unless the handler removed or inserted exactly one model.
+    /// - Throws: what the closures throw; ``Refusal`` `sectionNotFound`, `rowNotFound`, `editingNotAllowed`, or
+    ///   `handlerContract` unless exactly one model left or came.
     @discardableResult
     public func commit(_ style: EditingStyle, at path: RowPath) throws -> BatchUpdate {
         switch style {
@@ -225,23 +211,22 @@ public final class SectionedTableBinder<Section: TableSection> {
         }
     }
 
-    /// Moves a row, as `tableView(_:moveRowAt:to:)` does: runs `onDelete` of its section and `onInsert` of the
-    /// target's. `target` counts without the row; a move to its own place runs no handler.
+    /// Moves a row, as `tableView(_:moveRowAt:to:)`: runs `onDelete`, then the target's `onInsert`. `target` counts
+    /// without the row; in its own place, nothing runs.
     ///
-    /// - Throws: what the closures throw, and ``Refusal`` with `sectionNotFound`, `rowNotFound`, `moveNotAllowed`,
-    ///   `modelTypeMismatch` if the target section does not take the model type, or `handlerContract` if the models did
-    ///   not change as the move requires.
+    /// - Throws: what the closures throw; ``Refusal`` `sectionNotFound`, `rowNotFound`, `moveNotAllowed`,
+    ///   `modelTypeMismatch`, or `handlerContract` if the models did not change accordingly.
     @discardableResult
     public func move(from path: RowPath, to target: RowPath) throws -> BatchUpdate {
         try apply(.move(RowReference(path), to: RowReference(target)))
     }
 
-    /// Reports a tap: runs the `onTapped` handler of the row's section, then those of `onAnySection()` chains.
+    /// Runs the section's `onTapped`, then those of `onAnySection()`.
     @discardableResult
     public func tap(at path: RowPath) throws -> BatchUpdate { try apply(.tap(RowReference(path))) }
 
-    /// Reports an event of a row's cell: runs the `onEvent(from:)` handler of the most specific chain that has one.
-    /// Throws ``Refusal`` with `eventUndeclared` if the cell does not emit events of this type.
+    /// A cell's event: runs the most specific chain's `onEvent(from:)`. Throws ``Refusal`` `eventUndeclared` if the
+    /// cell does not emit this type.
     @discardableResult
     public func emit<Event: Sendable>(_ event: Event, at path: RowPath) throws -> BatchUpdate {
         func isEvent<Emitter: ViewEventEmitting>(of _: Emitter.Type) -> Bool { Emitter.ViewEvent.self == Event.self }
@@ -256,7 +241,7 @@ public final class SectionedTableBinder<Section: TableSection> {
         return try apply(.event(RowReference(path), name: emitter.eventName, parameters: number))
     }
 
-    /// Reports which rows are on the screen. Rows near a section's end make `prefetch` handlers run.
+    /// Tells which rows are on screen: near a section's end, `prefetch` runs.
     @discardableResult
     public func willDisplay(_ paths: [RowPath]) throws -> BatchUpdate {
         try apply(.displayedRows(paths.map { RowReference($0) }))
@@ -264,19 +249,17 @@ public final class SectionedTableBinder<Section: TableSection> {
 
     // MARK: Observing
 
-    /// A stream of every update from now on that makes a new revision, in order. Each access creates a new stream.
+    /// A new stream of every update that makes a revision, from now on.
     public var updates: AsyncStream<BatchUpdate> { subscribers.stream() }
 
-    /// A closure that returns a sequence's latest element, at first `first`: to bind in place of a closure, or to call
-    /// in one. The sequence is read only while ``observe(isolation:)`` runs.
+    /// A closure that returns the latest element, at first `first`, to bind or to call. ``observe(isolation:)`` reads
+    /// the sequence.
     public func latest<Elements: AsyncSequence & Sendable>(
         of elements: Elements, initially first: Elements.Element
     ) -> () -> Elements.Element where Elements.Element: Sendable { bindings.latest(of: elements, initially: first) }
 
-    /// Reads the bound sequences, and refreshes the table whenever one produces an element, until all have ended. Of
-    /// several elements while the binder is busy, only the last counts. If it throws, the other sequences are
-    /// cancelled, which ends an `AsyncStream`. Throws the first error of a sequence or a refresh, and
-    /// `CancellationError`.
+    /// Reads the bound sequences, and refreshes at each element (while busy, only for the last) until all have ended.
+    /// Throws the first error, or `CancellationError`; the others are then cancelled, which ends an `AsyncStream`.
     public func observe(isolation: isolated (any Actor)? = #isolation) async throws {
         let sources = bindings.sources
         let (arrivals, arrived) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
@@ -284,7 +267,7 @@ public final class SectionedTableBinder<Section: TableSection> {
             defer { arrived.finish() }
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for source in sources { group.addTask { try await source { arrived.yield() } } }
-                // Throws the first error at once; `waitForAll` would wait for the other sequences.
+                // The first error at once; `waitForAll` would wait.
                 for try await _ in group {}
             }
         }
@@ -327,7 +310,7 @@ public final class SectionedTableBinder<Section: TableSection> {
         return outcome.update
     }
 
-    /// If it throws, the binder keeps the models that it had.
+    /// If it throws, the models stay.
     private func attempt<Result>(_ body: () throws -> Result) throws -> Result {
         isUnderWay = true
         defer { isUnderWay = false }

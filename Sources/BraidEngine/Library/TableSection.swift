@@ -1,13 +1,12 @@
-/// Names the sections of a table: an enum whose cases are the sections, or a struct for sections that come with the
-/// data. Source: Braid's `TableViewSection`.
+/// A table's sections: an enum, or a struct for sections that come with the data. Source: Braid's `TableViewSection`.
 public protocol TableSection: Hashable, Sendable {
-    /// Different for each section. By default a string raw value; without raw values, the `collectionId` if there is
-    /// one; otherwise `String(describing:)`.
+    /// Unique. By default a string raw value, else the `collectionId`, else `String(describing:)`; with other raw
+    /// values, the case's name.
     var sectionID: SectionID { get }
 }
 
 extension TableSection {
-    /// `String(describing:)` of the section.
+    /// `String(describing:)`.
     public var sectionID: SectionID { SectionID(String(describing: self)) }
 }
 
@@ -21,9 +20,9 @@ extension TableSection where Self: CollectionIdentifiable {
     public var sectionID: SectionID { SectionID(collectionId) }
 }
 
-// The name of the case: the default `collectionId` describes the raw value, for example an integer, which is no better.
+// The case's name: by default `collectionId` describes the raw value, an integer for example.
 extension TableSection where Self: CollectionIdentifiable & RawRepresentable {
-    /// The name of the case.
+    /// The case's name.
     public var sectionID: SectionID { SectionID(String(describing: self)) }
 }
 
@@ -38,17 +37,17 @@ extension SectionID: TableSection {
 }
 
 extension TableSection where Self: RawRepresentable & Comparable, RawValue: Comparable {
-    /// By raw values. Source: Braid's default order of sections.
+    /// By raw value, Braid's default order.
     public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// Which row a model or view model is; equality says whether it has changed. Source: Braid's `CollectionIdentifiable`.
+/// Says which row a model is; equality says whether it changed. Source: Braid's `CollectionIdentifiable`.
 public protocol CollectionIdentifiable {
-    /// Unique within a section, and unchanged while the model represents the same thing.
+    /// Unique within a section, constant for the same thing.
     var collectionId: String { get }
 }
 
 extension CollectionIdentifiable where Self: RawRepresentable {
-    /// The description of the raw value.
+    /// Describes the raw value.
     public var collectionId: String { String(describing: rawValue) }
 }

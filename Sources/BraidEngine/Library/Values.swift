@@ -1,14 +1,12 @@
-/// The Swift values of a table, each represented by a number: the engine stores, compares and diffs JSON, so it works
-/// for any Swift type. A row keeps its number while its model is unchanged; a new, changed or incomparable one gets
-/// another.
+/// A table's Swift values, by the numbers that stand for them: the engine diffs JSON, and so any type. An unchanged
+/// model keeps its number; new, changed or incomparable ones get others.
 ///
-/// A command that succeeds retires the numbers that the table no longer uses, and the next one forgets them: until
-/// then, a view can still make the cells of rows that the last update removes. A command that fails forgets those that
-/// it added.
+/// A command that succeeds retires the numbers no longer used, and the next one forgets them: until then, a view can
+/// make the cells of removed rows. One that fails forgets those it added.
 final class Values {
     private var values: [Int: Any] = [:]
     private var retired: [Int] = []
-    /// Retired by the last successful command, forgotten by the next.
+    /// By the last successful command; the next forgets them.
     private var outgoing: [Int] = []
     private var added: [Int] = []
     private var next = 1
@@ -20,15 +18,14 @@ final class Values {
         return .number(next)
     }
 
-    /// `nil` if the number is unknown or forgotten.
+    /// `nil` if unknown.
     subscript(number: JSONText) -> Any? { Self.integer(number).flatMap { values[$0] } }
 
-    /// Takes effect only if the command succeeds.
+    /// If the command succeeds.
     func retire(_ number: JSONText) {
         if let number = Self.integer(number) { retired.append(number) }
     }
 
-    /// `nil` for what can be no number of a value.
     private static func integer(_ number: JSONText) -> Int? {
         number.withBytes { Int(digits: $0) }
     }
@@ -38,7 +35,7 @@ final class Values {
         (outgoing, retired, added) = (retired, [], [])
     }
 
-    /// At once, not at the next command.
+    /// At once.
     func forget(_ number: JSONText) {
         if let number = Self.integer(number) { values[number] = nil }
     }
@@ -49,8 +46,8 @@ final class Values {
     }
 }
 
-/// Lets a `Sendable` type contain a program's closures. Safe, because the binders that call them are not `Sendable`:
-/// only one actor or task uses one at a time.
+/// Puts a program's closures into `Sendable` types. Safe: the binders that call them are not `Sendable`, so only one
+/// actor or task does so at a time.
 struct Confined<Value>: @unchecked Sendable {
     let value: Value
     init(_ value: Value) { self.value = value }
