@@ -1,34 +1,32 @@
 import BraidEngine
 
-/// A table whose rows archives contain, the same in SQLite and PostgreSQL.
-///
-/// A change of these declarations changes the archive's format: then increase ``Archive/version``. The tests compare
-/// them with both schemas.
+/// A table in archives, the same in SQLite and PostgreSQL. Whoever changes the declarations must raise
+/// ``Archive/version``. The tests compare them with both schemas.
 package struct ArchiveTable: Sendable {
     package struct Column: Sendable {
         package enum Kind: Sendable {
             case integer(StoredNumber)
-            /// A time of the ``AnswerClock``, which differs between databases. An archive contains the milliseconds
-            /// since the newest answer, 0 or negative, and an import adds the time of the new database's clock.
+            /// In an archive: milliseconds since the newest answer, 0 or negative, because an ``AnswerClock`` is of
+            /// one database. An import adds its own clock's time.
             case answerTime
-            /// A client's string, which may contain U+0000.
+            /// From clients; may contain U+0000.
             case name
-            /// The server's string, without U+0000.
+            /// From the server; without U+0000.
             case word
             case json
         }
 
         package let name: String
         package let kind: Kind
-        /// Whether the column may be NULL. An archive's row has no member for NULL.
+        /// An archive's row leaves NULL out.
         package let isOptional: Bool
     }
 
     package let name: String
     package let columns: [Column]
-    /// How many columns, the first ones, are the primary key. Rows are sorted by them.
+    /// The first columns are the primary key, by which rows are sorted.
     let keyCount: Int
-    /// Whether the first two columns are a session's number and a number in it, which SQLite stores as one (`Key`).
+    /// SQLite stores the first two columns as one (`Key`).
     package let hasSessionKey: Bool
 
     private init(_ name: String, key: Int, hasSessionKey: Bool = false, _ columns: [Column]) {
@@ -38,10 +36,9 @@ package struct ArchiveTable: Sendable {
         self.hasSessionKey = hasSessionKey
     }
 
-    /// The index of the column with the number of the row's session, if there is one.
     package var sessionColumn: Int? { columns.firstIndex { $0.name == "session" } }
 
-    /// In the order of an archive: a row refers only to rows of earlier tables.
+    /// A row refers only to rows of earlier tables.
     package static let all = [
         ArchiveTable(
             "table_description", key: 2,
@@ -140,7 +137,7 @@ extension ArchiveTable {
         return ["(\(name).key >> \(Key.bits))", "(\(name).key & \(Key.largest))"] + names.dropFirst(2)
     }
 
-    /// SQL that returns all rows, sorted by the primary key.
+    /// Sorted by the primary key.
     package func select(_ dialect: SQLDialect) -> String {
         let keys = hasSessionKey && dialect == .sqlite ? ["key"] : columns.prefix(keyCount).map(\.name)
         return

@@ -1,4 +1,4 @@
-/// A disk access of COMMIT failed. No program can find out whether the transaction is on disk.
+/// A disk access of COMMIT failed: no program can find out whether the transaction is on disk.
 struct LostWrite: Error {
     let detail: String
 
@@ -36,7 +36,7 @@ extension StoreError {
 }
 
 extension SQLiteError {
-    /// Whether one request of a group caused the error by its own SQL or values, so that the others can succeed.
+    /// By its own SQL or values, so that the group's other requests can succeed.
     var isOfOneRequest: Bool {
         switch code.primary {
         case .constraint, .tooBig, .mismatch, .range, .error: true
@@ -46,9 +46,9 @@ extension SQLiteError {
 
     var isFailedFlush: Bool { code == .ioErrorFsync || code == .ioErrorDirectoryFsync }
 
-    /// Whether a file could not be written, flushed or shortened: SQLITE_IOERR with a detail from 3 to 6.
+    /// The file was not written, flushed or shortened: SQLITE_IOERR with a detail from 3 to 6.
     var isFailedWrite: Bool { code.primary == .ioError && (3...6).contains(code.rawValue >> 8) }
 
-    /// Also for a used-up quota and a file of the largest size (`csqlite_report_full_disk`).
+    /// Also for a used-up quota or a file of the largest size (`csqlite_report_full_disk`).
     var isOutOfRoom: Bool { StoreError(self, path: "") == .full }
 }

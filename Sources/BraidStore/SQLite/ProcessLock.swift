@@ -1,21 +1,21 @@
 import Glibc
 import Synchronization
 
-/// A lock on a file next to the database, which one process at a time holds until it ends.
+/// Keeps a second process away from a database, with two locks that last until this process ends.
 ///
-/// A file of its own, because closing any descriptor of the database drops SQLite's POSIX locks on it. The file stays:
-/// were it removed, two processes could lock two files of the same name. Only its maker removes it, if it then opened no
-/// database or was the command `compact`.
+/// A lock file next to the database: closing any descriptor of the database itself would drop SQLite's POSIX locks.
+/// It stays, because two processes could otherwise lock two files of the same name. Only its maker removes it, after
+/// it opened no database or was `compact`.
 ///
-/// The database file is locked as well, because another process may use it under another name, such as a hard link or a
-/// mount in another container, with another lock file.
+/// And the database file itself, which another process may use under another name, such as a hard link or a mount in
+/// another container, with another lock file.
 final class ProcessLock: Sendable {
     private let path: String
     private let descriptor: CInt
     private let isNew: Bool
-    /// The descriptor of the locked database file, which must be closed after SQLite has closed the file.
+    /// Close it after SQLite has closed the file.
     private let database = Mutex<CInt?>(nil)
-    /// Whether a database existed next to the lock file. If it is empty now, it has lost its content.
+    /// There was a database before. If it is empty now, it has lost its content.
     let knowsDatabase: Bool
 
     init(database path: String) throws {
@@ -36,7 +36,7 @@ final class ProcessLock: Sendable {
             close(descriptor)
             throw isHeld ? StoreError.locked(path: path, holder: words.first) : .io("\(path)-lock: \(reason)")
         }
-        // Otherwise the process that made the file has removed it meanwhile, and its name may lead to another file.
+        // Otherwise the file's maker has removed it meanwhile, and the name may lead to another file.
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_nlink > 0 else {
             close(descriptor)
@@ -46,8 +46,7 @@ final class ProcessLock: Sendable {
         write(knowsDatabase: knowsDatabase)
     }
 
-    /// Releases the locks explicitly: a program that this process is just starting has copies of the descriptors for a
-    /// moment, which would keep the locks.
+    /// Unlocks explicitly: a child process that is just starting holds copies of the descriptors for a moment.
     deinit {
         if let database = database.withLock({ $0 }) {
             _ = Self.lock(database, F_UNLCK)
@@ -57,8 +56,8 @@ final class ProcessLock: Sendable {
         close(descriptor)
     }
 
-    /// Locks the database file if it exists and can be written. Throws `locked` if another process has locked it. Does
-    /// nothing once it is locked, because closing another descriptor would drop SQLite's locks.
+    /// Throws `locked` if another process has the lock. Does nothing for a file that is missing, write-protected or
+    /// already locked: closing another descriptor would drop SQLite's locks.
     func lockDatabase(_ path: String) throws {
         try database.withLock { database in
             guard database == nil else { return }
@@ -72,8 +71,8 @@ final class ProcessLock: Sendable {
         }
     }
 
-    /// Locks or unlocks one byte far behind those that SQLite locks. This lock belongs to the open file, not to the
-    /// process, so closing another descriptor does not drop it.
+    /// One byte far behind those that SQLite locks. The lock belongs to the open file, not to the process, so closing
+    /// another descriptor does not drop it.
     private static func lock(_ database: CInt, _ type: CInt) -> Bool {
         var lock = lock(type)
         return fcntl(database, setLockOfOpenFile, &lock) == 0
@@ -92,8 +91,8 @@ final class ProcessLock: Sendable {
     private static let getLockOfOpenFile: CInt = 36
     private static let setLockOfOpenFile: CInt = 37
 
-    /// Throws `usedByOtherName` if the database file is locked, but not the lock file next to this name. Must be called
-    /// before SQLite opens the file.
+    /// Throws `usedByOtherName` if the database is locked, but not the lock file next to this name. Call it before
+    /// SQLite opens the file.
     static func refuseOtherName(of path: String) throws {
         let path = SQLiteOpening.followingLink(path)
         let database = open(path, O_RDONLY | O_CLOEXEC)
@@ -102,7 +101,7 @@ final class ProcessLock: Sendable {
         var lock = lock(F_WRLCK)
         guard fcntl(database, getLockOfOpenFile, &lock) == 0, lock.l_type != Int16(F_UNLCK) else { return }
         let file = open(path + "-lock", O_RDONLY | O_CLOEXEC)
-        // A lock file that this user may not open can be the server's.
+        // One that this user may not open can be the server's.
         guard file >= 0 || errno == ENOENT else { return }
         defer { if file >= 0 { close(file) } }
         if file >= 0, flock(file, LOCK_SH | LOCK_NB) != 0 { return }
@@ -117,8 +116,7 @@ final class ProcessLock: Sendable {
 
     private static let mark = "database"
 
-    /// Writes this process's ID, and the word `database` if there is one. Fails on a full disk, but the lock works
-    /// without content.
+    /// This process's ID, then `database` if there is one. May fail on a full disk: the lock works without content.
     private func write(knowsDatabase: Bool) {
         let text = "\(getpid())" + (knowsDatabase ? " \(Self.mark)\n" : "\n")
         if pwrite(descriptor, text, text.utf8.count, 0) == text.utf8.count {
@@ -134,8 +132,8 @@ final class ProcessLock: Sendable {
     }
 }
 
-/// The database file and its log as the server opened them. If they are removed or replaced, the opened files still
-/// accept writes that the next start would not find.
+/// The database and its log as opened. If they are removed or replaced, the open files still accept writes, which the
+/// next start would not find.
 struct OpenFiles {
     private let files: [(path: String, status: stat)]
 
@@ -143,7 +141,7 @@ struct OpenFiles {
         files = [path, path + "-wal"].compactMap { path in fileStatus(path).map { (path, $0) } }
     }
 
-    /// The path of a file that was removed, replaced or renamed.
+    /// A file that was removed, replaced or renamed.
     var displaced: String? {
         files.first { path, opened in
             guard let found = fileStatus(path) else { return true }

@@ -1,7 +1,6 @@
-/// The prepared statements that a connection keeps for reuse, by their SQL texts. When the cache is full, a new
-/// statement replaces the least recently used one.
+/// A connection's prepared statements by their SQL. When full, a new one replaces the least recently used.
 struct SQLiteStatementCache {
-    /// A hash table with chaining: `SQLiteStatement.next` links the statements of a chain.
+    /// A hash table, chained by `SQLiteStatement.next`.
     private var chains: [SQLiteStatement?]
     private(set) var count = 0
     private let capacity: Int
@@ -14,7 +13,7 @@ struct SQLiteStatementCache {
         chains = Array(repeating: nil, count: Self.chainCount)
     }
 
-    /// - Complexity: O(1) for a string literal, which has the same address each time; otherwise O(length of the SQL).
+    /// - Complexity: O(1) for a string literal, whose address is always the same; otherwise O(length of the SQL).
     @inline(__always)
     mutating func statement(for sql: String) -> SQLiteStatement? {
         var next = chains[Self.chain(of: sql)]
@@ -29,7 +28,7 @@ struct SQLiteStatementCache {
         return nil
     }
 
-    /// - Complexity: O(capacity · log capacity) if the cache is full.
+    /// - Complexity: O(capacity · log capacity) when full.
     mutating func insertIfMissing(_ statement: SQLiteStatement) {
         guard capacity > 0, self.statement(for: statement.sql) == nil else { return }
         if count >= capacity { removeOldest() }
@@ -62,7 +61,7 @@ struct SQLiteStatementCache {
         count = 0
     }
 
-    /// Hashes the text's length and four words of it, which is faster than the whole of a long text.
+    /// Hashes the length and four words: faster than a whole long text.
     @inline(__always)
     private static func chain(of sql: String) -> Int {
         let count = sql.utf8.count
