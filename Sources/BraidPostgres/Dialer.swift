@@ -4,8 +4,8 @@ import BraidStore
 internal import CPostgreSQL
 import Synchronization
 
-/// Opens connections to one PostgreSQL database. After a failure, every attempt fails at once for a delay that grows up
-/// to a second, so that not all callers connect when the database is back.
+/// Opens connections to one database. After a failure, every attempt fails at once for up to a growing second, so
+/// that not all callers connect when the database is back.
 final class Dialer: Sendable {
     /// For messages, without a password.
     let name: String
@@ -20,13 +20,12 @@ final class Dialer: Sendable {
         var until: ContinuousClock.Instant
     }
     private let failure = Mutex<Failure?>(nil)
-    /// The epoch suffix that the latest connection has found. If a new one finds another, `renewal` is called.
+    /// As of the latest connection. If a new one finds another, calls `renewal`.
     private let suffix = Mutex<String?>(nil)
     private let renewal = Mutex<(@Sendable () -> Void)?>(nil)
-    /// Set when a newer server has upgraded the schema to a version that this server cannot use.
+    /// A newer server has upgraded the schema beyond this one.
     var retirement: StoreError? { retired.withLock { $0 } }
     private let retired = Mutex<StoreError?>(nil)
-    /// As `PostgresStore.schemaNotice`.
     var schemaNotice: String? { notice.withLock { $0 } }
     private let notice = Mutex<String?>(nil)
     /// Shows the shared time after the first connection.
@@ -42,7 +41,7 @@ final class Dialer: Sendable {
         name = try Self.name(of: url)
     }
 
-    /// The first connection checks, creates or upgrades the tables.
+    /// The first one checks, creates or upgrades the tables.
     func connect(timeout: Duration? = nil) throws(StoreError) -> PostgresConnection {
         if let failure = failure.withLock({ $0 }), failure.until > .now { throw failure.error }
         do {
@@ -69,7 +68,7 @@ final class Dialer: Sendable {
         }
     }
 
-    /// Lets every later use of the database fail.
+    /// From now on, every use of the database fails.
     func retire(_ error: StoreError) { retired.withLock { $0 = error } }
 
     private func prepare(_ connection: PostgresConnection) throws {
@@ -105,8 +104,8 @@ final class Dialer: Sendable {
             ("idle_in_transaction_session_timeout", "\(timeout)"),
             // If this machine disappears, the database ends the connection after half a minute.
             ("tcp_keepalives_idle", "10"), ("tcp_keepalives_interval", "5"), ("tcp_keepalives_count", "4"),
-            // Every statement must find its rows by a key, even if the planner saw an empty table a moment ago: generic
-            // plans, made once, without table scans and without JIT.
+            // Every statement must find its rows by a key, even if the planner just saw an empty table: generic
+            // plans, made once, without table scans and JIT.
             ("plan_cache_mode", "force_generic_plan"), ("enable_seqscan", "off"), ("jit", "off"),
         ]
     }

@@ -2,10 +2,8 @@
 import BraidEngine
 import BraidStore
 
-/// What Braid reads from a PostgreSQL database, over one connection. Statements that must see one moment run as one
-/// transaction, in one round trip.
-///
-/// The writes are `PostgresStatement`s, which the writer collects.
+/// Braid's reads over one connection. Statements that must see one moment are one transaction in one round trip. The
+/// writes are `PostgresStatement`s, which the writer collects.
 struct PostgresQueries {
     let db: PostgresConnection
 }
