@@ -1,13 +1,13 @@
 import Glibc
 
-/// Whole files and directories, with plain system calls.
+/// With plain system calls.
 public enum Files {
-    /// What `errno` says about a path, as the rest of a sentence.
+    /// What `errno` says, as the rest of a sentence about a path.
     public static var failure: String {
         errno == ENOENT ? "does not exist" : "cannot be read: \(String(cString: strerror(errno)))"
     }
 
-    /// Reads a file or a pipe, such as `/dev/stdin` or a shell's `<(…)`. If it returns `nil`, ``failure`` says why.
+    /// Of a file or pipe, such as `/dev/stdin` or `<(…)`. `nil` with ``failure``.
     public static func bytes(of path: String) -> [UInt8]? {
         let file = open(path, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { return nil }
@@ -25,7 +25,7 @@ public enum Files {
         }
     }
 
-    /// read(2), repeated if a signal interrupts it. Returns 0 at the end, and -1 with `errno` after an error.
+    /// read(2), repeated after a signal. 0 at the end, -1 with `errno`.
     static func read(_ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer) -> Int {
         while true {
             let count = Glibc.read(descriptor, buffer.baseAddress, buffer.count)
@@ -33,7 +33,7 @@ public enum Files {
         }
     }
 
-    /// Writes to a descriptor in blocking mode. If it returns `false`, `errno` says why not all was written.
+    /// For a blocking descriptor. `false` with `errno` if not all was written.
     @discardableResult
     public static func write(_ bytes: some Sequence<UInt8>, to descriptor: Int32) -> Bool {
         let bytes = Array(bytes)
@@ -49,7 +49,7 @@ public enum Files {
         return true
     }
 
-    /// Drops what comes, until the end or an error. Blocks the thread.
+    /// Until the end or an error. Blocks.
     public static func readToEnd(of descriptor: Int32) {
         var piece = [UInt8](repeating: 0, count: 4096)
         while true {
@@ -61,7 +61,7 @@ public enum Files {
         }
     }
 
-    /// The names in a directory, without `.` and `..`, unordered. If it returns `nil`, ``failure`` says why.
+    /// Unordered, without `.` and `..`. `nil` with ``failure``.
     public static func names(in directory: String) -> [String]? {
         guard let stream = opendir(directory) else { return nil }
         defer { closedir(stream) }

@@ -1,6 +1,6 @@
 import CZlib
 
-/// Decompresses a gzip body (RFC 1952), of which memory holds one piece at a time.
+/// Decompresses a gzip body (RFC 1952) piece by piece.
 public final class Gunzip {
     /// `detail` is a clause.
     public struct Failure: Error { public let detail: String }
@@ -8,7 +8,7 @@ public final class Gunzip {
     private let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
     private var input: [UInt8] = []
     private var position = 0
-    /// A body consists of one or several members.
+    /// Of a member; a body has one or several.
     private var isAtEnd = false
 
     private static let pieceSize = 64 * 1024
@@ -31,7 +31,7 @@ public final class Gunzip {
         position = 0
     }
 
-    /// At most 64 KB; `nil` if more compressed bytes are needed.
+    /// At most 64 KB. `nil` if it needs more.
     public func next() throws(Failure) -> [UInt8]? {
         while true {
             // zlib may hold decompressed bytes even when it has read all input.
