@@ -2,10 +2,10 @@ import BraidEngine
 import BraidRuntime
 import Synchronization
 
-/// The answer to a request with an `Idempotency-Key`, for a client that repeats it
-/// (draft-ietf-httpapi-idempotency-key-header). Session, requester and key identify the request.
+/// The answer to a request with an `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header). Session, requester
+/// and key identify the request.
 public struct KeptAnswer: Sendable, Equatable {
-    /// A session's number, or 0 for a request that opens one.
+    /// 0 for a request that opens a session.
     public var session: Int
     /// The token's id, or empty for a controller.
     public var requester: String
@@ -13,23 +13,23 @@ public struct KeptAnswer: Sendable, Equatable {
     public var key: String
     /// Milliseconds of the store's ``AnswerClock``.
     public var at: Int
-    /// A hash, to notice another request with the same key.
+    /// Tells another request with the same key apart.
     public var request: Int
     public var answer: JSONText
 
-    /// Milliseconds. An answer goes earlier with its session, or for the ``quota``.
+    /// Milliseconds. Ends earlier with the session, or for the ``quota``.
     public static let lifetime = 24 * 60 * 60 * 1000
 
-    /// Bytes for one requester in one session. Beyond, the oldest answers go.
+    /// Bytes for one requester in one session. The oldest answers go first.
     public static let quota = 16 << 20
-    /// Old answers that one commit removes at most, so that none takes long.
+    /// By one commit, so that none takes long.
     package static let mostEvicted = 64
 
-    /// SQL: both costs are in range.
+    /// SQL.
     package static let hasSoundCost =
         "\(StoredNumber.bytes.condition("cost_before")) AND \(StoredNumber.bytes.condition("cost"))"
 
-    /// Bytes of the ``quota``. At least 1 KiB, which limits the answers to 16,384.
+    /// At least 1 KiB, so that the ``quota`` also limits the answers, to 16,384.
     package var cost: Int { max(1 << 10, answer.count + key.utf8.count) }
 
     public init(session: Int, requester: String, key: String, at: Int, request: Int, answer: JSONText) {
@@ -42,11 +42,11 @@ public struct KeptAnswer: Sendable, Equatable {
     }
 }
 
-/// Milliseconds that measure the age of kept answers. Runs with the monotonic clock, so that no jump of the machine's
-/// time changes an age. It goes on from the newest answer or from the shared store's time; a new store starts with
-/// the machine's time.
+/// Milliseconds, for the age of kept answers. Runs with the monotonic clock, so that no jump of the machine's time
+/// changes an age. Goes on from the newest answer or the shared store's time; a new store starts with the machine's
+/// time.
 public final class AnswerClock: Sendable {
-    /// Relative to the monotonic clock.
+    /// To the monotonic clock.
     private let offset: Mutex<Int>
 
     package init(from time: Int?) { offset = Mutex((time ?? systemMilliseconds()) - Self.monotonic()) }
@@ -55,7 +55,7 @@ public final class AnswerClock: Sendable {
 
     public func now() -> Int { offset.withLock { $0 } + Self.monotonic() }
 
-    /// To a shared store's time, before anyone reads the clock.
+    /// Before anyone reads the clock.
     package func begin(at time: Int) { offset.withLock { $0 = time - Self.monotonic() } }
 
     /// Tests add to it to make answers older.
@@ -64,7 +64,6 @@ public final class AnswerClock: Sendable {
         set { offset.withLock { $0 = newValue } }
     }
 
-    /// To another server's time, if later.
     package func advance(to time: Int) {
         let offset = time - Self.monotonic()
         self.offset.withLock { $0 = max($0, offset) }

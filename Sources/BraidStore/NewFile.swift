@@ -1,18 +1,18 @@
 import BraidRuntime
 import Glibc
 
-/// A file that is `PATH-partial` until it is complete and on disk. Readable by its owner only. Replaces nothing,
-/// except what appears meanwhile on a file system without hard links. Without `finish`, `deinit` removes the partial
-/// file.
+/// A file that is `PATH-partial` until it is complete and on disk, for its owner only. Replaces nothing, except what
+/// appears meanwhile on a file system without hard links. Without `finish`, `deinit` removes it.
 package final class NewFile {
     package let path: String
     package let partial: String
     /// Of the locked partial file. Closed last: closing any descriptor drops SQLite's locks.
     private let descriptor: CInt
-    /// Leave the partial file alone: it has its final name, could not be opened, or belongs to another process.
+    /// Or the partial file could not be opened or is another process's: then leave it alone, too.
     private var isFinished = false
 
-    /// Reuses what a killed process has left. For a database, refuses an old write-ahead log, which would damage it.
+    /// Reuses what a killed process has left. Refuses a database's old write-ahead log, which would damage the new
+    /// one.
     package init(_ path: String, isDatabase: Bool) throws {
         self.path = path
         partial = path + "-partial"
@@ -44,7 +44,7 @@ package final class NewFile {
         guard Files.write(bytes, to: descriptor) else { throw StoreError.writing(partial, errno) }
     }
 
-    /// Flushes, then names the file by `link`, because `rename` would replace another program's file.
+    /// By `link`, because `rename` would replace another program's file.
     package func finish() throws {
         guard fsync(descriptor) == 0 else { throw StoreError.writing(partial, errno) }
         if link(partial, path) == 0 {
@@ -75,7 +75,7 @@ extension StoreError {
     }
 }
 
-/// Does not open the file: closing it would drop SQLite's locks.
+/// Without opening it: closing would drop SQLite's locks.
 func fileStatus(_ path: String) -> stat? {
     var status = stat()
     return stat(path, &status) == 0 ? status : nil

@@ -1,10 +1,10 @@
 import BraidRuntime
 
-/// Threads for a store's reads, each with its own connection, so that no read blocks Swift's tasks. Reads begin in
-/// the order of arrival. While all threads are busy, another starts, up to `limit`.
+/// Threads for reads, each with its own connection, so that no read blocks Swift's tasks. Reads begin in order of
+/// arrival. While all threads are busy, another starts, up to `limit`.
 package final class ReaderPool<Connection>: @unchecked Sendable {
     package struct Read: Sendable {
-        /// Returns what hands over the result. May be called again with another connection.
+        /// Returns what hands over the result. May run again with another connection.
         package let perform: @Sendable (Connection) throws -> @Sendable () -> Void
         package let fail: @Sendable (any Error) -> Void
     }
@@ -14,14 +14,14 @@ package final class ReaderPool<Connection>: @unchecked Sendable {
     private var reads: [Read?] = []
     private var next = 0
     private var threads = 0
-    /// Counts a thread that is woken for a read until it runs.
+    /// One that is woken for a read counts until it runs.
     private var idleThreads = 0
     private var isClosed = false
     private let limit: Int
     private let serve: @Sendable (Read, Connection?) -> Connection?
 
-    /// - Parameter serve: reads on the thread's connection, or on a new one if that is missing or broken, and returns
-    ///   the one to keep.
+    /// - Parameter serve: reads on the given connection, or on a new one if it is missing or broken, and returns the
+    ///   one to keep.
     package init(limit: Int = 4, serve: @escaping @Sendable (Read, Connection?) -> Connection?) {
         self.limit = max(1, limit)
         self.serve = serve
@@ -95,7 +95,7 @@ package final class ReaderPool<Connection>: @unchecked Sendable {
 
     package var queued: Int { condition.withLock { reads.count - next } }
 
-    /// Refuses new reads; blocks until the waiting ones are done and all connections closed.
+    /// Blocks until the waiting reads are done and all connections closed.
     package func close() {
         condition.withLock {
             isClosed = true

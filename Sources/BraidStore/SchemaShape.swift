@@ -1,8 +1,7 @@
-/// The tables, columns and indexes of a database. Expected: from the text of `schema.sql` or `schema-postgres.sql`.
-/// Found: from the database's catalog.
+/// A database's tables, columns and indexes: expected by `schema.sql` or `schema-postgres.sql`, or found in its
+/// catalog.
 package struct SchemaShape: Equatable {
     package struct Column: Equatable {
-        /// Lower case.
         package var type: String
         package var isRequired: Bool
         package var hasDefault: Bool
@@ -16,7 +15,7 @@ package struct SchemaShape: Equatable {
         fileprivate var text: String { type.uppercased() + (isRequired ? " NOT NULL" : "") }
     }
 
-    /// Also that of a primary key or a unique constraint. Names do not count.
+    /// Also of a primary key or a unique constraint. Names do not count.
     package struct Index: Hashable {
         package var table: String
         package var columns: String
@@ -33,7 +32,7 @@ package struct SchemaShape: Equatable {
     }
 
     package var tables: [String: [String: Column]] = [:]
-    /// By the statement that creates each: `nil` if it belongs to a table's definition, or in PostgreSQL's catalog.
+    /// With the statement that creates each, if there is one and it is known.
     package var indexes: [Index: String?] = [:]
 
     package init() {}
@@ -42,7 +41,7 @@ package struct SchemaShape: Equatable {
         tables[table, default: [:]][name] = column
     }
 
-    /// Throws `differentSchema` if the server cannot use `found`.
+    /// Throws `differentSchema`.
     package func check(_ found: SchemaShape, path: String, version: Int) throws {
         let differences = differences(in: found)
         guard differences.isEmpty else {
@@ -93,7 +92,7 @@ extension SchemaShape {
 }
 
 extension SchemaShape {
-    /// Calls `before` before each statement and once after `check`, with the number of earlier calls.
+    /// `before` gets the number of earlier calls: before each statement, and once after `check`.
     package static func upgrade(
         by statements: [String], before: ((Int) throws -> Void)?, execute: (String) throws -> Void,
         check: () throws -> Void
@@ -107,7 +106,7 @@ extension SchemaShape {
     }
 }
 
-// Understands only the SQL of the two schemas. The tests compare the results with the catalogs of new databases.
+// Understands only the SQL of the two schemas. The tests compare with the catalogs of new databases.
 extension SchemaShape {
     package init(schema: String) {
         let lines = schema.split(separator: "\n").map { line in
@@ -133,7 +132,6 @@ extension SchemaShape {
         return words.firstIndex(of: "WHERE").map { words[($0 + 1)...].joined(separator: " ") }
     }
 
-    /// - Parameter part: a column or a constraint.
     private mutating func add(_ part: String, to table: String) {
         let words = part.split(separator: " ")
         guard words.count > 1 else { return }

@@ -1,29 +1,27 @@
 import BraidEngine
 
-/// What the store writes for one new revision. Times are milliseconds since 1970.
+/// One new revision. Times are milliseconds since 1970.
 public struct SessionCommit: Sendable {
-    /// Its number.
     public var session: Int
-    /// The revision that the stored session must have.
+    /// The revision that must be stored.
     public var from: Int
-    /// And its time: with another, the database has lost the revision and reused its number. `nil` accepts any.
+    /// And its time, or `nil`. With another, the database has lost the revision and reused its number.
     public var fromTime: Int?
-    /// Of revision `from + 1`.
     public var record: JournalRecord
     public var change: TableChange
-    /// Used from now on. `nil`: as before.
+    /// Used from now on. `nil`: unchanged.
     public var description: SessionDescription?
-    /// Whether clients see the stored table from now on. Otherwise they still see the last published one, even after
-    /// a restart.
+    /// Clients see the stored table from now on. Otherwise they still see the last published one, even after a
+    /// restart.
     public var publishes: Bool
-    /// For the next new row after this commit, as `nextSection` is.
+    /// For the next new row, as `nextSection`.
     public var nextKey: Int
     public var nextSection: Int
-    /// Of the rows that clients see.
+    /// That clients see.
     public var totalRowCount: Int
     /// A `StoredUndo`.
     public var undo: JSONText
-    /// For retries with the command's `Idempotency-Key`.
+    /// For retries.
     public var answer: KeptAnswer?
 
     public init(
@@ -55,17 +53,16 @@ public struct SessionCommit: Sendable {
     package var journalBytes: Int { record.bytes + undo.count }
 }
 
-/// One revision in a session's journal.
+/// One revision in the journal.
 public struct JournalRecord: Sendable, Equatable {
     public var revision: Int
     /// Milliseconds since 1970.
     public var at: Int
     public var command: JSONText
-    /// From the revision before.
     public var update: JSONText
-    /// An array of the command's taps, cell events and emitted events.
+    /// Taps, cell events and emitted events of the command.
     public var controllerEvents: JSONText?
-    /// What the update removes or replaces, with the ids that rebasing a command needs.
+    /// What the update removes or replaces, with the ids for rebasing.
     public var hidden: JSONText?
 
     public init(
@@ -87,11 +84,10 @@ public struct JournalRecord: Sendable, Equatable {
 /// every *n*th commit trims, *n* being a 64th of the limit. In between, up to *n* − 1 revisions are too many.
 package struct JournalTrimming {
     package let isDue: Bool
-    /// How many of the oldest records to examine: more than needed, so that a lowered limit takes effect, but few, so
-    /// that no commit takes long.
+    /// Records to examine: more than needed, so that a lowered limit takes effect, but few, so that no commit takes
+    /// long.
     package let recordCount: Int
 
-    /// - Parameter revision: the one that the commit creates.
     package init(with revision: Int, limit: Int) {
         let interval = max(1, limit / 64)
         isDue = revision > limit && revision % interval == 0

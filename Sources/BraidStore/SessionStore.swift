@@ -5,60 +5,55 @@ import BraidEngine
 /// Each call is one transaction. A write returns when it is stored; cancelling its task does not stop it. A read sees
 /// all writes that have returned. Times are milliseconds since 1970. Every store must pass `SessionStoreTests`.
 public protocol SessionStore: Sendable {
-    /// Stores a new version, and drops older ones beyond ``StoredTable/keptVersions`` that no session uses.
-    ///
-    /// - Parameter latest: the version before, 0 for a new name, or `nil` for any. If it is another, throws
-    ///   `tableChanged`.
-    /// - Returns: 1, 2, 3, …
+    /// Also drops versions beyond ``StoredTable/keptVersions`` that no session uses. Returns 1, 2, 3, … Throws
+    /// `tableChanged` if the version before is not `latest` (0: a new name; `nil`: any).
     func putTable(_ name: String, description: JSONText, after latest: Int?, at: Int) async throws -> Int
     /// By default the latest version.
     func table(_ name: String, version: Int?) async throws -> StoredTable?
     /// Ascending.
     func versions(ofTable name: String) async throws -> [TableSummary]
-    /// The latest versions, by ascending name.
+    /// The latest versions, ascending by name.
     func tables() async throws -> [TableSummary]
     /// All versions, or none if a session uses one.
     func deleteTable(_ name: String) async throws -> TableDeletion
 
-    /// Stores a session at revision 0, and again its version of the table description if that was dropped as old and
-    /// unused. Returns the session's number, which is never used again.
+    /// At revision 0. Also stores its version of the table description again, if that was dropped as old and unused.
+    /// Returns the session's number, which is never used again.
     ///
-    /// - Throws: `sessionExists`, `exhausted`, or `tableMissing` if the whole description was deleted. A shared store
-    ///   throws `answered` if the requester's idempotency key has an answer.
+    /// Throws `sessionExists`, `exhausted`, or `tableMissing` if the whole description was deleted; a shared store
+    /// `answered` if the requester's idempotency key has an answer.
     func createSession(_ session: NewSession) async throws -> Int
     /// - Complexity: O(rows · log rows).
     func session(_ id: String) async throws -> StoredSession?
-    /// As clients saw it at that revision, so without unpublished changes, but with the current `totalRowCount`.
-    /// `nil` if the session has not reached it, or the journal does not lead back to it.
+    /// As clients saw it then: without unpublished changes, but with the current `totalRowCount`. `nil` if the
+    /// session has not reached the revision, or the journal does not lead back to it.
     ///
     /// - Complexity: O(rows · log rows + journal after the revision).
     func session(_ id: String, at revision: Int) async throws -> StoredSession?
     func opening(_ id: String) async throws -> StoredOpening?
     func sessionSummary(_ id: String) async throws -> SessionSummary?
-    /// Those with ids after `after`, in the order of UTF-8 bytes, of one table description or (`nil`) all.
+    /// With ids after `after`, in the order of UTF-8 bytes.
     func sessions(of table: String?, after: String?, limit: Int) async throws -> [SessionSummary]
-    /// Deletes the session, unless `summary` is given and differs in number or revision. Returns its number, or `nil`
-    /// if nothing was deleted.
+    /// Returns its number, or `nil` if there is none, or one with another number or revision than `summary`.
     func deleteSession(_ id: String, as summary: SessionSummary?) async throws -> Int?
     func unusedSessions() async throws -> [UnusedSession]
-    /// Of sessions with an `unusedLimit`; ignores others.
+    /// Only sessions with an `unusedLimit`.
     func renew(_ sessions: [Int], at: Int) async throws
 
     /// Commits that wait at the same time can share a transaction.
     ///
-    /// - Throws: `revisionConflict`, `sessionMissing`, `tableMissing`, `exhausted` or `answered`, which leave the
-    ///   transaction's other commits alone, or an error of the disk or the database.
+    /// Throws `revisionConflict`, `sessionMissing`, `tableMissing`, `exhausted` or `answered`, which leave the
+    /// transaction's other commits alone, or an error of the disk or the database.
     func commit(_ commit: SessionCommit) async throws
-    /// The record with which the total size reaches `bytes` is the last.
+    /// Ends with the record that makes the total size reach `bytes`.
     func journal(of sessionNumber: Int, after revision: Int, limit: Int, bytes: Int) async throws -> [JournalRecord]
 
-    /// As the session was before the journal's first record, or at the first later revision with everything
-    /// published; without one, the current session. `nil` if the journal goes back to the opening.
+    /// Before the journal's first record, or at the first later revision with everything published; without one, the
+    /// current session. `nil` if the journal goes back to the opening.
     ///
     /// - Complexity: O(rows · log rows + journal).
     func journalStart(of id: String) async throws -> StoredSession?
 
-    /// For the times of answers, and for `now` below.
     var answerClock: AnswerClock { get }
     /// For a request that stored nothing else, such as a refused command. A shared store throws `answered` if the
     /// requester's idempotency key has an answer.
@@ -70,21 +65,21 @@ public protocol SessionStore: Sendable {
     func createToken(_ token: NewToken, for sessionID: String) async throws
     /// Also an expired one, but not without its session.
     func token(_ id: String) async throws -> StoredToken?
-    /// Unexpired ones with ids after `after`. `nil` without the session.
+    /// Unexpired, with ids after `after`. `nil` without the session.
     func tokens(of sessionID: String, after: String?, limit: Int, now: Int) async throws -> [StoredToken]?
     func deleteToken(_ id: String, of sessionID: String) async throws -> Bool
 
-    /// `nil` if only one server can use the store.
+    /// `nil` for one server.
     var sharing: (any StoreSharing)? { get }
 
-    /// For the log: an upgrade, say. `nil` without news, or before the first connection.
+    /// For the log, such as an upgrade. `nil` before the first connection.
     var schemaNotice: String? { get }
     var statistics: StoreStatistics { get }
     /// - Complexity: O(sessions): one database page for every few hundred.
     func size() async throws -> StoreSize
-    /// Throws why the store cannot be read or written, except that a full disk is a condition of SQLite's.
+    /// Throws why the store cannot be read or written. SQLite's full disk is a condition, no error.
     func check() async throws -> StoreCondition
-    /// Finishes the waiting writes. Later calls throw `closed`.
+    /// After the waiting writes. Later calls throw `closed`.
     func close() async
 }
 
@@ -109,9 +104,7 @@ extension SessionStore {
 public protocol TestableStore: SessionStore {
     /// In memory, in place of an earlier copy.
     func keepContent() throws
-    /// - Parameter beginsEpochs: for all sessions.
-    /// - Complexity: O(content of the store and of the copy).
+    /// For all sessions. O(content of the store and of the copy).
     func restoreContent(beginsEpochs: Bool) async throws
-    /// Keeps the revision and the content.
     func setEpoch(_ epoch: String, of sessionNumber: Int) async throws
 }

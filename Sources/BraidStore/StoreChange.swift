@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What operators need to know.
+/// For operators.
 public enum StoreChange: Sendable, Equatable {
     case failing(StoreError)
     case working(after: StoreError)
@@ -37,7 +37,7 @@ package final class StoreTrouble: Sendable {
 }
 
 extension StoreError {
-    /// Such as `disk-full`, for failures of the disk or the database. `nil` for what callers can cause.
+    /// Such as `disk-full`. `nil` for what callers can cause.
     public var kind: String? {
         switch self {
         case .full: "disk-full"

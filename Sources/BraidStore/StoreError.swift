@@ -6,40 +6,37 @@ public enum StoreError: Error, Sendable, Equatable {
     case sessionMissing
     /// Or, in PostgreSQL, another server has locked the session.
     case revisionConflict
-    /// The idempotency key has an answer, perhaps by another server.
+    /// Perhaps by another server.
     case answered
     case tableMissing
-    /// It has another latest version.
     case tableChanged
-    /// The session has used up its 2^32 − 1 row keys, section numbers or revisions.
+    /// Of its 2^32 − 1 row keys, section numbers or revisions.
     case exhausted
-    /// A value or statement that the database does not accept at once.
+    /// For the database, at once.
     case tooLarge
     case closed
 
     // Failures of the disk or the database. The store has changed nothing, except after `outcomeUnknown`.
     case full
     case io(String)
-    /// Another process, transaction or server held a lock for too long. In PostgreSQL also a lost conflict or a
-    /// deadlock.
+    /// A lock was held for too long. In PostgreSQL also a lost conflict or a deadlock.
     case busy(path: String)
     case corrupt(String)
-    /// The database cannot be reached, or accepts no requests for now.
+    /// Not reachable, or accepting no requests for now.
     case unavailable(String)
     /// The change may be stored or not.
     case outcomeUnknown(String)
 
     // Why a database was not opened. `readOnly` and `newerVersion` can also come later.
 
-    /// By another process, with the ID `holder` if known.
+    /// With the process's ID, if known.
     case locked(path: String, holder: String?)
     case readOnly(path: String)
     case notADatabase(path: String)
-    /// By a server under another name, such as a hard link, where the log with the latest changes is.
+    /// Under another name, such as a hard link, a server uses the file, and the log with the latest changes is there.
     case usedByOtherName(path: String)
-    /// Another application's database. For commands such as `backup` also an empty file.
+    /// For commands such as `backup` also an empty file.
     case wrongApplication(path: String)
-    /// And this server cannot use it.
     case newerVersion(found: Int, known: Int)
     case differentSchema(path: String, version: Int, differences: [String])
 
@@ -55,7 +52,6 @@ public enum StoreError: Error, Sendable, Equatable {
 }
 
 extension StoreError {
-    /// - Parameter failure: an error number of pthread_create(3).
     package static func noThread(_ failure: Int32) -> StoreError {
         .io("no thread can be started: \(String(cString: strerror(failure)))")
     }

@@ -1,26 +1,26 @@
 import BraidRuntime
 import Glibc
 
-/// The options that every store has.
+/// Of every store.
 ///
 ///     let store = try SQLiteStore(path: "braid.sqlite", options: StoreOptions(journalLimit: 100))
 public struct StoreOptions: Sendable {
     /// When a commit counts as done.
     public enum Synchronous: Sendable {
-        /// On disk, so it survives a power loss. One disk flush serves a group of commits. If PostgreSQL waits for a
+        /// On disk: survives a power loss. One disk flush serves a group of commits. If PostgreSQL waits for a
         /// standby, on that one's disk as well.
         case full
-        /// Before the disk flush: it survives a crash of this process. A power loss or a crash of PostgreSQL can lose
-        /// the last commits (by default those of 0.6 s) and leaves a consistent rest.
+        /// Before the disk flush: survives a crash of this process. A power loss or a crash of PostgreSQL can lose
+        /// the last commits (by default those of 0.6 s); the rest is consistent.
         case normal
     }
 
     public var synchronous: Synchronous
-    /// Revisions per session. The journal may hold a 64th more, or more after the limit was lowered.
+    /// Revisions per session, up to a 64th more, or more after the limit was lowered.
     public var journalLimit: Int
-    /// Bytes per session. The last revision always stays.
+    /// Per session. The last revision always stays.
     public var journalBytes: Int
-    /// A hyphen, and what differs from the suffix `last` and all before it.
+    /// A hyphen, and what differs from all suffixes before.
     public var newEpochSuffix: @Sendable (_ last: String) -> String
     /// On any thread; must not block.
     public var onChange: @Sendable (StoreChange) -> Void
@@ -41,7 +41,7 @@ public struct StoreOptions: Sendable {
 }
 
 public struct SQLiteFileOptions: Sendable {
-    /// Of the file that is deleted to make room when the disk is full. 0: none.
+    /// Of the file that is deleted when the disk is full. 0: none.
     public var reserveBytes: Int
     /// A disk access of a COMMIT failed: the data may be on disk or not, and no later flush can tell, because the
     /// kernel reports a failed one once. The program must not go on as usual. If this returns, the store refuses all
@@ -53,7 +53,6 @@ public struct SQLiteFileOptions: Sendable {
     /// EX_IOERR.
     public static let lostWriteExitStatus: CInt = 74
 
-    /// After writing the explanation to stderr.
     public static let endProcess: @Sendable (String) -> Void = { explanation in
         Files.write("braid-server: \(explanation)\n".utf8, to: STDERR_FILENO)
         _exit(lostWriteExitStatus)
@@ -65,16 +64,15 @@ public struct SQLiteFileOptions: Sendable {
     }
 }
 
-/// Ends the epochs of a database's sessions. A new suffix, after the database may have lost commits that clients have
-/// seen, gives all existing sessions new epochs.
+/// Ends the epochs of a database's sessions. After the database may have lost commits that clients have seen, a new
+/// suffix gives all sessions new epochs.
 public enum EpochSuffix {
-    /// A hyphen and eight letters or digits.
     public static func random(after last: String) -> String {
         let letters = Array("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
         var generator = SystemRandomNumberGenerator()
         return "-" + String((0..<8).map { _ in letters[Int.random(in: 0..<letters.count, using: &generator)] })
     }
 
-    /// `-1`, `-2`, …, for predictable tests. Not unique: restoring one backup twice gives the same suffix.
+    /// `-1`, `-2`, … for tests. Not unique: restoring one backup twice gives the same.
     public static func counted(after last: String) -> String { "-\((Int(digits: last.dropFirst()) ?? 0) + 1)" }
 }

@@ -1,16 +1,15 @@
-/// For several servers on one store. Their copies of a session can be outdated: a commit compares revisions, so it
-/// overwrites nothing newer. This protocol also keeps a server from answering out of an outdated copy.
+/// For several servers on one store, whose copies of a session can be outdated. A commit compares revisions, so it
+/// overwrites nothing newer; with this, a server also answers out of no outdated copy.
 public protocol StoreSharing: Sendable {
-    /// Includes every commit that finished before the call. `nil` if the session has ended. Calls share a query.
+    /// With every commit that finished before the call. `nil` if the session has ended. Calls share a query.
     func revision(of session: Int) async throws -> StoredRevision?
 
-    /// Once in a process. Throws `io` if no thread starts.
+    /// Once. Throws `io` if no thread starts.
     func listen(_ hear: @escaping @Sendable (StoreNotice) -> Void) throws
 
-    /// Keeps other servers from committing to the session until `endTurn` or the loss of the connection. For a server
-    /// whose commit conflicted: while it reads the new revisions, others could commit time after time.
-    ///
-    /// - Throws: `busy` if another server keeps its turn too long.
+    /// Until `endTurn` or the loss of the connection, no other server commits. For a server whose commit conflicted:
+    /// while it reads the new revisions, others could commit time after time. Throws `busy` if another keeps its turn
+    /// too long.
     func takeTurn(of session: Int) async throws
     func endTurn(of session: Int) async
 }
@@ -27,17 +26,17 @@ public struct StoredRevision: Sendable, Equatable {
     }
 }
 
-/// News from the other servers.
+/// From the other servers.
 public enum StoreNotice: Sendable, Equatable {
-    /// Probably this revision or a later one.
+    /// Probably this or a later one.
     case committed(session: Int, revision: Int)
     case ended(session: Int)
     case revoked(token: String)
     /// All sessions have new epochs. Arrives before this server uses the database again.
     case renewed
-    /// Notices arrive from now on, unless their sender fails first. Comes again after each lost connection, during
-    /// which all were missed.
+    /// From now on, unless the sender fails first. Comes again after each lost connection, during which notices were
+    /// missed.
     case hearing
-    /// Every few seconds: look for changes whose notices were missed.
+    /// Every few seconds: look for changes without a notice.
     case look
 }

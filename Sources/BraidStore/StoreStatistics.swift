@@ -1,12 +1,11 @@
-/// Of a store's writes since it was opened.
+/// Of writes, since the opening.
 public struct StoreStatistics: Sendable, Equatable {
-    /// Per transaction, with its disk flush (none with `synchronous = normal`).
+    /// Per transaction, with its disk flush if there is one.
     public var commitSeconds = Histogram(bounds: [
         0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5,
     ])
     /// Requests per transaction.
     public var groupSizes = Histogram(bounds: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512])
-    /// Writes.
     public var failures = 0
 }
 
@@ -19,10 +18,9 @@ public enum StoreCondition: Sendable, Equatable {
 /// For metrics.
 public struct StoreSize: Sendable, Equatable {
     public var sessions: Int
-    /// In PostgreSQL, of Braid Server's schema only.
+    /// In PostgreSQL, of Braid Server's schema.
     public var bytes: Int
     public var logBytes: Int
-    /// If known.
     public var disk: DiskSpace?
 
     public init(sessions: Int, bytes: Int, logBytes: Int, disk: DiskSpace? = nil) {

@@ -1,24 +1,22 @@
 import BraidRuntime
 import Synchronization
 
-/// The database's part of a `StoreWriter`. Called on the writer's thread only.
+/// Called on the writer's thread only.
 package protocol GroupCommitter<Work>: AnyObject, Sendable {
     associatedtype Work: Sendable
 
-    /// Commits the group as one transaction, and answers each request now or in a later call. Returns whether the
-    /// database accepts writes.
+    /// One transaction. Answers each request, now or in a later call. Returns whether the database accepts writes.
     func commitGroup(_ group: [WriteRequest<Work>], for writer: StoreWriter<Self>) -> Bool
-    /// Before the first group.
     func prepare()
-    /// If set, `commitGroup` is called again after this time, if need be with an empty group.
+    /// Calls `commitGroup` again after this time, if need be with an empty group.
     var pause: Duration? { get }
-    /// After the last group. Closes the database.
+    /// After the last group.
     func close(for writer: StoreWriter<Self>)
 }
 
 package struct WriteRequest<Work: Sendable>: Sendable {
     package let work: Work
-    /// Only tests whether the database accepts writes; not counted.
+    /// Not counted as a commit.
     package let isTest: Bool
     package let fail: @Sendable (StoreError) -> Void
 }
@@ -47,7 +45,7 @@ package final class StoreWriter<Committer: GroupCommitter>: @unchecked Sendable 
         guard failure == 0 else { throw StoreError.noThread(failure) }
     }
 
-    /// Returns after the commit, even if the task is cancelled. `cost`: about how many rows the request writes.
+    /// Returns after the commit, even if the task is cancelled. `cost`: about how many rows it writes.
     package func enqueue<Value: Sendable>(
         isTest: Bool = false, cost: Int, _ work: (CheckedContinuation<Value, any Error>) -> Committer.Work
     ) async throws -> Value {
@@ -73,7 +71,7 @@ package final class StoreWriter<Committer: GroupCommitter>: @unchecked Sendable 
         condition.withLock { lastSucceeded && (writingSince.map { .now - $0 < limit } ?? false) }
     }
 
-    /// Returns at once; the thread finishes the waiting requests.
+    /// Returns at once. Waiting requests are still committed.
     package func stop() {
         condition.withLock {
             isStopping = true
@@ -81,7 +79,6 @@ package final class StoreWriter<Committer: GroupCommitter>: @unchecked Sendable 
         }
     }
 
-    /// Returns when the database is closed.
     package func stopped() async {
         stop()
         await end.opened()
@@ -116,7 +113,7 @@ package final class StoreWriter<Committer: GroupCommitter>: @unchecked Sendable 
         }
     }
 
-    /// Call before the callers get their results. `isWhole`: the database accepts all kinds of writes.
+    /// Before the callers get their results. `isWhole`: all kinds of writes are accepted.
     package func committed(_ group: [Request], since start: ContinuousClock.Instant, isWhole: Bool = true) {
         let duration = ContinuousClock.now - start, writes = group.count { !$0.isTest }
         if writes > 0 {
@@ -138,9 +135,8 @@ package final class StoreWriter<Committer: GroupCommitter>: @unchecked Sendable 
     }
 }
 
-/// Decides which waiting writes share a transaction. A small write that shares one with a large write waits for it.
-/// So a transaction has at most one large write, and while small ones wait, every second has none: a small write
-/// waits for at most one large one.
+/// Which writes share a transaction. A small one would wait for a large one in it. So a transaction has at most one
+/// large write, and while small ones wait, every second has none: a small write waits for at most one large one.
 package struct WriteQueue<Request> {
     private var requests: [Request] = []
     private var large: [Request] = []
@@ -155,7 +151,7 @@ package struct WriteQueue<Request> {
         if cost < Workers.shortRows { requests.append(request) } else { large.append(request) }
     }
 
-    /// A large one last. Empty only if no request waits.
+    /// A large one last.
     package mutating func takeGroup() -> [Request] {
         hadLarge = !large.isEmpty && (requests.isEmpty || !hadLarge)
         defer { requests = [] }
@@ -178,7 +174,7 @@ package final class Latch: Sendable {
         for waiter in waiters { waiter.resume() }
     }
 
-    /// Waits even if the task is cancelled.
+    /// Even if the task is cancelled.
     package func opened() async {
         await withCheckedContinuation { continuation in
             let isOpen = waiting.withLock { waiting in

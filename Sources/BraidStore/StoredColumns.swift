@@ -1,6 +1,6 @@
 import BraidEngine
 
-/// A database row, with columns from 0. The extensions hold the decoding and the SQL that the stores share.
+/// Columns count from 0. The extensions hold the decoding and the SQL that the stores share.
 package protocol StoredColumns {
     func int(_ column: CInt) -> Int
     func isNull(_ column: CInt) -> Bool
@@ -11,7 +11,7 @@ package protocol StoredColumns {
 extension StoredColumns {
     package func optionalInt(_ column: CInt) -> Int? { isNull(column) ? nil : int(column) }
 
-    /// Throws `corrupt`, with `name`, outside the range.
+    /// Throws `corrupt`, with `name`.
     package func number(_ column: CInt, _ kind: StoredNumber, _ name: String) throws -> Int {
         try kind.checked(int(column), name)
     }
@@ -24,8 +24,8 @@ extension StoredColumns {
 
     package func optionalText(_ column: CInt) -> String? { isNull(column) ? nil : text(column) }
 
-    /// Validates again, because the disk may return other bytes than were written. Deeper than a request may be: a
-    /// stored update nests its models.
+    /// Validates again, because the disk may return other bytes than were written. Deeper than a request may be: an
+    /// update nests its models.
     package func json(_ column: CInt) throws -> JSONText {
         do {
             return try JSONText(parsing: [UInt8](bytes(column)), depthLimit: 1000)
@@ -37,8 +37,8 @@ extension StoredColumns {
     package func optionalJSON(_ column: CInt) throws -> JSONText? { isNull(column) ? nil : try json(column) }
 }
 
-// In `columns` and `select`, `s` is the table `session` and `t` the table `token`. `isSound` is SQL for rows that the
-// initializer accepts: lists leave out damaged ones.
+// `s` is the table `session`, `t` the table `token`. `isSound` is SQL for rows that the initializer accepts; lists
+// leave out damaged ones.
 
 extension SessionSummary {
     package static let columns = """
@@ -79,7 +79,7 @@ extension UnusedSession {
 }
 
 extension StoredSession {
-    /// Add a condition.
+    /// Without a condition.
     package static let select = """
         SELECT \(SessionSummary.columns), coalesce(st.description, t.description, o.description),
                st.state, st.displayed_sections, st.cells, s.next_key, s.next_section, s.journal_bytes
@@ -87,7 +87,6 @@ extension StoredSession {
         LEFT JOIN table_description t ON t.name = s.table_name AND t.version = s.table_version
         """
 
-    /// Without sections.
     package init(_ columns: some StoredColumns) throws {
         _ = try columns.number(15, .bytes, "journal_bytes")
         self.init(
@@ -99,7 +98,7 @@ extension StoredSession {
 }
 
 extension StoredOpening {
-    /// Add a condition.
+    /// Without a condition.
     package static let select = """
         SELECT \(SessionSummary.columns), coalesce(o.description, t.description), o.body
         FROM session s JOIN opening o ON o.session = s.number
@@ -114,7 +113,7 @@ extension StoredOpening {
 }
 
 extension PublishedTable {
-    /// From updated, displayed_sections. Without sections.
+    /// updated, displayed_sections.
     package init(_ columns: some StoredColumns) throws {
         self.init(
             updated: try columns.number(0, .time, "updated"), displayedSections: try columns.optionalJSON(1),
@@ -144,7 +143,7 @@ extension StoredRow {
 }
 
 extension JournalRecord {
-    /// From revision, at, command, changes, cell_events, hidden.
+    /// revision, at, command, changes, cell_events, hidden.
     package init(_ columns: some StoredColumns, revision: Int) throws {
         self.init(
             revision: revision, at: try columns.number(1, .time, "at"), command: try columns.json(2),
@@ -154,7 +153,7 @@ extension JournalRecord {
 }
 
 extension KeptAnswer {
-    /// From at, request, answer.
+    /// at, request, answer.
     package init(_ columns: some StoredColumns, key: String, requester: String, session: Int) throws {
         self.init(
             session: session, requester: requester, key: key, at: try columns.number(0, .time, "at"),

@@ -1,10 +1,10 @@
 import BraidEngine
 
-/// The kind of a stored integer, and so its range. Check each that a database or an archive returns: a damaged one
-/// could overflow later arithmetic.
+/// The kind and so the range of a stored integer. Check each from a database or an archive: a damaged one could
+/// overflow later arithmetic.
 package enum StoredNumber: Sendable {
     case session
-    /// Or 0, for an answer to a request that opens a session.
+    /// Or 0: the answer opens a session.
     case answeredSession
     /// Of a table description.
     case version
@@ -18,7 +18,7 @@ package enum StoredNumber: Sendable {
     case place
     /// Milliseconds since 1970.
     case time
-    /// A kept answer's time minus the newest one's.
+    /// Of an answer: its time minus the newest one's.
     case age
     case bytes
     case hash
@@ -41,7 +41,7 @@ package enum StoredNumber: Sendable {
         }
     }
 
-    /// The largest that every JSON reader reads exactly.
+    /// JSON readers read it exactly.
     private static let largest = 1 << 53
     private static let times =
         Instant(millisecondsSince1970: .min)
@@ -54,7 +54,6 @@ package enum StoredNumber: Sendable {
         throw .corrupt("\(name) is \(value), not \(rule)")
     }
 
-    /// For messages.
     package var rule: String { "an integer from \(range.lowerBound) to \(range.upperBound)" }
 
     /// SQL.
@@ -63,12 +62,10 @@ package enum StoredNumber: Sendable {
     }
 }
 
-/// SQLite's keys of rows, sections and journal records: the session's number, and in the low 32 bits the number in
-/// that session.
+/// Of SQLite's rows, sections and journal records: the session's number, and in the low 32 bits the number in it.
 package enum Key {
     static let bits = 32
     package static let largest = 1 << bits - 1
-    /// Its keys do not overflow.
     package static let largestSession = Int(Int32.max)
 
     static func of(_ session: Int, _ number: Int) -> Int { session << bits | number }

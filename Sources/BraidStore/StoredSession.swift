@@ -6,30 +6,29 @@ public typealias SectionRows = (summary: StoredSectionSummary, rows: [StoredRow]
 public struct NewSession: Sendable {
     /// With the number and the revision 0.
     public var summary: SessionSummary
-    /// Registered or not. Without one, the JSON that the session shows while it has no rows.
+    /// Without one, the JSON that the session shows while it has no rows.
     public var description: JSONText?
     /// Where `reset` starts, and `replay` unless the journal begins with a checkpoint: the request's body or, for a
     /// fork, one with the copied table.
     public var opening: JSONText
     public var state: JSONText
-    /// The ids that a command has chosen, as an array.
+    /// Ids that a command has chosen.
     public var displayedSections: JSONText?
-    /// The session's own cells by model type.
+    /// By model type.
     public var cells: JSONText?
-    /// For the next new row, as `nextSection` is for sections.
+    /// For the next new row, as `nextSection`.
     public var nextKey: Int
     public var nextSection: Int
     public var sections: [StoredSectionSummary]
-    /// With the numbers of their sections.
     public var rows: [(section: Int, row: StoredRow)]
-    /// A fork's table, in place of `opening` and `rows`, which are empty then.
+    /// Of a fork, in place of `opening` and `rows`, which are empty.
     public var shared: SharedTable?
-    /// For retries with the request's `Idempotency-Key`.
+    /// For retries.
     public var answer: KeptAnswer?
-    /// Seconds without use after which the session ends.
+    /// Seconds without use until the session ends.
     public var unusedLimit: Int?
 
-    /// For a store that cannot share a table.
+    /// For stores that cannot share a table.
     package var copied: NewSession {
         get throws {
             guard let shared else { return self }
@@ -41,7 +40,7 @@ public struct NewSession: Sendable {
         }
     }
 
-    /// Stored with the session, because no registered version contains it.
+    /// In no registered version.
     package var inlineDescription: JSONText? { summary.tableVersion == nil ? description : nil }
 
     package var used: Int? { unusedLimit == nil ? nil : summary.created }
@@ -69,8 +68,8 @@ public struct NewSession: Sendable {
     }
 }
 
-/// A fork's table: the functions capture values that share memory with the origin. A store in memory keeps them; one
-/// on disk calls them once.
+/// A fork's table, whose functions capture values that share memory with the origin. A store in memory keeps them;
+/// one on disk calls them once.
 public struct SharedTable: Sendable {
     /// Throws a `StoreError` if the body would be too large.
     let opening: @Sendable () throws -> JSONText
@@ -90,9 +89,8 @@ public struct SessionSummary: Sendable, Equatable {
     public var id: String
     /// Never used again.
     public var number: Int
-    /// The name of the description.
     public var table: String?
-    /// `nil` without a registered description.
+    /// Of a registered description.
     public var tableVersion: Int?
     /// Distinguishes sessions with the same id. Ends with the database's suffix if the session is older than that.
     public var epoch: String
@@ -100,7 +98,7 @@ public struct SessionSummary: Sendable, Equatable {
     public var created: Int
     /// By the last revision.
     public var updated: Int
-    /// Of the rows that clients see.
+    /// That clients see.
     public var totalRowCount: Int
 
     public init(
@@ -119,7 +117,6 @@ public struct SessionSummary: Sendable, Equatable {
     }
 }
 
-/// Ends when nobody uses it.
 public struct UnusedSession: Sendable {
     public var summary: SessionSummary
     /// Seconds.
@@ -128,17 +125,16 @@ public struct UnusedSession: Sendable {
     public var used: Int
 }
 
-/// Can be as large as the session.
 public struct StoredOpening: Sendable {
     public var summary: SessionSummary
-    /// As in `NewSession`, not what the session uses now.
+    /// Of the opening.
     public var description: JSONText?
     public var body: JSONText
 }
 
 public struct StoredSession: Sendable {
     public var summary: SessionSummary
-    /// What the session uses now, otherwise as in `NewSession`.
+    /// As of now.
     public var description: JSONText?
     // As in `NewSession`:
     public var state: JSONText
@@ -146,9 +142,9 @@ public struct StoredSession: Sendable {
     public var cells: JSONText?
     public var nextKey: Int
     public var nextSection: Int
-    /// By ordinal, each with its rows by rank.
+    /// By ordinal, with rows by rank.
     public var sections: [SectionRows]
-    /// If some stored changes are unpublished.
+    /// `nil` if all is published.
     public var published: PublishedTable?
 
     public init(

@@ -1,8 +1,7 @@
 import BraidEngine
 
-/// One version of a registered table description.
 public struct StoredTable: Sendable {
-    /// The latest versions that stay without sessions.
+    /// Latest versions that stay without sessions.
     public static let keptVersions = 20
 
     public var name: String
@@ -19,7 +18,6 @@ public struct StoredTable: Sendable {
     }
 }
 
-/// Without the text.
 public struct TableSummary: Sendable, Equatable {
     public var name: String
     public var version: Int
@@ -29,7 +27,7 @@ public struct TableSummary: Sendable, Equatable {
 
 public struct SessionDescription: Sendable, Equatable {
     public var table: String
-    /// `nil` if the description is not registered but stored with the session.
+    /// `nil` if not registered, but stored with the session.
     public var version: Int?
     public var text: JSONText
 
@@ -45,6 +43,5 @@ public struct SessionDescription: Sendable, Equatable {
 public enum TableDeletion: Sendable, Equatable {
     case deleted
     case missing
-    /// So many sessions use one of the versions.
     case inUse(sessions: Int)
 }

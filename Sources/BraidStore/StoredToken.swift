@@ -6,7 +6,7 @@ public struct NewToken: Sendable, Equatable {
     public var role: String
     public var created: Int
     public var expires: Int
-    /// Of the token's text, which is not stored.
+    /// Of the text, which is not stored.
     public var hash: String
 
     public init(id: String, role: String, created: Int, expires: Int, hash: String) {
@@ -20,7 +20,7 @@ public struct NewToken: Sendable, Equatable {
 
 public struct StoredToken: Sendable, Equatable {
     public var token: NewToken
-    /// Of the session. A later session with the same id has another.
+    /// A later session with the same id has another.
     public var session: Int
     public var sessionID: String
 }

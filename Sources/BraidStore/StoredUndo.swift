@@ -1,7 +1,6 @@
 import BraidEngine
 
-/// Leads a stored session back by one revision. Each journal record has one, so a session can be restored at any
-/// revision that the journal reaches.
+/// Leads a stored session back by one revision. Each journal record has one.
 public struct StoredUndo: Sendable {
     public var change: TableChange
     // As of the previous revision:
@@ -12,7 +11,7 @@ public struct StoredUndo: Sendable {
     public var updated: Int
     public var nextKey: Int
     public var nextSection: Int
-    /// Whether clients saw the stored table.
+    /// Clients saw the stored table.
     public var isPublished: Bool
 
     public init(
@@ -27,7 +26,7 @@ public struct StoredUndo: Sendable {
         self.isPublished = isPublished
     }
 
-    /// `updated`, `nextKey`, `nextSection`, and what the revision changed.
+    /// What the revision changed, besides `updated`, `nextKey` and `nextSection`.
     public var json: JSONText {
         .object {
             $0.member("updated", updated)
@@ -92,16 +91,16 @@ public struct StoredUndo: Sendable {
     }
 }
 
-/// Takes a session back by the undo records of its journal, the latest first.
+/// Goes back by undo records, the latest first.
 package struct SessionRewind {
-    /// At the revision reached. Its `sections` are outdated: see `content`.
+    /// At the revision reached; `sections` is outdated, see `content`.
     private var session: StoredSession
     private var content: StoredContent
     /// What clients saw, if every revision so far had unpublished changes.
     private var published: PublishedTable?
     private var isPublished: Bool
-    /// The earliest revision so far at which clients saw the stored table, if they saw an older one before: the
-    /// journal does not contain that.
+    /// The earliest revision at which clients saw the stored table, if they saw an older one before, which the
+    /// journal does not contain.
     private var lastPublished: StoredSession?
 
     package init(_ session: StoredSession) {
@@ -133,16 +132,16 @@ package struct SessionRewind {
         session.published = nil
     }
 
-    /// At the earliest revision at which clients saw the stored table, otherwise `start`. Always with `start`'s
+    /// At the earliest revision at which clients saw the stored table, otherwise `start`. Always with its
     /// `totalRowCount`.
     package func earliest(from start: StoredSession) throws -> StoredSession {
         isPublished ? try stored : lastPublished ?? start
     }
 
-    /// Rewound to the table that clients saw at this revision.
+    /// At the table that clients saw at this revision.
     package func reaches(_ revision: Int) -> Bool { isPublished && session.summary.revision <= revision }
 
-    /// `nil` if the undo records do not lead back to it.
+    /// `nil` if the records do not lead back to it.
     package func seen(at revision: Int) throws -> StoredSession? {
         var seen: StoredSession
         if reaches(revision) {
@@ -169,7 +168,7 @@ package struct SessionRewind {
     }
 }
 
-/// Sections by number and rows by key, for changes.
+/// By number and key, for changes.
 package struct StoredContent {
     package var sections: [Int: StoredSectionSummary]
     package var rows: [Int: (section: Int, row: StoredRow)] = [:]
@@ -191,17 +190,17 @@ package struct StoredContent {
         for summary in change.writtenSections { sections[summary.number] = summary }
     }
 
-    /// Removes the section if its id is null: there was none when the row was published.
+    /// Null: there was no section when the row was published.
     package mutating func setSection(from columns: some StoredColumns, number: Int) throws {
         sections[number] = columns.isNull(1) ? nil : try StoredSectionSummary(columns, number: number)
     }
 
-    /// Removes the row if its section is null.
+    /// Null: there was no row.
     package mutating func setRow(from columns: some StoredColumns, key: Int) throws {
         rows[key] = try columns.optionalNumber(1, .key, "section").map { ($0, try StoredRow(columns, key: key)) }
     }
 
-    /// By ordinal, each with its rows by rank. The session's number is for messages.
+    /// By ordinal, with rows by rank. The session's number is for messages.
     package func sorted(_ session: Int) throws -> [SectionRows] {
         var bySection: [Int: [StoredRow]] = [:]
         for (section, row) in rows.values {

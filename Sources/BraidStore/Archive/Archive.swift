@@ -9,7 +9,6 @@ package enum Archive {
     package struct Counts: Sendable, Equatable {
         var rows = [Int](repeating: 0, count: ArchiveTable.all.count)
 
-        /// 0 for an unknown table.
         package subscript(_ table: String) -> Int {
             zip(ArchiveTable.all, rows).first { $0.0.name == table }?.1 ?? 0
         }
@@ -18,10 +17,10 @@ package enum Archive {
 
 /// What belongs to all sessions together.
 package struct DatabaseSummary: Sendable, Equatable {
-    /// On the epochs of the sessions with numbers up to `suffixedSessions`.
+    /// Ends the epochs of sessions up to the number `suffixedSessions`.
     package var epochSuffix: String
     package var suffixedSessions: Int
-    /// The number of the session opened last. Later ones get larger numbers.
+    /// Of the last opened session; later ones get larger numbers.
     package var lastSession: Int
 
     package init(epochSuffix: String, suffixedSessions: Int, lastSession: Int) {
@@ -38,7 +37,6 @@ package struct ArchiveError: Error, CustomStringConvertible {
 }
 
 extension Archive {
-    /// In parts of about 64 KiB. Throws a `StoreError` for a damaged value.
     package static func write(_ data: any StoredData, to write: ([UInt8]) throws -> Void) throws -> Counts {
         var counts = Counts(), buffer: [UInt8] = []
         func line(_ body: (inout JSONWriter) -> Void) throws {

@@ -1,8 +1,7 @@
 import BraidEngine
 
 extension Archive {
-    /// Reads line by line (`next` returns `nil` at the end). After an error, the caller must discard what `target`
-    /// has received.
+    /// After an error, discard what `target` has received.
     package static func read(_ next: () throws -> [UInt8]?, into target: any ArchiveTarget) throws -> Counts {
         var reader = Reader(target: target)
         while let line = try next() { try reader.read(line) }

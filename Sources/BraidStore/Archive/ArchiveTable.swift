@@ -1,30 +1,30 @@
 import BraidEngine
 
-/// A table in archives, the same in SQLite and PostgreSQL. Whoever changes the declarations must raise
-/// ``Archive/version``. The tests compare them with both schemas.
+/// A table in archives, the same in SQLite and PostgreSQL (the tests compare both schemas). Changing these
+/// declarations means raising ``Archive/version``.
 package struct ArchiveTable: Sendable {
     package struct Column: Sendable {
         package enum Kind: Sendable {
             case integer(StoredNumber)
-            /// In an archive: milliseconds since the newest answer, 0 or negative, because an ``AnswerClock`` is of
-            /// one database. An import adds its own clock's time.
+            /// Milliseconds since the newest answer, 0 or negative, because an ``AnswerClock`` is of one database. An
+            /// import adds its own clock's time.
             case answerTime
-            /// From clients; may contain U+0000.
+            /// May contain U+0000.
             case name
-            /// From the server; without U+0000.
+            /// Without U+0000.
             case word
             case json
         }
 
         package let name: String
         package let kind: Kind
-        /// An archive's row leaves NULL out.
+        /// A row leaves NULL out.
         package let isOptional: Bool
     }
 
     package let name: String
     package let columns: [Column]
-    /// The first columns are the primary key, by which rows are sorted.
+    /// The first columns are the primary key.
     let keyCount: Int
     /// SQLite stores the first two columns as one (`Key`).
     package let hasSessionKey: Bool
@@ -137,7 +137,6 @@ extension ArchiveTable {
         return ["(\(name).key >> \(Key.bits))", "(\(name).key & \(Key.largest))"] + names.dropFirst(2)
     }
 
-    /// Sorted by the primary key.
     package func select(_ dialect: SQLDialect) -> String {
         let keys = hasSessionKey && dialect == .sqlite ? ["key"] : columns.prefix(keyCount).map(\.name)
         return
@@ -148,7 +147,7 @@ extension ArchiveTable {
         columns.enumerated().map { ArchiveValue(row, CInt($0), $1) }
     }
 
-    /// For messages: `table model, session 3, key 17`.
+    /// `table model, session 3, key 17`.
     package func place(of row: [ArchiveValue]) -> String {
         let key = zip(columns, row).prefix(keyCount).map { column, value in
             switch value {

@@ -1,15 +1,14 @@
 import BraidEngine
 import BraidRuntime
 
-/// How `export` and `verify` read a database, on one thread.
+/// Read by `export` and `verify`, on one thread.
 package protocol StoredData {
     var dialect: SQLDialect { get }
 
-    /// Sorted by the primary key, one in memory at a time.
+    /// Sorted by the primary key; one in memory at a time.
     func rows(of table: ArchiveTable, _ body: ([ArchiveValue]) throws -> Void) throws
     func summary() throws -> DatabaseSummary
 
-    /// PostgreSQL has no integrity check.
     func integrityFaults() throws -> [String]
     func texts(_ sql: String) throws -> [String]
 
@@ -19,18 +18,18 @@ package protocol StoredData {
     func journalStart(of id: String) throws -> StoredSession?
 }
 
-/// An empty database for `import`. The rows remain only if `finish` returns.
+/// Filled by `import`. The rows remain only if `finish` returns.
 package protocol ArchiveTarget {
     /// May insert later, with other rows. Throws an ``ArchiveError`` if the database refuses a row.
     func insert(_ row: [ArchiveValue], into table: ArchiveTable) throws
-    /// Converts the answers' times to this database's clock, and makes new epochs due, as after a restore. Throws an
+    /// Moves the answers to this database's clock, and makes new epochs due, as after a restore. Throws an
     /// ``ArchiveError`` for a dangling reference.
     func finish(_ summary: DatabaseSummary) throws
 }
 
 extension StoredData {
-    /// A sentence for each reference to a missing row, at most 100 of a kind, and one if a later session could get
-    /// the number of a stored one. Skips kept answers and the sections of published rows.
+    /// Sentences about references to missing rows (at most 100 of a kind), and about a number that a later session
+    /// could get again. Skips kept answers and the sections of published rows.
     package func danglingReferences() throws -> [String] {
         var faults = try danglingQueries.flatMap { try texts("\($0) LIMIT 100") }
         let last =

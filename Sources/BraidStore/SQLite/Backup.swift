@@ -1,6 +1,6 @@
 extension SQLiteStore {
-    /// Copies the database as of one moment into a `NewFile`, without unused pages, even while a server uses it.
-    /// `progress` gets the bytes written and the most there can be, and returns whether to go on.
+    /// Copies a database as of one moment, without unused pages, even while a server uses it. `progress` returns
+    /// whether to go on.
     public static func backup(
         of path: String, to target: String,
         progress: @escaping @Sendable (_ written: Int, _ whole: Int) -> Bool = { _, _ in true }
@@ -20,7 +20,7 @@ extension SQLiteStore {
         }
     }
 
-    /// SQLite would read `file:` as a URI.
+    /// SQLite reads `file:` as a URI.
     static func literal(_ path: String) -> String { path.hasPrefix("file:") ? "./" + path : path }
 
     private static func copy(
@@ -40,7 +40,7 @@ extension SQLiteStore {
         (try? source.texts("PRAGMA quick_check(1)")) != ["ok"]
     }
 
-    /// The copy may lack revisions that clients have seen, so its first server must begin new epochs.
+    /// The copy may lack revisions that clients have seen: new epochs are due.
     private static func markAsBackup(_ partial: String) throws {
         let copy = try SQLiteConnection(path: partial, mode: .readWrite)
         defer { copy.close() }
@@ -50,7 +50,6 @@ extension SQLiteStore {
 }
 
 extension StoreError {
-    /// Names `target` if a write failed or the disk was full, otherwise `source`.
     init(_ error: any Error, writing target: String, from source: String) {
         guard let error = error as? SQLiteError, error.isOutOfRoom || error.isFailedWrite else {
             self.init(error, path: source)

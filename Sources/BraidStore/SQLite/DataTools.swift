@@ -3,7 +3,7 @@ import Glibc
 // For the commands `verify`, `export`, `import` and `compact`.
 
 extension SQLiteStore {
-    /// The data as of one moment, even while a server uses the file. Requires this server's schema version.
+    /// As of one moment, even while a server uses the file. Only with this server's schema version.
     package static func reading<Value>(_ path: String, _ body: (any StoredData) throws -> Value) throws -> Value {
         try reading(path) { connection, path in
             try connection.inTransaction(.deferred) {
@@ -37,7 +37,7 @@ extension SQLiteStore {
         try SQLiteOpening.refuseDirectory(path)
     }
 
-    /// Refuses an empty file, too: it may be a database that lost its content.
+    /// Refuses an empty file, too: it may have lost its content.
     private static func requireSchema(of connection: SQLiteConnection, path: String) throws {
         try SQLiteOpening.recognise(connection, path: path)
         guard try connection.pragma("application_id") == SQLiteSchema.applicationID else {
@@ -64,9 +64,8 @@ extension SQLiteStore {
         }
     }
 
-    /// Drops unused pages and empties the log; returns the bytes of both files. A crash leaves the old or the new
-    /// form, with all data. Throws `locked` while a server uses the database, because its commands would have to
-    /// wait.
+    /// Drops unused pages and empties the log; returns the bytes of both. A crash leaves the old or the new form,
+    /// with all data. Throws `locked` while a server uses the database: its commands would have to wait.
     package static func compact(_ path: String) throws -> (before: Int, after: Int) {
         var path = literal(path)
         try requireFile(path)

@@ -1,8 +1,7 @@
 import Glibc
 
-/// Decides which writes a full disk allows. When it is full, the reserve file is deleted. From then on only requests
-/// that make room run, until the file can be made again or deletes have left enough unused pages. Without a reserve
-/// file, every write is tried.
+/// When the disk is full, the reserve file is deleted. Then only requests that make room run, until the file can be
+/// made again or deletes have left enough unused pages. Without a reserve file, every write is tried.
 struct DiskRoom {
     private let reserve: ReserveFile?
     private var isOut = false
@@ -12,8 +11,8 @@ struct DiskRoom {
 
     mutating func prepare() { isOut = reserve.map { !$0.make() } ?? false }
 
-    /// Tries to make the reserve file again, at most once a second or after `retry`. With `unused` bytes of twice its
-    /// size, the database need not grow, and the log has the deleted file's room.
+    /// Tries to make the file again, at most once a second or after `retry`. With twice its size `unused`, the
+    /// database need not grow, and the log has the deleted file's room.
     mutating func isShort(unused: () -> Int) -> Bool {
         guard isOut, let reserve else { return isOut }
         if ContinuousClock.now >= nextTry {
@@ -32,8 +31,8 @@ struct DiskRoom {
 
     mutating func retry() { nextTry = .now }
 
-    /// Whether to copy a log of `pages` pages into the database now, which can grow by as much. With little free
-    /// space, half the reserve file's size is long: that much can be copied even on a full disk.
+    /// Whether to copy the log into the database now, which can grow by as much. With little free space, half the
+    /// reserve file's size is long: that much can be copied even on a full disk.
     func isLong(log pages: Int, limit: Int, at path: String) -> Bool {
         if pages >= limit { return true }
         let page = 4096
@@ -42,15 +41,14 @@ struct DiskRoom {
     }
 }
 
-/// Occupies room, to free it for requests that make more.
 struct ReserveFile {
     let path: String
     let size: Int
 
     var isInPlace: Bool { fileSize(path) == size }
 
-    /// Returns whether the file has its full size. Writes twice as much and then shortens it, so that a disk with
-    /// room only for the file counts as full.
+    /// Returns whether the file has its full size. Writes twice as much first, so that a disk with room only for the
+    /// file counts as full.
     func make() -> Bool {
         if isInPlace { return true }
         let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)

@@ -1,13 +1,13 @@
 import Glibc
 import Synchronization
 
-/// Keeps a second process away from a database, with two locks that last until this process ends.
+/// Keeps other processes away from a database, with two locks that last until this one ends.
 ///
-/// A lock file next to the database: closing any descriptor of the database itself would drop SQLite's POSIX locks.
-/// It stays, because two processes could otherwise lock two files of the same name. Only its maker removes it, after
-/// it opened no database or was `compact`.
+/// A lock file, because closing any descriptor of the database itself would drop SQLite's POSIX locks. It stays: two
+/// processes could otherwise lock two files of the same name. Only its maker removes it, after it opened no database
+/// or was `compact`.
 ///
-/// And the database file itself, which another process may use under another name, such as a hard link or a mount in
+/// And the database itself, which another process may use under another name, such as a hard link or a mount in
 /// another container, with another lock file.
 final class ProcessLock: Sendable {
     private let path: String
@@ -15,7 +15,7 @@ final class ProcessLock: Sendable {
     private let isNew: Bool
     /// Close it after SQLite has closed the file.
     private let database = Mutex<CInt?>(nil)
-    /// There was a database before. If it is empty now, it has lost its content.
+    /// There was a database. If it is empty now, it has lost its content.
     let knowsDatabase: Bool
 
     init(database path: String) throws {
@@ -36,7 +36,7 @@ final class ProcessLock: Sendable {
             close(descriptor)
             throw isHeld ? StoreError.locked(path: path, holder: words.first) : .io("\(path)-lock: \(reason)")
         }
-        // Otherwise the file's maker has removed it meanwhile, and the name may lead to another file.
+        // Otherwise the maker has removed the file meanwhile, and the name may lead to another.
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_nlink > 0 else {
             close(descriptor)
@@ -56,8 +56,8 @@ final class ProcessLock: Sendable {
         close(descriptor)
     }
 
-    /// Throws `locked` if another process has the lock. Does nothing for a file that is missing, write-protected or
-    /// already locked: closing another descriptor would drop SQLite's locks.
+    /// Throws `locked` if another process has the lock. Skips a file that is missing, write-protected or already
+    /// locked: closing another descriptor would drop SQLite's locks.
     func lockDatabase(_ path: String) throws {
         try database.withLock { database in
             guard database == nil else { return }
@@ -71,8 +71,8 @@ final class ProcessLock: Sendable {
         }
     }
 
-    /// One byte far behind those that SQLite locks. The lock belongs to the open file, not to the process, so closing
-    /// another descriptor does not drop it.
+    /// One byte far behind those that SQLite locks. The lock is the open file's, not the process's: closing another
+    /// descriptor does not drop it.
     private static func lock(_ database: CInt, _ type: CInt) -> Bool {
         var lock = lock(type)
         return fcntl(database, setLockOfOpenFile, &lock) == 0
@@ -87,7 +87,7 @@ final class ProcessLock: Sendable {
         return lock
     }
 
-    // F_OFD_GETLK and F_OFD_SETLK of Linux's fcntl.h.
+    // Linux's fcntl.h.
     private static let getLockOfOpenFile: CInt = 36
     private static let setLockOfOpenFile: CInt = 37
 
@@ -101,7 +101,7 @@ final class ProcessLock: Sendable {
         var lock = lock(F_WRLCK)
         guard fcntl(database, getLockOfOpenFile, &lock) == 0, lock.l_type != Int16(F_UNLCK) else { return }
         let file = open(path + "-lock", O_RDONLY | O_CLOEXEC)
-        // One that this user may not open can be the server's.
+        // It may be the server's, which this user may not open.
         guard file >= 0 || errno == ENOENT else { return }
         defer { if file >= 0 { close(file) } }
         if file >= 0, flock(file, LOCK_SH | LOCK_NB) != 0 { return }
@@ -116,7 +116,7 @@ final class ProcessLock: Sendable {
 
     private static let mark = "database"
 
-    /// This process's ID, then `database` if there is one. May fail on a full disk: the lock works without content.
+    /// This process's ID, then `database` if there is one. May fail on a full disk; the lock works without.
     private func write(knowsDatabase: Bool) {
         let text = "\(getpid())" + (knowsDatabase ? " \(Self.mark)\n" : "\n")
         if pwrite(descriptor, text, text.utf8.count, 0) == text.utf8.count {
@@ -132,8 +132,7 @@ final class ProcessLock: Sendable {
     }
 }
 
-/// The database and its log as opened. If they are removed or replaced, the open files still accept writes, which the
-/// next start would not find.
+/// As opened. Once removed or replaced, they still accept writes, which the next start would not find.
 struct OpenFiles {
     private let files: [(path: String, status: stat)]
 
@@ -141,7 +140,6 @@ struct OpenFiles {
         files = [path, path + "-wal"].compactMap { path in fileStatus(path).map { (path, $0) } }
     }
 
-    /// A file that was removed, replaced or renamed.
     var displaced: String? {
         files.first { path, opened in
             guard let found = fileStatus(path) else { return true }

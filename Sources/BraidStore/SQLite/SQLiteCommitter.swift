@@ -3,7 +3,7 @@ import Glibc
 /// Unchecked: only the writer's thread uses the variables.
 final class SQLiteCommitter: GroupCommitter, @unchecked Sendable {
     struct Work: Sendable {
-        /// Only deletes or replaces data, so it runs even on a full disk.
+        /// Only deletes or replaces: runs even on a full disk.
         let makesRoom: Bool
         /// Writes, or throws a `StoreError` before it has written anything. Returns what reports success after
         /// COMMIT. Runs again if the transaction is repeated.
@@ -21,12 +21,12 @@ final class SQLiteCommitter: GroupCommitter, @unchecked Sendable {
     private var lock: ProcessLock?
     private let files: OpenFiles?
     private var disk: DiskRoom
-    /// From then on, nothing is written.
+    /// Once set, nothing is written.
     private var lostWrite: LostWrite?
-    /// The last write failed because another program held the write lock. While so, writes wait less for it.
+    /// Another program held the write lock at the last write, so the next ones wait less for it.
     private var isHeldUp = false
     private static let heldUpMilliseconds: CInt = 100
-    /// A log of this length is copied into the database.
+    /// From this length on, the log is copied into the database.
     private static let checkpointPages = 4000
     var pause: Duration? { nil }
 
@@ -83,7 +83,7 @@ final class SQLiteCommitter: GroupCommitter, @unchecked Sendable {
         lock = nil
     }
 
-    /// Returns whether a transaction was committed.
+    /// Returns whether it committed.
     private func transact(_ group: [Request], isShort: Bool, for writer: Writer) -> Bool {
         let start = ContinuousClock.now
         do {
@@ -150,20 +150,19 @@ final class SQLiteCommitter: GroupCommitter, @unchecked Sendable {
         disk.isLong(log: database.use { $0.db.logPages }, limit: Self.checkpointPages, at: path)
     }
 
-    /// Pages that deletes left and later writes fill.
+    /// Left by deletes, for later writes.
     private var unusedBytes: Int {
         (try? database.use { try $0.db.pragma("freelist_count") * $0.db.pragma("page_size") }) ?? 0
     }
 
     private func diskIsFull(for writer: Writer) {
-        // Succeeds if the database need not grow, and then frees the log's room.
+        // Works if the database need not grow, and frees the log's room.
         checkpoint(.truncate, for: writer)
         disk.isFull()
     }
 
-    /// Copies the log into the database, and empties the page cache, which a large write fills with pages that nobody
-    /// needs. SQLite's automatic checkpoints would run within COMMIT, before the callers get their answers, and would
-    /// ignore a failed flush.
+    /// Also empties the page cache, which a large write fills with pages that nobody needs. SQLite's automatic
+    /// checkpoints would run within COMMIT, before the callers get their answers, and ignore a failed flush.
     private func checkpoint(_ mode: SQLiteConnection.CheckpointMode, for writer: Writer) {
         guard lock != nil, lostWrite == nil else { return }
         do {

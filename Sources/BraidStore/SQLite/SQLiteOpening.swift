@@ -1,12 +1,12 @@
 import Glibc
 
-/// Opens or creates a database, locks it against other processes, checks that it is Braid Server's, and reads the
-/// settings for durability back.
+/// Opens or creates a database, locks it, checks that it is Braid Server's, and reads the settings for durability
+/// back.
 struct SQLiteOpening {
     struct Opened {
         let database: SQLiteDatabase
         let readers: ReaderPool<SQLiteQueries>
-        /// Before an upgrade. 0 if new.
+        /// Before an upgrade; 0 if new.
         let schemaVersion: Int
         /// `nil` in memory, like `reserve`.
         let lock: ProcessLock?
@@ -23,7 +23,7 @@ struct SQLiteOpening {
         self.file = file
     }
 
-    /// As SQLite does, so that the lock file and the log are next to the file itself.
+    /// As SQLite does: the lock file and the log are next to the file itself.
     static func followingLink(_ path: String) -> String {
         let real = realpath(path, nil)
         defer { free(real) }
@@ -32,7 +32,6 @@ struct SQLiteOpening {
 
     func opened() throws -> Opened { path == ":memory:" ? try inMemory() : try onDisk() }
 
-    /// One connection reads and writes.
     private func inMemory() throws -> Opened {
         let connection = try SQLiteConnection(path: "", mode: .inMemory)
         try SQLiteSchema.prepare(connection, found: 0, path: path)
@@ -51,14 +50,13 @@ struct SQLiteOpening {
         let lock = try ProcessLock(database: path)
         let reserve = file.reserveBytes > 0 ? ReserveFile(path: path + "-reserve", size: file.reserveBytes) : nil
         do {
-            // Before SQLite opens the file: closing a descriptor then drops its locks.
+            // Before SQLite opens the file: closing a descriptor later would drop its locks.
             try checkFile(knowsDatabase: lock.knowsDatabase)
             try lock.lockDatabase(path)
             do {
                 return try onDisk(lock, reserve)
             } catch  where StoreError(error, path: path) == .full && reserve?.isInPlace == true {
-                // Opening writes a little. Without the reserve file there is room for that, for reads and for
-                // deletes.
+                // Opening writes a little. Without the reserve file there is room for that, reads and deletes.
                 reserve?.release()
                 return try onDisk(lock, reserve)
             }
@@ -74,7 +72,7 @@ struct SQLiteOpening {
         do {
             found = try prepare(connection)
             lock.rememberDatabase()
-            // The first call found no file if the database is new.
+            // A new file did not exist at the first call.
             try lock.lockDatabase(path)
         } catch {
             connection.close()
@@ -112,12 +110,12 @@ struct SQLiteOpening {
         }
     }
 
-    /// Checks before anything changes. Returns the schema version found.
+    /// Checks before it changes anything. Returns the schema version found.
     private func prepare(_ db: SQLiteConnection) throws -> Int {
         try Self.readPages(db)
         guard !db.isReadOnly else { throw StoreError.readOnly(path: path) }
         try Self.recognise(db, path: path)
-        // The settings and the schema are on disk before the first commit. `configureWriter` sets the store's option.
+        // Settings and schema are on disk before the first commit. `configureWriter` sets the store's option.
         try db.execute("PRAGMA synchronous = FULL")
         guard try db.first("PRAGMA journal_mode = WAL", value: { $0.text(0) }) == "wal" else { throw refusedSettings }
         let found = try db.pragma("user_version")
@@ -128,11 +126,11 @@ struct SQLiteOpening {
         return found
     }
 
-    /// No mapped memory: a page that cannot be read would send the process a signal.
+    /// A mapped page that cannot be read would send the process a signal.
     private static func readPages(_ db: SQLiteConnection) throws { try db.execute("PRAGMA mmap_size = 0") }
 
     /// SQLite would replace lost content by an empty database. So refuse an empty file where a database was, and a
-    /// missing or empty one whose log has content. If both are missing, a new database is meant.
+    /// missing or empty one whose log has content. With neither file, a new database is meant.
     private func checkFile(knowsDatabase: Bool) throws {
         let size = fileSize(path)
         if let size, size > 0 { return }
@@ -148,7 +146,7 @@ struct SQLiteOpening {
         }
     }
 
-    /// For another program's lock, such as the sqlite3 shell's or a backup's.
+    /// For locks of the sqlite3 shell or a backup.
     static let busyMilliseconds: CInt = 5_000
 
     static func recognise(_ db: SQLiteConnection, path: String) throws {
@@ -176,12 +174,12 @@ struct SQLiteOpening {
         // sessions: the system caches pages too, and edits all over a large table fill them with rows that nobody
         // reads again.
         try db.execute("PRAGMA cache_size = -4096")
-        // Debian's default writes zeros over each page that a delete frees. The log then grows, but on a full disk
-        // deletes must make room. FAST overwrites only on pages that stay in use.
+        // Debian's default writes zeros over each page that a delete frees. That makes the log grow, but on a full
+        // disk deletes must make room. FAST overwrites only on pages that stay in use.
         try db.execute("PRAGMA secure_delete = FAST")
-        // SQLite cuts the log's file to this after a large write.
+        // The log's file is cut to this after a large write.
         try db.execute("PRAGMA journal_size_limit = 67108864")
-        // Under `ulimit -f`, refuse what makes the database longer. The log can then always be copied into it, and
+        // Under `ulimit -f`, refuse what makes the database longer: the log can then always be copied into it, and
         // has room for deletes.
         var limit = rlimit()
         if getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) == 0, let bytes = Int(exactly: limit.rlim_cur)
@@ -197,8 +195,7 @@ struct SQLiteOpening {
         .io("SQLite did not take the settings that make commits durable (\(path)).")
     }
 
-    /// A truncated file would fail only when a request reads the missing part. So empty the log, and compare the
-    /// file's length with its header.
+    /// A truncated file would fail only when a request reads the missing part. So empty the log, and compare lengths.
     private func checkLength(_ db: SQLiteConnection) throws {
         do {
             try db.execute("PRAGMA wal_checkpoint(TRUNCATE)")

@@ -15,8 +15,8 @@ public final class SQLiteStore: SessionStore {
     public let answerClock: AnswerClock
     public let schemaNotice: String?
 
-    /// Opens or creates a database. `:memory:` is lost when the store is closed or released. Throws a `StoreError`,
-    /// and does not change a file that is not Braid Server's.
+    /// `:memory:` is lost when the store is closed or released. Throws a `StoreError`, and does not change a file
+    /// that is not Braid Server's.
     public init(
         path: String, options: StoreOptions = StoreOptions(), file: SQLiteFileOptions = SQLiteFileOptions()
     ) throws {
@@ -52,8 +52,8 @@ public final class SQLiteStore: SessionStore {
         }
     }
 
-    /// `makesRoom`: the write only deletes or replaces data, so that a full disk does not refuse it. `cost`: about
-    /// how many rows it writes.
+    /// `makesRoom`: only deletes or replaces, so a full disk does not refuse it. `cost`: about how many rows it
+    /// writes.
     func write<Value: Sendable>(
         makesRoom: Bool = false, isTest: Bool = false, cost: Int = 1,
         _ body: @escaping @Sendable (SQLiteQueries) throws -> Value
@@ -96,7 +96,7 @@ extension SQLiteStore {
     public func session(_ id: String) async throws -> StoredSession? {
         try await read { queries in
             let session = try queries.session(id)
-            // A large session fills the connection's page cache of 2 MiB with pages that nobody reads soon.
+            // It fills the page cache of 2 MiB with pages that nobody reads soon.
             if session?.summary.totalRowCount ?? 0 > Workers.shortRows { queries.db.releaseMemory() }
             return session
         }
@@ -181,7 +181,7 @@ extension SQLiteStore {
     public func check() async throws -> StoreCondition {
         _ = try await sessions(after: nil, limit: 1)
         if writer.isBusyAndHealthy(within: .seconds(10)) { return .writable }
-        // An empty transaction takes the write lock without a disk flush. On a full disk, the writer refuses it.
+        // Takes the write lock without a disk flush. The writer refuses it on a full disk.
         do {
             try await write(isTest: true) { _ in }
             return .writable

@@ -6,8 +6,8 @@ internal import CSQLite
 ///     try db.run("INSERT INTO item (key, title) VALUES (?, ?)", 1, "Milk")
 ///     let title = try db.first("SELECT title FROM item WHERE key = ?", 1) { $0.text(0) }
 ///
-/// Belongs, with its statements, to one thread at a time: SQLite's own locks are off (`SQLITE_OPEN_NOMUTEX`). Result
-/// codes are extended, foreign keys not enforced, and an unknown name in double quotes is an error.
+/// With its statements for one thread at a time: SQLite's own locks are off (`SQLITE_OPEN_NOMUTEX`). Foreign keys are
+/// not enforced, and an unknown name in double quotes is an error.
 final class SQLiteConnection {
     enum Mode {
         /// Creates a missing file. A write-protected one opens for reading (`isReadOnly`).
@@ -20,8 +20,8 @@ final class SQLiteConnection {
     /// Unchecked: one thread at a time, and the cache calls no code that could use it again.
     @exclusivity(unchecked) private var statements: SQLiteStatementCache
 
-    /// Does not find out whether the file is a database: SQLite first reads it for the first statement. A `path` that
-    /// begins with `file:` is a URI. `busyTimeout` is in milliseconds.
+    /// SQLite reads the file only for the first statement. A `path` that begins with `file:` is a URI. `busyTimeout`
+    /// is in milliseconds.
     init(path: String, mode: Mode, busyTimeout: CInt = 0, cachedStatements: Int = 128) throws(SQLiteError) {
         _ = Self.reportsFullDisk
         let flags =
@@ -47,8 +47,7 @@ final class SQLiteConnection {
 
     private static let reportsFullDisk: Void = csqlite_report_full_disk()
 
-    /// Rolls back; every later statement throws ``SQLiteError/closed``. Otherwise the connection closes when it and
-    /// its statements are released.
+    /// Rolls back; later statements throw ``SQLiteError/closed``.
     func close() {
         statements.removeAll()
         handle.close()
@@ -70,7 +69,7 @@ final class SQLiteConnection {
 // MARK: Statements with their values
 
 protocol SQLiteBindable {
-    /// Parameters count from 1.
+    /// From 1.
     func bind(to statement: SQLiteStatement, at index: CInt) throws(SQLiteError)
 }
 
@@ -94,7 +93,6 @@ extension SQLiteConnection {
             })
     }
 
-    /// Until `wantsMore` returns `false`.
     func queryRows<each Value: SQLiteBindable>(
         of sql: String, _ values: repeat each Value, while wantsMore: (SQLiteRow) throws -> Bool
     ) throws {
@@ -103,7 +101,6 @@ extension SQLiteConnection {
         while try statement.step(), try wantsMore(SQLiteRow(of: statement)) {}
     }
 
-    /// `nil` without a row.
     func first<each Value: SQLiteBindable, Result>(
         _ sql: String, _ values: repeat each Value, value: (SQLiteRow) throws -> Result
     ) throws -> Result? {
@@ -122,10 +119,10 @@ extension SQLiteConnection {
 
     func texts(_ sql: String) throws -> [String] { try rows(sql) { $0.text(0) } }
 
-    /// An integer, or -1 without a value.
+    /// -1 without a value.
     func pragma(_ name: String) throws -> Int { try first("PRAGMA \(name)") { $0.int(0) } ?? -1 }
 
-    /// The caller must `release` the statement.
+    /// `release` it.
     private func bound<each Value: SQLiteBindable>(
         _ sql: String, _ values: repeat each Value
     ) throws(SQLiteError) -> SQLiteStatement {
@@ -156,8 +153,7 @@ extension SQLiteConnection {
 // MARK: Prepared statements
 
 extension SQLiteConnection {
-    /// Throws `SQLITE_MISUSE` unless the text has exactly one statement. `persistent`: for a statement that is kept
-    /// long.
+    /// Throws `SQLITE_MISUSE` unless there is exactly one statement. `persistent`: kept for long.
     func prepare(_ sql: String, persistent: Bool = false) throws(SQLiteError) -> SQLiteStatement {
         let (statement, rest) = try prepareFirst(of: Array(sql.utf8)[...], key: persistent ? sql : nil)
         guard let statement, try prepareFirst(of: rest).statement == nil else {
@@ -166,7 +162,7 @@ extension SQLiteConnection {
         return statement
     }
 
-    /// No statement if there is only white space and comments. `key` is the text under which the cache keeps it.
+    /// `nil` for only white space and comments. `key`: of the cache.
     private func prepareFirst(
         of sql: ArraySlice<UInt8>, key: String? = nil
     ) throws(SQLiteError) -> (statement: SQLiteStatement?, rest: ArraySlice<UInt8>) {
@@ -187,12 +183,11 @@ extension SQLiteConnection {
         try check(code, connection)
         let rest = sql.dropFirst(read)
         if let statement { return (SQLiteStatement(statement, sql: key ?? "", of: handle), rest) }
-        // SQLite has read a comment or a semicolon.
+        // A comment or a semicolon.
         return read == 0 ? (nil, rest) : try prepareFirst(of: rest, key: key)
     }
 
-    /// From the cache, or prepared. While a statement is taken, the same text gets another one: a query inside the
-    /// loop over its own rows.
+    /// While a statement is taken, the same text gets another one: a query inside the loop over its own rows.
     ///
     /// - Complexity: O(1) if cached: a string literal is found by its address.
     @inline(__always)
@@ -211,7 +206,7 @@ extension SQLiteConnection {
         return statement
     }
 
-    /// Removes the bound values, and ends a read that the statement began.
+    /// Removes the bound values, and ends the statement's read.
     @inline(__always)
     func release(_ statement: SQLiteStatement) {
         statement.reset()
@@ -228,19 +223,17 @@ extension SQLiteConnection {
 
     var lastInsertedRowID: Int { handle.pointer.map { Int(sqlite3_last_insert_rowid($0)) } ?? 0 }
 
-    /// Also for a write-protected file or file system.
     var isReadOnly: Bool { handle.pointer.map { sqlite3_db_readonly($0, "main") != 0 } ?? true }
 
     func setBusyTimeout(_ milliseconds: CInt) {
         if let pointer = handle.pointer { sqlite3_busy_timeout(pointer, milliseconds) }
     }
 
-    /// Above all the page cache.
     func releaseMemory() {
         if let pointer = handle.pointer { sqlite3_db_release_memory(pointer) }
     }
 
-    /// For a text, a blob and a row. SQLite's own limit is 1,000,000,000.
+    /// Of a text, a blob and a row. SQLite's own is 1,000,000,000.
     func setLengthLimit(_ bytes: CInt) {
         if let pointer = handle.pointer { sqlite3_limit(pointer, SQLITE_LIMIT_LENGTH, bytes) }
     }
@@ -250,13 +243,13 @@ extension SQLiteConnection {
 
 extension SQLiteConnection {
     enum TransactionKind {
-        /// Locks for reading at the first read, for writing at the first write.
+        /// Locks at the first read, and again at the first write.
         case deferred
         /// Takes the write lock at once, so that no later statement finds it taken.
         case immediate
     }
 
-    /// Some errors, such as a full disk, end a transaction.
+    /// A full disk, for example, ends a transaction.
     var isInTransaction: Bool { handle.pointer.map { sqlite3_get_autocommit($0) == 0 } ?? false }
 
     func begin(_ kind: TransactionKind) throws(SQLiteError) {
@@ -266,7 +259,7 @@ extension SQLiteConnection {
         }
     }
 
-    /// After an error, the transaction may still be under way: roll back.
+    /// After an error, the transaction may be under way: roll back.
     func commit() throws(SQLiteError) { try runOnce("COMMIT") }
 
     func rollback() throws(SQLiteError) {
@@ -296,14 +289,14 @@ extension SQLiteConnection {
 
 extension SQLiteConnection {
     enum CheckpointMode {
-        /// Copies what it can without waiting for other connections.
+        /// What needs no waiting for other connections.
         case passive
         /// Waits for readers, copies everything, and empties the log file.
         case truncate
     }
 
-    /// Copies pages of the log into the database. Returns the pages in the log and those of them that are copied,
-    /// both -1 without a log. With `truncate`, throws `SQLITE_BUSY` if another connection is in the way.
+    /// Returns the pages in the log and those of them that are copied, -1 without a log. `truncate` throws
+    /// `SQLITE_BUSY` if another connection is in the way.
     @discardableResult
     func checkpoint(_ mode: CheckpointMode) throws(SQLiteError) -> (log: Int, copied: Int) {
         let connection = try pointer
@@ -313,7 +306,7 @@ extension SQLiteConnection {
         return (Int(log), Int(copied))
     }
 
-    /// As of this connection's last commit. Counted after `countLogPages`.
+    /// As of this connection's last commit. See `countLogPages`.
     var logPages: Int { handle.logPages }
 
     /// Ends automatic checkpoints: SQLite has one hook for both.
@@ -334,8 +327,8 @@ extension SQLiteConnection {
 // MARK: Progress
 
 extension SQLiteConnection {
-    /// Calls `handler` about every `instructions` steps of SQLite's virtual machine while `body` runs. It must not
-    /// use the connection; `false` ends the statement with `SQLITE_INTERRUPT`.
+    /// Calls `handler` about every `instructions` steps of SQLite's virtual machine. It must not use the connection;
+    /// `false` ends the statement with `SQLITE_INTERRUPT`.
     @discardableResult
     func withProgress<Value>(
         every instructions: CInt, _ handler: @escaping () -> Bool, _ body: () throws -> Value
@@ -360,7 +353,7 @@ extension SQLiteConnection {
     }
 }
 
-/// The pointer that a connection and its statements share. Closes it at the latest with the last of them.
+/// Shared by a connection and its statements; closes with the last of them.
 final class SQLiteHandle {
     /// `nil` once closed. Unchecked: an access only reads or writes the pointer.
     @exclusivity(unchecked) private(set) var pointer: OpaquePointer?

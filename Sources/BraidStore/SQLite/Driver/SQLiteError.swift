@@ -29,11 +29,10 @@ struct SQLiteResultCode: RawRepresentable, Hashable, Sendable {
     static let range = Self(rawValue: SQLITE_RANGE)
     static let notADatabase = Self(rawValue: SQLITE_NOTADB)
 
-    /// fsync(2) of the database or its log failed.
+    /// Of the database or its log.
     static let ioErrorFsync = Self(SQLITE_IOERR, 4)
-    /// fsync(2) of the directory failed.
     static let ioErrorDirectoryFsync = Self(SQLITE_IOERR, 5)
-    /// The file `-shm` could not grow.
+    /// `-shm` could not grow.
     static let ioErrorSharedMemorySize = Self(SQLITE_IOERR, 19)
 }
 
@@ -43,7 +42,7 @@ extension SQLiteResultCode: CustomStringConvertible {
 
 struct SQLiteError: Error, Hashable, Sendable {
     let code: SQLiteResultCode
-    /// Without the whole text of the statement.
+    /// Without the statement.
     let message: String
 
     init(code: SQLiteResultCode, message: String? = nil) {
@@ -53,7 +52,7 @@ struct SQLiteError: Error, Hashable, Sendable {
 
     init(code: CInt, of connection: OpaquePointer) {
         let code = SQLiteResultCode(rawValue: code)
-        // For a damaged schema, SQLite's message quotes the bytes it found, which can be those of a row.
+        // For a damaged schema, it quotes the bytes found there, which can be a row's.
         self.init(
             code: code,
             message: code.primary == .corrupt ? nil : sqlite3_errmsg(connection).map { String(cString: $0) })

@@ -6,16 +6,15 @@ internal import CSQLite
 /// connection is closed, binding and ``step()`` throw ``SQLiteError/closed``, and columns read as NULL.
 final class SQLiteStatement {
     private let handle: SQLiteHandle
-    /// Valid while the connection is open.
+    /// Dangling once the connection is closed.
     private let pointer: OpaquePointer
-    /// The cache's key. Empty without the cache.
+    /// The cache's key, or empty.
     let sql: String
-    // The next three belong to the connection and its cache. Unchecked: one thread at a time, and no access calls
-    // other code.
+    // For the connection and its cache. Unchecked: one thread at a time, and no access calls other code.
     @exclusivity(unchecked) var isTaken = false
-    /// The cache's count of takes at the last use.
+    /// As a count of takes.
     @exclusivity(unchecked) var lastUse: UInt = 0
-    /// In the cache's hash chain.
+    /// In the cache's chain.
     @exclusivity(unchecked) var next: SQLiteStatement?
 
     init(_ pointer: OpaquePointer, sql: String, of handle: SQLiteHandle) {
@@ -47,7 +46,7 @@ final class SQLiteStatement {
         return pointer
     }
 
-    /// These methods throw `SQLITE_RANGE` for an unknown parameter, and `SQLITE_MISUSE` between ``step()`` and
+    /// Like all of these, throws `SQLITE_RANGE` for an unknown parameter, and `SQLITE_MISUSE` between ``step()`` and
     /// ``reset()``.
     @inline(__always)
     func bindNull(at index: CInt) throws(SQLiteError) { try check(sqlite3_bind_null(open(), index)) }
@@ -63,8 +62,8 @@ final class SQLiteStatement {
         try check(sqlite3_bind_double(open(), index, value))
     }
 
-    /// Copied; may contain NUL, and is not checked for UTF-8. Like `bindBlob`, throws `SQLITE_TOOBIG` beyond the
-    /// connection's limit.
+    /// Copied; may contain NUL, and is not checked for UTF-8. Throws `SQLITE_TOOBIG` beyond the connection's limit,
+    /// as `bindBlob` does.
     @inline(__always)
     func bindText(_ utf8: UnsafeRawBufferPointer, at index: CInt) throws(SQLiteError) {
         try check(csqlite_bind_text_copy(open(), index, utf8.baseAddress, UInt64(utf8.count)))
@@ -79,8 +78,7 @@ final class SQLiteStatement {
 
     // MARK: Running
 
-    /// Returns whether there is a row. A step after the last row runs the statement again; after an error, reset
-    /// first.
+    /// Returns whether there is a row. After the last, a step runs the statement again; after an error, reset first.
     @inline(__always)
     func step() throws(SQLiteError) -> Bool {
         switch sqlite3_step(try open()) {
@@ -103,7 +101,6 @@ final class SQLiteStatement {
 
     enum ValueType { case null, integer, double, text, blob }
 
-    /// 0 if not at a row.
     @inline(__always)
     var rowColumnCount: CInt { handle.pointer == nil ? 0 : sqlite3_data_count(pointer) }
 
@@ -132,18 +129,16 @@ final class SQLiteStatement {
     @inline(__always)
     func double(_ column: CInt) -> Double { has(column) ? sqlite3_column_double(pointer, column) : 0 }
 
-    /// A text, perhaps not UTF-8, or a blob, uncopied. Valid until the next ``step()`` or ``reset()``, or until the
-    /// column is read as another type.
+    /// A text, perhaps not UTF-8, or a blob, uncopied. Valid until ``step()``, ``reset()`` or a read as another type.
     @inline(__always)
     func bytes(_ column: CInt) -> UnsafeRawBufferPointer {
         guard has(column) else { return UnsafeRawBufferPointer(start: nil, count: 0) }
-        // First, because it can convert the value and so its length.
+        // First, because it can convert the value and change its length.
         let start = sqlite3_column_blob(pointer, column)
         return UnsafeRawBufferPointer(
             start: start, count: start == nil ? 0 : Int(sqlite3_column_bytes(pointer, column)))
     }
 
-    /// U+FFFD replaces bytes that are not UTF-8.
     func text(_ column: CInt) -> String { String(decoding: bytes(column), as: UTF8.self) }
 }
 

@@ -1,6 +1,6 @@
-/// A connection's prepared statements by their SQL. When full, a new one replaces the least recently used.
+/// By their SQL. When full, a new statement replaces the least recently used.
 struct SQLiteStatementCache {
-    /// A hash table, chained by `SQLiteStatement.next`.
+    /// Linked by `SQLiteStatement.next`.
     private var chains: [SQLiteStatement?]
     private(set) var count = 0
     private let capacity: Int
@@ -61,7 +61,7 @@ struct SQLiteStatementCache {
         count = 0
     }
 
-    /// Hashes the length and four words: faster than a whole long text.
+    /// Length and four words: faster than a whole long text.
     @inline(__always)
     private static func chain(of sql: String) -> Int {
         let count = sql.utf8.count

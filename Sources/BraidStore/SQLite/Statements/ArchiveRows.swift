@@ -55,8 +55,7 @@ extension SQLiteQueries: ArchiveTarget {
         try setNewEpochsDue(true)
         try db.run("DELETE FROM sqlite_sequence WHERE name = 'session'")
         try db.run("INSERT INTO sqlite_sequence (name, seq) VALUES ('session', ?)", summary.lastSession)
-        // In an archive the newest answer is at 0. It gets the machine's time, with which the next server's
-        // `AnswerClock` starts.
+        // The newest answer is at 0. It gets the machine's time, with which the next `AnswerClock` starts.
         try db.run("UPDATE answer SET at = at + ?", systemMilliseconds())
         if let fault = try danglingReferences().first { throw ArchiveError(fault) }
     }

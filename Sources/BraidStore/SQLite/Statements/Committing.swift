@@ -142,8 +142,8 @@ extension SQLiteQueries {
             section.prefetched)
     }
 
-    /// Removes the oldest records beyond the limits, a few at a time (`JournalTrimming`), never the newest. Takes and
-    /// returns the journal's `bytes`.
+    /// A few of the oldest records beyond the limits (`JournalTrimming`), never the newest. Returns the journal's
+    /// bytes afterwards.
     private func trimJournal(of session: Int, before newest: Int, limit: Int, bytes: Int, byteLimit: Int) throws -> Int
     {
         let trimming = JournalTrimming(with: newest, limit: limit)
@@ -168,7 +168,7 @@ extension SQLiteQueries {
         try db.run("UPDATE session SET used = ? WHERE number = ? AND used IS NOT NULL", at, session)
     }
 
-    /// `nil` if the session does not exist or differs from `summary` in number or revision.
+    /// `nil` if there is none, or one with another number or revision than `summary`.
     func deleteSession(_ id: String, as summary: SessionSummary?) throws -> Int? {
         guard let number = try number(of: id) else { return nil }
         if let summary, try number != summary.number || sessionSummary(id)?.revision != summary.revision { return nil }

@@ -1,6 +1,6 @@
 extension SQLiteQueries {
-    /// Begins new epochs for all sessions if they are due, by one write. With `synchronous = normal` they stay due
-    /// from the opening until a proper close, because a power loss can lose commits.
+    /// For all sessions by one write, if due. With `synchronous = normal`, when a power loss can lose commits, new
+    /// epochs are due from the opening until a proper close.
     func beginEpochs(_ options: StoreOptions) throws {
         let losesCommits = options.synchronous == .normal
         let isRenewed = try db.inTransaction(.immediate) {
@@ -21,7 +21,7 @@ extension SQLiteQueries {
             options.newEpochSuffix(last))
     }
 
-    /// For the next server that opens the database.
+    /// For the next server.
     func setNewEpochsDue(_ isDue: Bool) throws {
         try db.run("UPDATE epoch_suffix SET is_due = ?", isDue ? 1 : 0)
     }

@@ -1,10 +1,10 @@
 import BraidEngine
 
 // What clients see while a session has unpublished changes. Before such a change first overwrites a row or section,
-// its published version is copied to `published_…`: these tables grow with the changes.
+// its published version is copied to `published_…`, which grow with the changes.
 
 extension SQLiteQueries {
-    /// Call it before the unpublished change is written.
+    /// Before the unpublished change is written.
     func keepPublished(_ change: TableChange, of session: Int, updated: Int) throws {
         try copySharedRows(of: session)
         try db.run(

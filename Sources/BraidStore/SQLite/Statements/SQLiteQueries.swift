@@ -1,19 +1,18 @@
 import BraidEngine
 import BraidRuntime
 
-/// Braid's SQL over one connection, in the caller's transaction. A write must decide whether to refuse *before* it
-/// changes anything: a refusal does not roll back the transaction, which other requests share.
+/// Runs in the caller's transaction. A write must decide whether to refuse *before* it changes anything: a refusal
+/// does not roll back the transaction, which other requests share.
 final class SQLiteQueries {
     let db: SQLiteConnection
-    /// The tables that forks share with their origins, by session number (SharedTables.swift). `nil` for a file,
-    /// which copies them.
+    /// Of forks, by session number (SharedTables.swift). `nil` for a file, which copies them.
     var sharedTables: [Int: SharedTable]?
-    /// `sharedTables` as of test mode's copy (Restoring.swift).
+    /// As of test mode's copy (Restoring.swift).
     var keptSharedTables: [Int: SharedTable] = [:]
 
     init(_ db: SQLiteConnection) { self.db = db }
 
-    /// For tables whose keys are `Key`s, in their order.
+    /// For tables whose keys are `Key`s.
     func query(
         _ columns: String, of session: Int, in table: String, row: (SQLiteRow) throws -> Void
     ) throws {
@@ -39,14 +38,14 @@ extension JSONText: SQLiteBindable {
     }
 }
 
-/// The connection that writes, for one thread at a time. Unchecked: `queries` is only used under `lock`.
+/// The connection that writes. Unchecked: `queries` is only used under `lock`.
 final class SQLiteDatabase: @unchecked Sendable {
     private let queries: SQLiteQueries
     private let lock = Condition()
 
     init(_ connection: sending SQLiteConnection) { queries = SQLiteQueries(connection) }
 
-    /// `body` must not keep the connection or its statements, nor call this method. Begins no transaction.
+    /// `body` must not keep the connection or its statements, nor call this method.
     func use<Value>(_ body: (SQLiteQueries) throws -> Value) rethrows -> Value {
         try lock.withLock { try body(queries) }
     }

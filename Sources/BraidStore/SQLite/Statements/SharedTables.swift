@@ -1,10 +1,10 @@
 import BraidEngine
 
-// A database in memory does not copy a fork's rows. It keeps the fork's `SharedTable`, whose values share memory with
-// the origin, and in `shared_row` the rows that changed since.
+// A database in memory does not copy a fork's rows. It keeps its `SharedTable`, whose values share memory with the
+// origin, and in `shared_row` the rows that changed since.
 //
-// The table `shared_table` says which of these sessions exist. A rollback can leave a `SharedTable` that it does not
-// name; nothing reads that, and a later fork with the same number replaces it.
+// `shared_table` says which of these sessions exist. A `SharedTable` that a rollback left is not read, and replaced
+// by a later fork with the same number.
 
 extension SQLiteQueries {
     func prepareSharedTables() throws {
@@ -41,7 +41,7 @@ extension SQLiteQueries {
         }
     }
 
-    /// `nil` if the session shares no rows.
+    /// `nil` without shared rows.
     func sharedSections(_ sections: [SectionRows], of session: Int) throws -> [SectionRows]? {
         guard let shared = try shared(session), shared.hasRows else { return nil }
         var content = StoredContent(sections), change = TableChange()
@@ -58,7 +58,7 @@ extension SQLiteQueries {
         return try content.sorted(session)
     }
 
-    /// Returns `false`, without a write, if the session shares no rows.
+    /// `false`, without a write, if there are no shared rows.
     func writeSharedRows(_ change: TableChange, of session: Int) throws -> Bool {
         guard let shared = try shared(session), shared.hasRows else { return false }
         for key in change.removedRows {

@@ -24,7 +24,7 @@ extension SQLiteQueries {
         return try db.run("DELETE FROM table_description WHERE name = ?", name) > 0 ? .deleted : .missing
     }
 
-    /// Keeps the latest (`StoredTable.keptVersions`).
+    /// Not the latest `StoredTable.keptVersions`.
     func dropUnusedVersions(of table: String) throws {
         try db.run(
             """
@@ -35,8 +35,8 @@ extension SQLiteQueries {
             table, StoredTable.keptVersions)
     }
 
-    /// Stores again a version that was dropped as unused and old, for a session about to use it. Throws
-    /// `tableMissing` if the whole description was deleted.
+    /// Stores again a version that was dropped as unused and old. Throws `tableMissing` if the whole description was
+    /// deleted.
     func keepVersion(_ version: Int, of table: String, _ description: JSONText?, at: Int) throws {
         let next =
             try db.first("SELECT min(version) FROM table_description WHERE name = ? AND version >= ?", table, version) {
