@@ -4,20 +4,19 @@ import Glibc
 import Synchronization
 
 public struct HTTPConnections: Sendable {
-    /// Without reserved connections, as `maximum`.
+    /// Without reserved ones, as `maximum`.
     public var open: Int
     public var maximum: Int
-    /// Since the start.
     public var accepted: Int
     /// With 503, on reserved connections.
     public var refused: Int
     /// Closed because the client read nothing of its answer for too long.
     public var stalled: Int
-    /// Those of `stalled` whose answer was an unfinished stream.
+    /// With an unfinished stream.
     public var stalledStreams: Int
 }
 
-/// What a server's event loops share. Wakes a waiting acceptor when a connection closes.
+/// Shared by the event loops. Wakes a waiting acceptor when a connection closes.
 final class ServerLoad: Sendable {
     private let open = Atomic<Int>(0)
     private let reserved = Atomic<Int>(0)
@@ -38,13 +37,12 @@ final class ServerLoad: Sendable {
         self.outgoing = outgoing
     }
 
-    /// For one more connection, ordinary or reserved.
     var hasRoom: Bool {
         open.load(ordering: .relaxed) < maximum
             || reserved.load(ordering: .relaxed) < HTTPServer.reservedConnections
     }
 
-    /// From seven eighths of the ordinary connections on, idle ones are closed soon.
+    /// Then idle connections are closed soon.
     var isCrowded: Bool { open.load(ordering: .relaxed) >= maximum - maximum / 8 }
 
     var statistics: HTTPConnections {
@@ -102,7 +100,7 @@ final class ServerLoad: Sendable {
     func onRoom(_ action: (@Sendable () -> Void)?) { wakeAcceptor.withLock { $0 = action } }
 }
 
-/// Accepts on the first loop's thread, and deals the connections to the loops in turn, which is fair even with few.
+/// Accepts on the first loop's thread, and deals connections to the loops in turn, which is fair even with few.
 /// Beyond `maxConnections` they are reserved, for probes. Without those, or without file descriptors or memory, it
 /// pauses: clients wait in the kernel's backlog until a connection closes or the next check of deadlines.
 final class Acceptor {
@@ -113,7 +111,7 @@ final class Acceptor {
     private let load: ServerLoad
     private let onLimit: @Sendable (_ errno: CInt) -> Void
     private var nextLoop = 0
-    /// Calls of `suspend` without their `resume`.
+    /// Without their `resume`.
     private var suspensions = 0
 
     init(
@@ -162,7 +160,6 @@ final class Acceptor {
         load.waitForRoom()
     }
 
-    /// The socket refuses connections.
     var isSuspended: Bool { suspensions > 0 }
 
     /// Until as many calls of `resume`.

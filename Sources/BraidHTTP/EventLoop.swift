@@ -8,18 +8,15 @@ import Synchronization
 /// `@unchecked`: only that thread touches the state; others `post` to the mailbox.
 final class EventLoop: @unchecked Sendable {
     enum Mail {
-        /// Just accepted.
         case adopt(Int32, isReserved: Bool)
         /// By the task of an `undecided` disposition.
         case decided(connection: UInt64, any HTTPExchange)
-        /// By a task.
         case answer(connection: UInt64, HTTPResponse)
-        /// An answer's stream has bytes or has ended, or a body's reader has room again.
+        /// A stream has bytes or has ended, or a body's reader has room again.
         case resume(connection: UInt64)
         case acceptAgain
         /// `false` refuses new connections.
         case accept(Bool, done: @Sendable () -> Void)
-        /// Closes all connections.
         case disconnect(done: @Sendable () -> Void)
         case stop(deadline: Int, onExit: @Sendable () -> Void)
     }
@@ -43,9 +40,9 @@ final class EventLoop: @unchecked Sendable {
 
     /// Shared, because each connection parses its bytes before the next one reads.
     let input = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: 64 * 1024)
-    /// For encoding answers. Empty whenever the loop turns to another connection.
+    /// For answers. Empty whenever the loop turns to another connection.
     var output: [UInt8] = []
-    /// The last wake-up, in milliseconds of the monotonic clock.
+    /// At the last wake-up, in monotonic milliseconds.
     private(set) var now = 0
     private(set) var dateLine: [UInt8] = []
     private var dateSecond = -1
@@ -56,12 +53,11 @@ final class EventLoop: @unchecked Sendable {
     private var connections: [HTTPConnection?] = []
     private var generations: [UInt32] = []
     private var freeSlots: [Int] = []
-    /// For the end of the turn. The loop's own thread appends here, without the lock.
+    /// For the end of the turn. The loop's own thread appends without the lock.
     private var mails: [Mail] = []
-    /// Continue in the next turns: they used theirs up, or were resumed.
+    /// They used up their turn, or were resumed.
     private var again: [UInt64] = []
-    /// So many continue before new events. Otherwise a command's answer would wait for the thousands of streams that
-    /// send its update.
+    /// Before new events. With more, a command's answer would wait for the thousands of streams that send its update.
     private static let againInATurn = 64
     private var acceptor: Acceptor?
 
@@ -282,7 +278,6 @@ extension EventLoop {
         load.closed(isReserved: isReserved)
     }
 
-    /// After the other connections.
     func takeTurnAgain(_ id: UInt64) { again.append(id) }
 
     private func watch(_ descriptor: Int32, _ id: UInt64, _ interest: UInt32) -> Bool {
@@ -323,7 +318,7 @@ extension EventLoop {
 }
 
 extension HTTPResponse {
-    /// For an unsent response: tells the stream's producer, and ends the lease.
+    /// Unsent: tells the stream's producer, and ends the lease.
     func abandon() {
         if case .stream(let stream) = body { stream.close() }
         lease?.end()

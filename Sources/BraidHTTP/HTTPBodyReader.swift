@@ -1,8 +1,8 @@
 import BraidRuntime
 import Synchronization
 
-/// A request's body, which one task reads while it arrives. When about `limit` bytes wait, the event loop stops
-/// reading the socket, and TCP slows the client down.
+/// A body that one task reads while it arrives. When about `limit` bytes wait, the event loop stops reading the
+/// socket, and TCP slows the client down.
 public final class HTTPBodyReader: Sendable {
     private struct State {
         var bytes: [UInt8] = []
@@ -15,7 +15,7 @@ public final class HTTPBodyReader: Sendable {
     private let limit: Int
     /// For what the handler holds beyond `limit` bytes. `nil`: unlimited.
     private let lease: Quota.Lease?
-    /// Reads the socket again; from any thread.
+    /// Reading the socket; from any thread.
     private let resume: @Sendable () -> Void
 
     public init(limit: Int = 64 * 1024, lease: Quota.Lease? = nil, resume: @escaping @Sendable () -> Void = {}) {
@@ -24,8 +24,8 @@ public final class HTTPBodyReader: Sendable {
         self.resume = resume
     }
 
-    /// `nil` at the body's end. Throws `HTTPFailure` if the body breaks off, is malformed or pauses for too long, if
-    /// the server stops or is reset, or if another call waits.
+    /// `nil` at the end. Throws `HTTPFailure` if the body breaks off, is malformed or pauses for too long, if the
+    /// server stops or is reset, or if another call waits.
     public func next() async throws -> [UInt8]? {
         let result: Result<[UInt8]?, HTTPFailure> = await withCheckedContinuation { continuation in
             let (now, wasPaused): (Result<[UInt8]?, HTTPFailure>?, Bool) = state.withLock { state in
@@ -49,7 +49,7 @@ public final class HTTPBodyReader: Sendable {
         return try result.get()
     }
 
-    /// Leases memory for so many bytes at once, or throws `HTTPFailure`.
+    /// Throws `HTTPFailure` without memory.
     public func hold(_ bytes: Int) throws {
         guard bytes > limit else { return }
         do {
@@ -61,7 +61,7 @@ public final class HTTPBodyReader: Sendable {
 
     var isPaused: Bool { state.withLock { $0.isPaused } }
 
-    /// Joins chunks, so tiny ones need no more memory.
+    /// Joined, so that tiny chunks need no more memory.
     public func append(_ bytes: UnsafeBufferPointer<UInt8>) {
         let waiting = state.withLock { state -> CheckedContinuation<Result<[UInt8]?, HTTPFailure>, Never>? in
             guard state.end == nil else { return nil }  // After the body has failed, later bytes of it are dropped.
@@ -75,7 +75,7 @@ public final class HTTPBodyReader: Sendable {
         waiting?.resume(returning: .success(Array(bytes)))
     }
 
-    /// After the buffered bytes, as `fail` is.
+    /// After the buffered bytes, as `fail`.
     public func finish() { end(.success(())) }
 
     public func fail(_ failure: HTTPFailure) { end(.failure(failure)) }

@@ -40,7 +40,7 @@ extension Array where Element == UInt8 {
         text.withUTF8Buffer { append(contentsOf: $0) }
     }
 
-    /// Several times as fast for short strings as `append(contentsOf: text.utf8)`.
+    /// Much faster for short strings than `append(contentsOf: text.utf8)`.
     public mutating func append(text: String) {
         var text = text
         text.withUTF8 { append(contentsOf: $0) }
@@ -53,8 +53,7 @@ extension Array where Element == UInt8 {
         append(contentsOf: String(number, radix: 16).utf8)
     }
 
-    /// With spaces for bytes that a field may not contain, so that a client's text can neither end its line nor add
-    /// one.
+    /// Spaces replace what a field may not contain, so that a client's text can neither end its line nor add one.
     public mutating func append(fieldText text: String) {
         var text = text
         text.withUTF8 { utf8 in

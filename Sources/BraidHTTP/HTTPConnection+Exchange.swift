@@ -17,7 +17,7 @@ extension HTTPConnection {
         take(exchange, head)
     }
 
-    /// One that stays reserved accepts one request, a probe without a body.
+    /// A connection that stays reserved accepts one probe without a body.
     private func mayAsk(_ exchange: any HTTPExchange, _ head: HTTPRequestHead) -> Bool {
         if isReserved, loop.load.promote() { isReserved = false }
         guard isReserved else { return true }
@@ -113,8 +113,8 @@ extension HTTPConnection {
         case .task(let executor, let endsAtStop, let work):
             let (loop, id, lease) = (loop, id, bodyLease)
             let task = Task(executorPreference: executor) {
-                // The task owns the lease, because it holds the body even after the client has disconnected. Ends
-                // before the answer is sent: the client may then send the next body.
+                // The task owns the lease: it holds the body even after the client has disconnected. It ends before
+                // the answer is sent, because the client may then send the next body.
                 let response = await work()
                 lease?.end()
                 loop.post(.answer(connection: id, response))
@@ -129,7 +129,7 @@ extension HTTPConnection {
         case .answering, .fed:
             writeAnswer(response)
         case .feeding:
-            // Answered before the body's end, so the next request's start is unknown.
+            // Before the body's end, so the next request's start is unknown.
             framing.keepsAlive = false
             writeAnswer(response)
         default:
@@ -140,7 +140,7 @@ extension HTTPConnection {
         proceed()
     }
 
-    /// Then closes the connection.
+    /// And closes the connection.
     func refuse(_ failure: HTTPFailure) {
         var isHandled = false
         if case .feeding(let reader) = phase {
@@ -155,7 +155,6 @@ extension HTTPConnection {
         writeAnswer(loop.handler.refusal(for: failure, unreadable: head))
     }
 
-    /// The body too, unless it is a stream.
     private func writeAnswer(_ given: HTTPResponse) {
         if given.isWithheld { return withhold(given) }
         guard let response = affordable(given) else { return }
@@ -186,9 +185,9 @@ extension HTTPConnection {
     /// Leases memory for a body of more than 1 MiB until it is sent, or takes over the application's lease. Large
     /// pieces of a stream have their own.
     ///
-    /// Without memory, a GET or HEAD gets 503 or 429. Another method may have been carried out, and these statuses
-    /// would make the client repeat it. So the connection closes and the result is `nil`: the client retries with its
-    /// idempotency key, or reads the revision.
+    /// Without memory, a GET or HEAD gets 503 or 429. Another method may have been carried out, and these would make
+    /// the client repeat it. So the connection closes (`nil`): the client retries with its idempotency key, or reads
+    /// the revision.
     private func affordable(_ response: HTTPResponse) -> HTTPResponse? {
         let bytes =
             if case .stream(let stream) = response.body {
@@ -216,15 +215,14 @@ extension HTTPConnection {
         }
     }
 
-    /// Closes without a byte of this answer. Earlier answers are still sent.
+    /// Closes without a byte of this answer. Earlier ones are still sent.
     private func withhold(_ response: HTTPResponse) {
         response.abandon()
         flush()
         close()
     }
 
-    /// Small pieces are copied behind the head, so that one system call sends several answers; larger ones are not
-    /// copied.
+    /// Copies small pieces behind the head, so that one system call sends several answers.
     private func write(_ pieces: [[UInt8]], _ count: Int) {
         if count <= 16 * 1024 {
             for piece in pieces { loop.output.append(contentsOf: piece) }
@@ -238,8 +236,8 @@ extension HTTPConnection {
         since = loop.now
     }
 
-    /// One chunk (RFC 9112, 7.1) of a stream's queue, or plain bytes if the length is known or for HTTP/1.0. `false`
-    /// if there is nothing to write.
+    /// As one chunk (RFC 9112, 7.1), or plain if the length is known or for HTTP/1.0. `false` without anything to
+    /// write.
     func relay(_ stream: ByteStream) -> Bool {
         let taken = stream.take()
         guard taken.bytes > 0 || taken.isLast || taken.isBroken else { return false }

@@ -9,15 +9,14 @@ import Glibc
 /// An idle connection holds no buffer.
 final class HTTPConnection {
     enum Phase {
-        /// A head, or a body to buffer.
         case receiving
         /// `respond(reading:)` runs, and the body arrives.
         case feeding(HTTPBodyReader)
         /// A task decides about the body.
         case undecided(Task<Void, Never>)
-        /// The request is complete; a task makes the answer.
+        /// A task makes the answer.
         case answering(Task<Void, Never>, endsAtStop: Bool)
-        /// The streamed body has arrived; `respond(reading:)` has not answered yet.
+        /// `respond(reading:)` has not answered yet.
         case fed
         case streaming(ByteStream)
         /// Sends the last answer.
@@ -40,7 +39,7 @@ final class HTTPConnection {
     let opened: Int
 
     var parser: HTTPParser
-    /// Read; not parsed from `heldStart` on.
+    /// Unparsed from `heldStart` on.
     private var held: [UInt8] = []
     private var heldStart = 0
     /// The kernel may hold unread bytes.
@@ -49,25 +48,23 @@ final class HTTPConnection {
     private(set) var peerIsDone = false
     /// Those are read as well.
     private var isReadToEnd = false
-    /// Left to read or write in this turn.
     private var turnBytes = 0
     private var waitsForTurn = false
 
-    /// From the end of its head until its answer begins.
+    /// From its head's end until its answer begins.
     var exchange: (any HTTPExchange)?
     var framing = ResponseFraming()
     var body: [UInt8] = []
     var bodyLimit = 0
     var bodyLease: Quota.Lease?
     var bodyAccount = Quota.Account()
-    /// Until the answer is sent.
     var answerLease: Quota.Lease?
-    /// Until a stream's pieces are sent.
+    /// Until sent.
     var pieceLeases: [Quota.Lease] = []
 
     private var output = OutputQueue()
 
-    /// The start of the phase's deadline.
+    /// Of the phase's deadline.
     var since: Int
     var bodyBytes = 0
     var lingered = 0
@@ -96,7 +93,7 @@ final class HTTPConnection {
         proceed()
     }
 
-    /// As far as possible without waiting, but at most about 1 MiB.
+    /// Without waiting, at most about 1 MiB.
     func proceed() {
         turnBytes = 1 << 20
         waitsForTurn = false
@@ -135,7 +132,7 @@ final class HTTPConnection {
         loop.takeTurnAgain(id)
     }
 
-    /// Between requests, with no byte of the next and no unsent one of the last.
+    /// No byte of the next request, and no unsent one of the last answer.
     var isIdle: Bool {
         if case .receiving = phase { return isBetweenHeads && heldStart == held.count && output.isEmpty }
         return false
@@ -160,11 +157,11 @@ final class HTTPConnection {
         proceed()
     }
 
-    /// When the client sends no more or the server stops: ends what may never end by itself.
+    /// The client sends no more, or the server stops: ends what may never end by itself.
     private func endWaits() {
         switch phase {
         case .streaming(let stream) where stream.isEndless: stream.endFromServer()
-        // A client that has closed its sending side may still read the answer, so its command is carried out.
+        // A client that closed its sending side may still read the answer, so its command is carried out.
         case .answering(let task, let endsAtStop)
         where endsAtStop || !loop.isStopping && exchange?.head.isRead == true:
             task.cancel()
@@ -195,7 +192,7 @@ extension HTTPConnection {
     private static let headRead = 4 * 1024
 
     private func read() {
-        // In small steps: what is read beyond a request stays in memory until that is answered.
+        // What is read beyond a request stays in memory until that is answered.
         let room = exchange == nil ? Self.headRead : loop.input.count
         let count = recv(socket, loop.input.baseAddress, room, 0)
         guard count > 0 else {
@@ -229,7 +226,7 @@ extension HTTPConnection {
         }
     }
 
-    /// As many bytes as the phase allows; returns their number.
+    /// What the phase allows; returns the number.
     private func parse(_ bytes: Span<UInt8>) -> Int {
         if case .lingering = phase {
             lingered += bytes.count
@@ -272,7 +269,6 @@ extension HTTPConnection {
 // MARK: - Deadlines
 
 extension HTTPConnection {
-    /// At intervals, so that no connection needs a timer.
     func checkDeadlines() {
         if isStalled {
             let isStream = if case .streaming = phase { true } else { false }
@@ -328,7 +324,7 @@ extension HTTPConnection {
 // MARK: - Writing
 
 extension HTTPConnection {
-    /// The loop's output buffer, then `pieces`. What the socket does not accept is queued.
+    /// Then `pieces`. What the socket does not accept is queued.
     func flush(_ pieces: [[UInt8]] = []) {
         defer { loop.output.removeAll(keepingCapacity: true) }
         guard !isClosed, !(loop.output.isEmpty && pieces.isEmpty) else { return }
@@ -348,7 +344,7 @@ extension HTTPConnection {
         _ = drain()
     }
 
-    /// For what the socket has accepted. While a stream goes on, only its pieces' leases end.
+    /// Once the socket has accepted all. While a stream goes on, only its pieces' leases end.
     func giveRoomBackIfSent() {
         guard output.isEmpty else { return }
         pieceLeases = []
@@ -358,7 +354,7 @@ extension HTTPConnection {
         answerLease = nil
     }
 
-    /// Returns whether the queue is empty then.
+    /// Returns whether it is empty.
     private func drain() -> Bool {
         defer { giveRoomBackIfSent() }
         while !output.isEmpty {
@@ -382,8 +378,8 @@ extension HTTPConnection {
         return true
     }
 
-    /// The client has stopped reading its answer. A full send buffer becomes writable when a third is free, which
-    /// takes a slow client minutes, so acknowledged bytes count as progress, too.
+    /// The client reads nothing. A full send buffer becomes writable when a third is free, which takes a slow client
+    /// minutes, so acknowledged bytes count as progress, too.
     var isStalled: Bool {
         guard !output.isEmpty else { return false }
         let pending = Int(cepoll_unacknowledged(socket))

@@ -8,13 +8,12 @@ import BraidRuntime
 /// ```
 public protocol HTTPHandler: Sendable {
     associatedtype Exchange: HTTPExchange
-    /// The head has arrived.
     func receive(_ head: HTTPRequestHead) -> Exchange
-    /// For a head that is malformed, too large or late, of which perhaps only `peer` is known.
+    /// The head is malformed, too large or late; perhaps only its `peer` is known.
     func refusal(for failure: HTTPFailure, unreadable head: HTTPRequestHead) -> HTTPResponse
 }
 
-/// One request, from its head to its answer. All but `respond(reading:)` run on an event loop's thread.
+/// One request. All but `respond(reading:)` run on an event loop's thread.
 public protocol HTTPExchange: Sendable {
     var head: HTTPRequestHead { get }
     /// A health check, answered even when `maxConnections` are open.
@@ -24,8 +23,8 @@ public protocol HTTPExchange: Sendable {
     func reply(to body: [UInt8]) -> HTTPReply
     /// While the body arrives. If it returns before the body's end, the connection closes after the answer.
     func respond(reading body: HTTPBodyReader) async -> HTTPResponse
-    /// For a request that the server gives up: a framing error, a limit, a timeout. `isHandled`: `respond(reading:)`
-    /// runs, gets the failure too, and its answer is dropped.
+    /// The server gives up the request: a framing error, a limit, a timeout. `isHandled`: `respond(reading:)` runs,
+    /// gets the failure too, and its answer is dropped.
     func refusal(for failure: HTTPFailure, isHandled: Bool) -> HTTPResponse
 }
 
@@ -41,13 +40,13 @@ public enum HTTPBodyDisposition: Sendable {
     /// body, read with the head.
     case undecided(on: any TaskExecutor, @Sendable () async -> any HTTPExchange)
 
-    /// Bytes without a lease, so that small requests pass when the quota is used up.
+    /// Bodies without a lease: they pass when the quota is used up.
     public static let smallBody = 16 * 1024
 }
 
 public enum HTTPReply: Sendable {
     case ready(HTTPResponse)
-    /// Cancelled when the connection is lost, and for a GET or HEAD also when the client closes its sending side.
-    /// With `endsAtStop` the task may wait forever: that and the server's stop cancel it, too.
+    /// Cancelled when the connection is lost, for a GET or HEAD also when the client closes its sending side. With
+    /// `endsAtStop`, because the task may wait forever, that and the server's stop cancel it, too.
     case task(on: any TaskExecutor, endsAtStop: Bool = false, @Sendable () async -> HTTPResponse)
 }

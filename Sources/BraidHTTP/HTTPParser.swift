@@ -8,9 +8,8 @@ import Glibc
 /// - Complexity: O(bytes), whatever the slices.
 public struct HTTPParser {
     public struct Limits: Sendable {
-        /// Request line and fields, with line ends.
+        /// With line ends.
         public var headBytes: Int
-        /// Number of header fields.
         public var fields: Int
         public var targetBytes: Int
         public var trailerBytes: Int
@@ -30,12 +29,11 @@ public struct HTTPParser {
     }
 
     public enum Event {
-        /// All input is used, and the request is incomplete.
+        /// All input is used.
         case needsBytes
         case head(HTTPRequestHead)
         /// A range of the input.
         case body(Range<Int>)
-        /// The request is complete.
         case end
         case failed(HTTPFailure)
     }
@@ -67,20 +65,19 @@ public struct HTTPParser {
     private var chunkSize = 0
     private var chunkDigits = 0
     private var chunkExtensionBytes = 0
-    /// What was parsed of a failed head.
     private var refusedHead: HTTPRequestHead?
 
     public init(limits: Limits = Limits()) {
         self.limits = limits
     }
 
-    /// Between requests, with no byte of the next.
+    /// No byte of the next request.
     var isIdle: Bool {
         if case .requestLine = state { return bytes.isEmpty }
         return false
     }
 
-    /// Moves `position` past the parsed bytes.
+    /// Moves `position` on.
     public mutating func next(_ input: Span<UInt8>, _ position: inout Int) -> Event {
         do throws(HTTPFailure) {
             return try event(input, &position)
@@ -92,8 +89,8 @@ public struct HTTPParser {
         }
     }
 
-    /// Method, target and fields so far of an incomplete or failed head. `nil` before the request line and after the
-    /// head; a failed head is returned once.
+    /// What is known of an incomplete or failed head. `nil` before the request line and after the head; a failed head
+    /// is returned once.
     public mutating func takeUnfinishedHead() -> HTTPRequestHead? {
         guard case .failed = state else { return unfinishedHead() }
         defer { refusedHead = nil }
@@ -163,7 +160,7 @@ public struct HTTPParser {
 // MARK: - Lines
 
 extension HTTPParser {
-    /// Through the next line feed. Returns the line without its end, `nil` if incomplete.
+    /// Returns a line without its end, `nil` if incomplete.
     private mutating func takeLine(_ input: Span<UInt8>, _ position: inout Int) throws(HTTPFailure) -> Range<Int>? {
         let rest = input.count - position
         let start = position
@@ -295,7 +292,7 @@ extension HTTPParser {
         chunkDigits = 0
     }
 
-    /// Size, extension and line end before the data, and the line end after it (RFC 9112, 7.1).
+    /// What surrounds the data (RFC 9112, 7.1).
     private mutating func readChunkFraming(_ byte: UInt8) throws(HTTPFailure) {
         switch state {
         case .chunkSize:
@@ -386,7 +383,6 @@ extension HTTPParser {
         }
     }
 
-    /// The fields that the parser itself interprets.
     struct FramingFields {
         var length: Int?
         var isChunked = false

@@ -33,20 +33,18 @@ public struct HTTPRequestHead: Sendable {
         keepsAlive: false)
 
     public var isHead: Bool { method == "HEAD" }
-    /// Changes nothing.
     public var isRead: Bool { method == "GET" || method == "HEAD" }
     /// With its port, if any.
     public var host: String? { authority ?? headers["host"] }
 }
 
-/// An error that the server itself detects, such as malformed framing or an exceeded limit. The connection closes
-/// after the answer, because the next request's start may be unknown. Only after `noRoomForAnswer` to a GET or HEAD
-/// can it stay open.
+/// An error that the server itself detects. The connection closes after the answer, because the next request's start
+/// may be unknown, except that after `noRoomForAnswer` to a GET or HEAD it can stay open.
 public struct HTTPFailure: Error, Sendable, Equatable {
     public var status: Int
     /// What is wrong, and what would be right.
     public var detail: String
-    /// The memory for bodies or answers, or the account's share of it, is used up.
+    /// No memory for bodies or answers, or none of the account's share.
     public var isMemoryLimit: Bool
 
     public init(status: Int, detail: String, isMemoryLimit: Bool = false) {

@@ -5,9 +5,9 @@ public struct HTTPResponse: Sendable {
     public var status: Int
     public var headers: [(String, String)]
     public var body: HTTPBody
-    /// For the memory of a large body.
+    /// For a large body.
     public var account: Quota.Account
-    /// The connection closes in place of this answer.
+    /// The connection closes instead.
     public var isWithheld = false
     /// Leased before the body was built. The connection takes it over, so no other answer may have it.
     public var lease: Quota.Lease?
@@ -40,19 +40,16 @@ public enum HTTPBody: Sendable {
         }
     }
 
-    /// `nil` for a stream.
     public var count: Int? { bytes?.count }
 
-    /// `nil` if unknown.
     public var estimatedCount: Int? { if case .stream(let stream) = self { stream.estimatedLength } else { count } }
 
-    /// For `Content-Length`. `nil` if unknown.
+    /// `nil` if unknown.
     var length: Int? {
         if case .stream(let stream) = self { stream.length } else { count }
     }
 }
 
-/// What of a request frames its answer.
 struct ResponseFraming {
     var isHead = false
     var minor = 1
@@ -108,7 +105,6 @@ extension HTTPResponse {
         out.append("\r\n")
     }
 
-    /// Outside 200…599, 500.
     private var safeStatus: Int { (200...599).contains(status) ? status : 500 }
 
     private static func isServers(_ name: String) -> Bool {

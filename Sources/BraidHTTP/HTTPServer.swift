@@ -3,27 +3,26 @@ import Glibc
 import Synchronization
 
 /// HTTP/1.1 on a few event loops, each with its thread. A connection belongs to one loop; its requests are answered
-/// one after the other, even if pipelined.
+/// in order, even if pipelined.
 public final class HTTPServer: Sendable {
     public struct Limits: Sendable {
         public var parser: HTTPParser.Limits
-        /// From a head's first byte to its end.
+        /// From first byte to end.
         public var headTime: Duration
-        /// The lowest average rate of a buffered body after `bodyGrace`; slower clients get 408. While more than half
-        /// of `incoming` is leased, 64 times as much, so that slow clients cannot keep the memory.
+        /// On average, of a buffered body after `bodyGrace`; slower clients get 408. While more than half of
+        /// `incoming` is leased, 64 times as much, so that slow clients cannot keep the memory.
         public var leastBodyBytesPerSecond: Int
         /// From a buffered body's start.
         public var bodyGrace: Duration
-        /// The longest within a body that is read while it arrives. Its rate is not limited.
+        /// Within a body that is read while it arrives, at any rate.
         public var streamedBodyPause: Duration
-        /// Before the first request, or between two.
         public var idleTime: Duration
-        /// How long a client may read nothing of an answer.
+        /// Without reading an answer.
         public var writeTime: Duration
-        /// How long the client's bytes are read and dropped after the last answer, at most `lingerBytes`.
+        /// For dropping the client's bytes after the last answer, at most `lingerBytes`.
         public var lingerTime: Duration
         public var lingerBytes: Int
-        /// Limits `lingerTime` while the server stops; long enough for the last answer to arrive.
+        /// Long enough for the last answer to arrive.
         public var lingerTimeAtStop: Duration
         /// For reserved connections.
         public var reservedTime: Duration
@@ -53,22 +52,21 @@ public final class HTTPServer: Sendable {
         }
     }
 
-    /// Fixed while the server runs.
     public struct Configuration: Sendable {
         public var address: HTTPAddress
         /// Of a Unix socket's file. Who may write to it can connect.
         public var socketMode: mode_t
         public var limits: Limits
-        /// Ordinary ones; `reservedConnections` more are for probes. The process's limit of open files can lower it.
+        /// And `reservedConnections` for probes. The process's limit of open files can lower it.
         public var maxConnections: Int
-        /// For bodies of more than 16 KiB, from their 16th KiB until their request is answered.
+        /// For bodies of more than 16 KiB, from their 16th KiB until they are answered.
         public var incoming: Quota
-        /// For large answers until they are sent. Not in `incoming`, so that slow readers do not block new requests.
+        /// For large answers until they are sent. Separate, so that slow readers do not block new requests.
         public var outgoing: Quota
-        /// Of unaccepted connections in the kernel.
+        /// Unaccepted connections in the kernel.
         public var backlog: Int
-        /// A new connection met a limit: 0 for `maxConnections`, otherwise the system's error, such as too many open
-        /// files. On an event loop's thread, so it must not block.
+        /// 0 for `maxConnections`, or the system's error, such as too many open files. On an event loop's thread, so
+        /// it must not block.
         public var onLimit: @Sendable (_ errno: CInt) -> Void = { _ in }
         /// 0: one for each core.
         public var loops: Int
@@ -99,10 +97,9 @@ public final class HTTPServer: Sendable {
         self.handler = handler
     }
 
-    /// With the assigned port if it was 0. `nil` while not running.
+    /// With the assigned port. `nil` while not running.
     public var address: HTTPAddress? { running.withLock { $0?.address } }
 
-    /// `nil` while not running.
     public var connectionStatistics: HTTPConnections? { running.withLock { $0?.load.statistics } }
 
     /// Returns when connections are accepted.
@@ -125,7 +122,6 @@ public final class HTTPServer: Sendable {
             // The first accepts for all, so it starts last.
             for loop in loops.reversed() { try loop.start() }
         } catch {
-            // Others may run, without connections.
             running.withLock { $0 = nil }
             first.stopAccepting()
             for loop in loops { loop.post(.stop(deadline: 0, onExit: {})) }
@@ -134,7 +130,7 @@ public final class HTTPServer: Sendable {
     }
 
     /// Stops accepting, closes idle connections, and ends event streams, long polls and streamed bodies. Other
-    /// requests may finish within the grace. Returns when all is closed.
+    /// requests may finish within the grace.
     public func stop(grace: Duration = .seconds(10)) async {
         guard
             let loops = running.withLock({ running in
@@ -146,10 +142,10 @@ public final class HTTPServer: Sendable {
         await Self.post(to: loops) { .stop(deadline: deadline, onExit: $0) }
     }
 
-    /// As in a restart: closes all connections, and refuses new ones for a time. Returns when they are closed.
+    /// Closes all connections, and refuses new ones for a time, as in a restart. Returns when they are closed.
     public func refuseConnections(for time: Duration) async {
         guard let loops = running.withLock({ $0?.loops }) else { return }
-        // The first loop stops accepting before any client can notice.
+        // Before any client can notice.
         await Self.post(to: loops.prefix(1)) { .accept(false, done: $0) }
         await Self.post(to: loops[...]) { .disconnect(done: $0) }
         // The caller's task may be cancelled: its connection was just closed.
@@ -159,7 +155,6 @@ public final class HTTPServer: Sendable {
         }
     }
 
-    /// Waits until each loop has called `done`.
     private static func post(
         to loops: ArraySlice<EventLoop>,
         _ mail: @escaping @Sendable (_ done: @escaping @Sendable () -> Void) -> EventLoop.Mail
@@ -176,7 +171,7 @@ public final class HTTPServer: Sendable {
     /// Beyond `maxConnections`, for probes (`HTTPExchange.isProbe`). Other requests get 503 there.
     public static let reservedConnections = 32
 
-    /// Besides ordinary connections: reserved ones, loops, database, logs.
+    /// Needed besides ordinary connections: reserved ones, loops, database, logs.
     public static let otherFiles = reservedConnections + 64 + 2 * processors
 
     private static let processors = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))

@@ -29,13 +29,11 @@ public struct HTTPServerError: Error, CustomStringConvertible {
 
 struct Listener: Sendable {
     let socket: Int32
-    /// With the chosen port.
     let address: HTTPAddress
     /// Of a Unix socket's file, so that `close` removes only this one's.
     private var file: (device: dev_t, inode: ino_t)?
     private let backlog: Int32
 
-    /// - Parameter socketMode: of a Unix socket's file.
     init(
         _ address: HTTPAddress, socketMode: mode_t = 0o600, backlog: Int, userTimeout: Int
     ) throws(HTTPServerError) {
@@ -110,10 +108,10 @@ struct Listener: Sendable {
                 continue
             }
             set(socket, SOL_SOCKET, SO_REUSEADDR, 1)
-            // Accepted sockets inherit the options. The server itself writes together what it has, so Nagle's
-            // algorithm would only delay.
+            // Accepted sockets inherit it. The server writes together what it has, so Nagle's algorithm would only
+            // delay.
             set(socket, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
-            // For clients that have vanished: they acknowledge nothing for this time.
+            // Closes connections of vanished clients.
             set(socket, Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, Int32(clamping: userTimeout))
             if bind(socket, info.ai_addr, info.ai_addrlen) == 0 {
                 guard port == 0 else { return (socket, .tcp(host: host, port: port)) }

@@ -4,8 +4,8 @@ import BraidStore
 import Glibc
 import Synchronization
 
-/// The server's part among others on the same database: hears their notifications, holds session locks, and ends the
-/// connections of servers that hang. One thread, one connection; if that is lost, the database releases the locks.
+/// Hears the other servers on the database, holds session locks, and ends the connections of servers that hang. One
+/// thread, one connection; if that is lost, the database releases the locks.
 final class ClusterCoordinator: Sendable {
     private struct Job: Sendable {
         let statement: PostgresStatement
@@ -20,7 +20,7 @@ final class ClusterCoordinator: Sendable {
         var isStopping = false
     }
 
-    /// Random. Begins this server's notifications, so that it can ignore them.
+    /// Begins this server's notifications, so that it can ignore them.
     let sender = String(UInt64.random(in: .min ... .max), radix: 36)
     private let dialer: Dialer
     private let wait: Duration
@@ -28,15 +28,14 @@ final class ClusterCoordinator: Sendable {
     private let wake: WakeUp
     private let state = Mutex(State())
     private let end = Latch()
-    /// Between two tests of the connection, each with the end of hung connections and the notice `look`.
+    /// Between tests of the connection, with the end of hung connections and the notice `look`.
     private static let interval = Duration.seconds(2)
     /// Without data for this long, the connection is closed.
     private static let silence = Duration.seconds(6)
-    /// How long the database waits for a server that holds locks before the others end its connection. Longer than
+    /// How long the database waits for a server that holds locks before the others end its connection. Must exceed
     /// `interval`.
     private static let lease = Duration.seconds(4)
 
-    /// - Parameter wait: for a session's lock.
     init(dialer: Dialer, wait: Duration, answerClock: AnswerClock) throws {
         self.dialer = dialer
         self.wait = wait
@@ -72,7 +71,7 @@ final class ClusterCoordinator: Sendable {
 
     func hasTurn(of session: Int) -> Bool { state.withLock { $0.turns.contains(session) } }
 
-    /// The two keys of the advisory lock, shared by sessions whose numbers have the same last 32 bits.
+    /// Sessions whose numbers have the same last 32 bits share the advisory lock.
     static func turn(of session: Int) -> PostgresStatement {
         "'braid_server'::regclass::oid::int4, \(Int(Int32(truncatingIfNeeded: session)))::int4"
     }
@@ -80,8 +79,8 @@ final class ClusterCoordinator: Sendable {
     // MARK: Servers that hang
 
     /// Ends a server's connection if the database has waited longer than `lease` for it to send or receive, and it
-    /// holds a session's lock, or writes or locks sessions, answers or table descriptions. The transaction is rolled
-    /// back, so a server that wakes up cannot commit it.
+    /// holds a session's lock, or writes or locks sessions, answers or table descriptions. That rolls back, so a
+    /// server that wakes up cannot commit.
     ///
     /// PostgreSQL's own timeouts are not enough: `idle_in_transaction_session_timeout` does not count while the
     /// database waits for the rest of a pipeline, and `idle_session_timeout` ends no connection to which a
@@ -100,7 +99,7 @@ final class ClusterCoordinator: Sendable {
 
     // MARK: The thread
 
-    /// Does nothing while the thread runs or stops. After a failure, the next call tries again.
+    /// After a failure, the next call tries again.
     private func start() throws {
         let failure: Int32 = state.withLock { state in
             if state.isRunning || state.isStopping { return 0 }
@@ -187,8 +186,8 @@ final class ClusterCoordinator: Sendable {
         _ = try result.get()
     }
 
-    /// Moves the earlier `AnswerClock`, this one or the database's, forward. The database's only when it is half a
-    /// minute late, so that most calls write nothing.
+    /// Moves the earlier `AnswerClock`, this one or the database's, forward; the database's only when half a minute
+    /// late, so that most calls write nothing.
     private func share(_ connection: PostgresConnection) throws {
         do {
             let time = try PostgresQueries(db: connection).sharedAnswerTime(), now = answerClock.now()
@@ -211,9 +210,9 @@ final class ClusterCoordinator: Sendable {
     }
 }
 
-// A payload is the sender's name and one word for each notice.
+// A payload is the sender's name and a word for each notice.
 extension StoreNotice {
-    /// SQL. With the table's OID, because servers on another schema of the database need another channel.
+    /// With the table's OID, because servers on another schema need another channel.
     static let channel = "'braid_' || 'braid_server'::regclass::oid"
 
     static func committed(_ session: Int, _ revision: Int) -> String { "c\(session).\(revision)" }

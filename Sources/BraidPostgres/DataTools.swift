@@ -4,8 +4,8 @@ import BraidStore
 // For the commands `verify`, `export` and `import`.
 
 extension PostgresStore {
-    /// Even while servers use the database. Begins no new epochs, unlike the opening of a store. With
-    /// `isAtOneMoment`, all is one transaction, and `body` must not read a whole session, which begins one itself.
+    /// Even while servers use the database. Begins no new epochs, unlike opening a store. With `isAtOneMoment`, all
+    /// is one transaction, and `body` must not read a whole session, which begins one itself.
     package static func reading<Value>(
         _ url: String, isAtOneMoment: Bool, _ body: (any StoredData) throws -> Value
     ) throws -> Value {
@@ -18,12 +18,12 @@ extension PostgresStore {
         }
     }
 
-    /// One transaction: fills an empty database, with new tables if need be, or leaves it as it is.
+    /// One transaction: fills an empty database, or leaves it as it is.
     package static func filling<Value>(_ url: String, _ body: (any ArchiveTarget) throws -> Value) throws -> Value {
         try connected(url) { connection, name in
             _ = try connection.all(["BEGIN", "SELECT pg_advisory_xact_lock(\(PostgresOpening.lock))"])
             if try !hasTables(connection, name: name) { try connection.script(PostgresSchema.text) }
-            // Servers must store nothing during the import.
+            // Servers must store nothing meanwhile.
             let rows = try connection.all([
                 "LOCK TABLE session, table_description IN EXCLUSIVE MODE",
                 "SELECT \(raw: ArchiveTable.all.map { "EXISTS (SELECT FROM \($0.name))" }.joined(separator: " OR "))",
@@ -46,7 +46,7 @@ extension PostgresStore {
         return true
     }
 
-    /// A statement may take a day: it may read or write a whole table.
+    /// A statement may take a day, for a whole table.
     private static func connected<Value>(
         _ url: String, _ body: (PostgresConnection, _ name: String) throws -> Value
     ) throws -> Value {

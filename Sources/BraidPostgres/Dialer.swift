@@ -4,8 +4,8 @@ import BraidStore
 internal import CPostgreSQL
 import Synchronization
 
-/// Opens connections to one database. After a failure, every attempt fails at once for up to a growing second, so
-/// that not all callers connect when the database is back.
+/// After a failure, every attempt fails at once for up to a second, so that not all callers connect when the database
+/// is back.
 final class Dialer: Sendable {
     /// For messages, without a password.
     let name: String
@@ -20,15 +20,14 @@ final class Dialer: Sendable {
         var until: ContinuousClock.Instant
     }
     private let failure = Mutex<Failure?>(nil)
-    /// As of the latest connection. If a new one finds another, calls `renewal`.
+    /// Of the latest connection. If a new one finds another, calls `renewal`.
     private let suffix = Mutex<String?>(nil)
     private let renewal = Mutex<(@Sendable () -> Void)?>(nil)
-    /// A newer server has upgraded the schema beyond this one.
+    /// Set by a newer server's upgrade of the schema.
     var retirement: StoreError? { retired.withLock { $0 } }
     private let retired = Mutex<StoreError?>(nil)
     var schemaNotice: String? { notice.withLock { $0 } }
     private let notice = Mutex<String?>(nil)
-    /// Shows the shared time after the first connection.
     let answerClock = AnswerClock(from: nil)
     private let isPrepared = Atomic<Bool>(false)
     private static let firstDelay = Duration.milliseconds(100), longestDelay = Duration.seconds(1)
@@ -41,7 +40,7 @@ final class Dialer: Sendable {
         name = try Self.name(of: url)
     }
 
-    /// The first one checks, creates or upgrades the tables.
+    /// The first connection checks, creates or upgrades the tables.
     func connect(timeout: Duration? = nil) throws(StoreError) -> PostgresConnection {
         if let failure = failure.withLock({ $0 }), failure.until > .now { throw failure.error }
         do {
@@ -102,7 +101,7 @@ final class Dialer: Sendable {
             ("statement_timeout", "\(timeout * 3 / 4)"), ("lock_timeout", "\(timeout / 4)"),
             // A server that hangs in a transaction must not block others.
             ("idle_in_transaction_session_timeout", "\(timeout)"),
-            // If this machine disappears, the database ends the connection after half a minute.
+            // The database then ends the connection half a minute after this machine disappears.
             ("tcp_keepalives_idle", "10"), ("tcp_keepalives_interval", "5"), ("tcp_keepalives_count", "4"),
             // Every statement must find its rows by a key, even if the planner just saw an empty table: generic
             // plans, made once, without table scans and JIT.
@@ -110,7 +109,7 @@ final class Dialer: Sendable {
         ]
     }
 
-    /// `postgres://host:port/database`, as far as the URL has these parts.
+    /// `postgres://host:port/database`, with what the URL has of it.
     static func name(of url: String) throws -> String {
         // libpq's message would quote the URL with its password.
         guard let options = PQconninfoParse(url, nil) else {

@@ -1,18 +1,17 @@
 #if PostgreSQL
 import BraidStore
 
-/// Commits groups of writes, each in two round trips: COMMIT follows the statements' results. If the connection is
-/// lost before it, nothing is stored. If it is lost during COMMIT, the group waits until a later connection can tell
-/// (`CommitMark`).
+/// Commits a group in two round trips: COMMIT follows the statements' results. A connection lost before it has stored
+/// nothing. If lost during COMMIT, the group waits until a later connection can tell (`CommitMark`).
 ///
 /// Unchecked: only the writer's thread uses the variables.
 final class PostgresCommitter: GroupCommitter, @unchecked Sendable {
     struct Work: Sendable {
-        /// They write everything or nothing, whatever the database contains, and their results say which.
+        /// They write everything or nothing, whatever the database contains, and return which.
         let statements: [PostgresStatement]
         /// For the other servers, after the commit. `nil` also if the statements send it.
         let notice: String?
-        /// After the commit, with the rows of each statement.
+        /// After the commit.
         let succeed: @Sendable ([PostgresRows]) -> Void
     }
     typealias Request = WriteRequest<Work>
@@ -24,7 +23,6 @@ final class PostgresCommitter: GroupCommitter, @unchecked Sendable {
         let rows: [[PostgresRows]]
         let mark: CommitMark
         let start: ContinuousClock.Instant
-        /// How the connection was lost.
         let detail: String
     }
 
@@ -38,11 +36,10 @@ final class PostgresCommitter: GroupCommitter, @unchecked Sendable {
     /// Of the connection's last transaction.
     private var mark: CommitMark?
     private var unconfirmed: [UnconfirmedGroup] = []
-    /// How long after a write's start its outcome is sought, every `pause`.
+    /// How long after its start a write's outcome is sought, every `pause`.
     private let patience: Duration
     var pause: Duration? { unconfirmed.isEmpty ? nil : .milliseconds(50) }
 
-    /// Without a connection, it connects at the first write.
     init(
         dialer: Dialer, readers: ReaderPool<PostgresQueries>, connection: sending PostgresConnection?, sender: String,
         patience: Duration
@@ -67,7 +64,7 @@ final class PostgresCommitter: GroupCommitter, @unchecked Sendable {
         connection = nil
     }
 
-    /// Returns whether the group is committed.
+    /// Returns whether it committed.
     private func transact(_ group: [Request], attempt: Int = 1, for writer: Writer) -> Bool {
         let start = ContinuousClock.now
         do {
@@ -99,7 +96,7 @@ final class PostgresCommitter: GroupCommitter, @unchecked Sendable {
         for (request, rows) in zip(group, rows) { request.work.succeed(rows) }
     }
 
-    /// The rows of each request, or `nil` if the group is now in `unconfirmed`. If this throws, nothing was written.
+    /// `nil` if the group is now in `unconfirmed`. If this throws, nothing was written.
     private func transaction(_ group: [Request], since start: ContinuousClock.Instant) throws -> [[PostgresRows]]? {
         let connection = try connected()
         let begun: [PostgresRows], mark: CommitMark?
@@ -146,8 +143,7 @@ final class PostgresCommitter: GroupCommitter, @unchecked Sendable {
         connection = nil
     }
 
-    /// Answers unconfirmed groups as far as their outcome is known, until `patience` is over or this is the last
-    /// attempt.
+    /// Until `patience` is over, or at the last attempt.
     private func settle(isLast: Bool = false, for writer: Writer) {
         unconfirmed = unconfirmed.filter { unconfirmed in
             switch isStored(unconfirmed.mark) {
@@ -190,12 +186,12 @@ final class PostgresCommitter: GroupCommitter, @unchecked Sendable {
     }
 }
 
-/// Names one transaction, which writes it to the table `last_commit`. After a connection is lost during COMMIT, the
-/// mark is there exactly if the transaction is stored. The change itself would not tell, because another server may
-/// have stored the same; nor would the transaction's ID, which PostgreSQL can use again after a crash.
+/// Names a transaction, which writes the mark to the table `last_commit`. After a connection is lost during COMMIT,
+/// the mark is there exactly if the transaction is stored. The change itself would not tell, because another server
+/// may have stored the same; nor would the transaction's ID, which PostgreSQL can use again after a crash.
 private struct CommitMark {
-    /// Random: the key of the connection's row, and of an advisory lock. While the connection holds that, the
-    /// transaction may still be committed.
+    /// The key of the connection's row, and of an advisory lock: while it is held, the transaction may still be
+    /// committed.
     let connection = Int.random(in: .min ... .max)
     var number = 0
 
@@ -208,7 +204,7 @@ private struct CommitMark {
     }
 
     static let now = "extract(epoch FROM clock_timestamp()) * 1000"
-    /// Milliseconds until a row is deleted. A server asks for its mark only for some seconds.
+    /// Milliseconds until a row is deleted. A server looks only for some seconds.
     static let lifetime = 24 * 60 * 60 * 1000
 }
 
@@ -220,7 +216,7 @@ extension PostgresCommitter {
         return next
     }
 
-    /// Takes the lock of this connection's marks, and deletes old rows.
+    /// Takes the lock, and deletes old rows.
     private func firstMark(on connection: PostgresConnection) throws -> CommitMark {
         let mark = CommitMark()
         _ = try connection.all([
@@ -235,7 +231,7 @@ extension PostgresCommitter {
         return mark
     }
 
-    /// For a transaction of another connection. `nil` if it may still be committed or the database cannot say.
+    /// Of another connection. `nil` if the transaction may still be committed or the database cannot say.
     private func isStored(_ mark: CommitMark) -> Bool? {
         do {
             let connection = try connected()

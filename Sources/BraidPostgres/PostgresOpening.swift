@@ -2,9 +2,9 @@
 import BraidStore
 import Glibc
 
-/// Checks, creates or upgrades the tables, in the first schema of the search path (by default `public`).
+/// In the first schema of the search path (by default `public`).
 enum PostgresOpening {
-    /// Arbitrary. Servers that start together prepare the database one after the other.
+    /// Arbitrary; for servers that start together.
     static let lock = 1_114_792_297
 
     /// Returns the schema version before, 0 without tables.
@@ -43,7 +43,6 @@ enum PostgresOpening {
             try PostgresQueries(db: connection).shape(of: schema), path: name, version: version)
     }
 
-    /// Returns the PostgreSQL schema for the tables.
     static func check(_ connection: PostgresConnection, name: String) throws -> String {
         guard connection.serverVersion >= 120_000 else {
             throw StoreError.io("\(name) is PostgreSQL \(connection.serverVersion / 10_000); 12 or later is needed")
@@ -61,7 +60,7 @@ enum PostgresOpening {
         return schema
     }
 
-    /// `nil` without tables. Throws if they are another application's.
+    /// `nil` without tables. Throws for another application's.
     static func version(_ connection: PostgresConnection, schema: String, name: String) throws -> Int? {
         let found = try connection.query(
             """
@@ -78,8 +77,7 @@ enum PostgresOpening {
             }
             let version = mark.int(1)
             guard version > 0 else { throw StoreError.corrupt("\(name): table braid_server: version is \(version)") }
-            // A newer table has the column `minimum_version`, which this reads; otherwise another program has made
-            // it.
+            // A newer server's table has `minimum_version`, which this reads; otherwise another program has made it.
             if version > PostgresSchema.version { _ = try PostgresQueries(db: connection).sharedAnswerTime() }
             return version
         } catch let error as PostgresError where error.code == "42703" {  // a column of a query does not exist

@@ -19,7 +19,7 @@ public final class PostgresStore: SessionStore {
     public var answerClock: AnswerClock { dialer.answerClock }
     public var schemaNotice: String? { dialer.schemaNotice }
 
-    /// Creates the tables if the first schema of the search path has none. Does not change another application's.
+    /// Creates missing tables in the first schema of the search path. Does not change another application's.
     ///
     ///     let store = try PostgresStore(url: "postgres://braid@localhost/braid")
     ///
@@ -52,7 +52,7 @@ public final class PostgresStore: SessionStore {
 
     public var statistics: StoreStatistics { writer.statistics }
 
-    /// Returns the connection for the thread's next read, `nil` if it is broken.
+    /// Returns the connection for the next read, `nil` if it is broken.
     private static func serve(
         _ read: ReaderPool<PostgresQueries>.Read, _ kept: PostgresQueries?, _ dialer: Dialer
     ) -> PostgresQueries? {
@@ -82,8 +82,8 @@ public final class PostgresStore: SessionStore {
         }
     }
 
-    /// Returns what `value` makes of the rows after the commit; it throws a `StoreError` if they refused the write.
-    /// `cost`: about how many rows the statements write. `notice`: for the other servers.
+    /// `value` runs after the commit, and throws a `StoreError` if the rows refused the write. `cost`: about how many
+    /// rows are written.
     func write<Value: Sendable>(
         _ statements: [PostgresStatement], isTest: Bool = false, cost: Int = 1, notice: String? = nil,
         value: @escaping @Sendable ([PostgresRows]) throws -> Value
@@ -120,8 +120,8 @@ extension PostgresStore {
         try await waitingForLocks(PostgresQueries.deleteTable(name), value: PostgresQueries.tableDeletion)
     }
 
-    /// For writes that may wait for another connection's lock: each time briefly, because the other writes wait as
-    /// well, but again and again for a quarter of `timeout`.
+    /// For locks of other connections: waits each time briefly, because the other writes wait as well, but again and
+    /// again for a quarter of `timeout`.
     private func waitingForLocks<Value: Sendable>(
         _ statements: [PostgresStatement], value: @escaping @Sendable ([PostgresRows]) throws -> Value
     ) async throws -> Value {

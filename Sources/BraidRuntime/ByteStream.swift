@@ -3,26 +3,23 @@ import Synchronization
 /// A body that is sent while it is produced: a limited queue between a producer (any thread or task) and an event
 /// loop.
 ///
-/// The queue copies nothing, so thousands of streams can share an event's bytes; an idle one holds no buffer. The
-/// server may set a coding (`encode(in:)`), then attaches the stream to its event loop, which starts the producer
-/// (`onAttach`).
+/// It copies nothing, so thousands of streams can share an event's bytes. The server may set a coding
+/// (`encode(in:)`), then attaches the stream to its event loop, which starts the producer (`onAttach`).
 public final class ByteStream: Sendable {
     public enum WriteResult: Equatable, Sendable {
         case accepted
         case full
-        /// The reader has disconnected, or the stream has ended.
+        /// By the reader or the end.
         case closed
     }
 
-    /// What the loop takes at once.
     public struct Taken: Sendable {
         public var pieces: [[UInt8]] = []
         public var bytes = 0
         /// Of large pieces.
         public var leases: [Quota.Lease] = []
-        /// The body ends here.
         public var isLast = false
-        /// The body breaks off: the loop closes the connection, so that the client sees it.
+        /// The loop closes the connection, so that the client sees it.
         public var isBroken = false
 
         fileprivate mutating func append(_ piece: [UInt8]) {
@@ -48,15 +45,15 @@ public final class ByteStream: Sendable {
     }
 
     private let state = Mutex(State())
-    /// Of the queue, unless a single piece is larger. The connection can hold as many again.
+    /// Bytes in the queue, unless a single piece is larger. The connection can hold as many again.
     public let limit: Int
-    /// An event stream. Ended when the server stops or the client closes its sending side; others may finish.
+    /// Ended when the server stops or the client closes its sending side; other bodies may finish.
     public let isEndless: Bool
-    /// Of the whole body, if known beforehand.
+    /// If known beforehand.
     public let length: Int?
 
     private let estimate: (@Sendable () -> Int)?
-    /// About the plain bytes of the whole body.
+    /// About the plain bytes.
     public var estimatedLength: Int? { length ?? estimate?() }
 
     public init(
@@ -76,17 +73,16 @@ public final class ByteStream: Sendable {
 
     public var coding: ContentCoding? { state.withLock { $0.frame.coding } }
 
-    /// Starts the producer, on the event loop, so it must not block.
+    /// Starts the producer. On the event loop, so it must not block.
     public func onAttach(_ action: @escaping @Sendable () -> Void) {
         state.withLock { if $0.closer == nil { $0.onAttach = action } }
     }
 
-    /// Compresses first. Never waits.
+    /// Compresses. Never waits.
     @discardableResult
     public func write(_ bytes: [UInt8]) -> WriteResult { write(BodyPiece(bytes, in: coding)) }
 
-    /// Never waits. An empty queue accepts even a piece above the limit. The lease lasts until the piece is sent or
-    /// dropped.
+    /// Never waits. An empty queue accepts even a piece above the limit. The lease ends when it is sent or dropped.
     @discardableResult
     public func write(_ piece: BodyPiece, _ lease: Quota.Lease? = nil) -> WriteResult {
         let (result, tell): (WriteResult, (@Sendable () -> Void)?) = state.withLock { state in
@@ -104,12 +100,12 @@ public final class ByteStream: Sendable {
         return result
     }
 
-    /// By the producer. Queued bytes are still sent.
+    /// For the producer. Queued bytes are still sent.
     public func finish() {
         end { Self.endBody(&$0) }
     }
 
-    /// By the producer: the connection closes after the queued bytes.
+    /// For the producer. The connection closes after the queued bytes.
     public func fail() {
         end { $0.queue.isBroken = true }
     }
@@ -150,7 +146,7 @@ public final class ByteStream: Sendable {
 
     // MARK: Event loop
 
-    /// `tell` reports new bytes or the end: on any thread, once until `take()`.
+    /// `tell` reports bytes or the end: on any thread, once until `take()`.
     public func attach(_ tell: @escaping @Sendable () -> Void) {
         let start = state.withLock { state in
             state.tellLoop = tell
@@ -160,8 +156,7 @@ public final class ByteStream: Sendable {
         start?()
     }
 
-    /// For a task in place of an event loop. The sequence has an element when there is something to `take()`. Close
-    /// the stream at its end.
+    /// For a task in place of an event loop. An element means something to `take()`. Close the stream at its end.
     public func attach() -> (news: AsyncStream<Void>, end: @Sendable () -> Void) {
         let (news, tell) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         attach { tell.yield() }
@@ -169,7 +164,7 @@ public final class ByteStream: Sendable {
         return (news, { tell.finish() })
     }
 
-    /// A whole body. `nil` if it breaks off, or if the task is cancelled.
+    /// `nil` if the body breaks off or the task is cancelled.
     public func gathered() async -> [UInt8]? {
         defer { close() }
         var bytes: [UInt8] = []
@@ -204,7 +199,7 @@ public final class ByteStream: Sendable {
         }
     }
 
-    /// Drops the queue: all is sent, the client has disconnected, or the body is not wanted.
+    /// Drops the queue.
     public func close() {
         close { state in
             state.queue = Taken()

@@ -2,7 +2,7 @@ import CZlib
 import CZstd
 import Synchronization
 
-/// RFC 9110, 8.4.1. The server prefers the first of two with the same weight.
+/// RFC 9110, 8.4.1. Of two with the same weight, the server takes the first.
 public enum ContentCoding: String, Sendable, CaseIterable {
     case zstd, gzip
 
@@ -17,19 +17,19 @@ public enum ContentCoding: String, Sendable, CaseIterable {
     fileprivate static let gzipLevel: Int32 = 6
 }
 
-/// A piece of a body, plain or compressed independently, so that all streams can share an event's.
+/// Plain or compressed independently, so that all streams can share an event's.
 /// - zstd: a frame; a body is a sequence of frames (RFC 8878, 3).
 /// - gzip: deflate blocks that end at a byte boundary and refer to no earlier byte (RFC 1951, 3.2). A body is one
 ///   member with the blocks of all pieces (RFC 1952, 2.2), because curl and browsers read only the first member.
 public struct BodyPiece: Sendable {
     public let bytes: [UInt8]
-    /// CRC-32 and size of the plain bytes: a gzip body ends with those of the whole.
+    /// Of the plain bytes: a gzip body ends with its CRC-32 and size.
     fileprivate var checksum: UInt = 0
     fileprivate var plainSize = 0
 
     public init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-    /// A millisecond for each 50 to 200 KB. Not for an event loop's thread.
+    /// Takes a millisecond for each 50 to 200 KB. Not for an event loop's thread.
     public init(_ plain: [UInt8], in coding: ContentCoding?) {
         switch coding {
         case _ where plain.isEmpty: bytes = []
@@ -91,7 +91,6 @@ public struct BodyPiece: Sendable {
     }
 }
 
-/// What surrounds the pieces of a body.
 struct BodyFrame {
     let coding: ContentCoding?
     private var isOpen = false
@@ -121,7 +120,6 @@ struct BodyFrame {
     private static let lastBlock: [UInt8] = [3, 0]
 }
 
-/// Made on first use.
 public struct PerCoding<Value: Sendable>: ~Copyable, Sendable {
     private let gzip = OnFirstUse<Value>()
     private let zstd = OnFirstUse<Value>()
@@ -143,8 +141,8 @@ public struct PerCoding<Value: Sendable>: ~Copyable, Sendable {
     }
 }
 
-/// Made outside of the lock, so that no thread waits for one of a lower priority. Several threads may make it; the
-/// first result stays.
+/// Made without the lock, so that no thread waits for one of a lower priority. Several may make it; the first result
+/// stays.
 public struct OnFirstUse<Value: Sendable>: ~Copyable, Sendable {
     private let known = Mutex<Value?>(nil)
 
@@ -163,7 +161,7 @@ public struct OnFirstUse<Value: Sendable>: ~Copyable, Sendable {
     public var isMade: Bool { known.withLock { $0 != nil } }
 }
 
-/// For several answers, with compressed forms that are made on first use.
+/// For several answers.
 public final class SharedBytes: Sendable {
     public let plain: [UInt8]
     private let compressed = PerCoding<[UInt8]>()

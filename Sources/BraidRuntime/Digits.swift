@@ -1,6 +1,6 @@
 // BraidEngine has its own: neither module knows another.
 extension Int {
-    /// The whole text must be ASCII digits. `nil` also if the number is too large.
+    /// Of ASCII digits only. `nil` also if too large.
     public init?(digits: some Collection<UInt8>) {
         guard !digits.isEmpty else { return nil }
         var number = 0
@@ -15,7 +15,7 @@ extension Int {
 
     public init?(digits text: some StringProtocol) { self.init(digits: text.utf8) }
 
-    /// `Int.max` if the number is too large.
+    /// `Int.max` if too large.
     public init?(clampingDigits text: some StringProtocol) {
         guard !text.isEmpty, text.utf8.allSatisfy({ $0 &- UInt8(ascii: "0") < 10 }) else { return nil }
         self = Int(digits: text) ?? .max

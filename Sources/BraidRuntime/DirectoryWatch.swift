@@ -50,7 +50,7 @@ public final class DirectoryWatch {
         return true
     }
 
-    /// Returns whether there is a change. A new file is none, because it is still empty; a new link is.
+    /// A new file is no change, because it is still empty; a new link is.
     private static func readEvents(from descriptor: CInt, _ directories: Directories) -> Bool {
         var buffer = [UInt8](repeating: 0, count: 16 * 1024), isChange = false
         while true {

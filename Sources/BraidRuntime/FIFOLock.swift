@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A lock for tasks, in order of arrival. Waiting blocks no thread.
+/// For tasks, in order of arrival. Waiting blocks no thread.
 ///
 ///     try await lock.withLock { … }
 ///
@@ -48,7 +48,7 @@ public final class FIFOLock: Sendable {
         #endif
     }
 
-    /// `nil` if the lock is not free.
+    /// `nil` if not free.
     public func withLockIfFree<Value>(_ body: () -> Value) -> Value? {
         guard lockIfFree() else { return nil }
         defer { unlock() }
@@ -138,13 +138,13 @@ private final class HeldLock: Sendable {
 }
 #endif
 
-/// One piece of work of each client (a token) at a time, in order, so that one client's many do not delay others.
+/// One client (a token) has one piece of work at a time, so that its many do not delay others.
 public final class Turns: Sendable {
     private let locks = Mutex<[String: (lock: FIFOLock, users: Int)]>([:])
 
     public init() {}
 
-    /// Runs at once without a client. Throws `CancellationError` if cancelled while waiting.
+    /// At once without a client. Throws `CancellationError` if cancelled while waiting.
     public func withTurn<Value>(of client: String?, _ body: () async throws -> Value) async throws -> Value {
         guard let client else { return try await body() }
         let lock = locks.withLock { locks in

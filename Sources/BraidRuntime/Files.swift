@@ -1,13 +1,12 @@
 import Glibc
 
-/// With plain system calls.
 public enum Files {
-    /// What `errno` says, as the rest of a sentence about a path.
+    /// Of `errno`, as the rest of a sentence.
     public static var failure: String {
         errno == ENOENT ? "does not exist" : "cannot be read: \(String(cString: strerror(errno)))"
     }
 
-    /// Of a file or pipe, such as `/dev/stdin` or `<(…)`. `nil` with ``failure``.
+    /// Also of a pipe, such as `/dev/stdin` or `<(…)`. `nil` with ``failure``.
     public static func bytes(of path: String) -> [UInt8]? {
         let file = open(path, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { return nil }
@@ -33,7 +32,7 @@ public enum Files {
         }
     }
 
-    /// For a blocking descriptor. `false` with `errno` if not all was written.
+    /// Blocks. `false` with `errno`.
     @discardableResult
     public static func write(_ bytes: some Sequence<UInt8>, to descriptor: Int32) -> Bool {
         let bytes = Array(bytes)
@@ -49,11 +48,11 @@ public enum Files {
         return true
     }
 
-    /// Until the end or an error. Blocks.
+    /// Blocks, until the end or an error.
     public static func readToEnd(of descriptor: Int32) {
         var piece = [UInt8](repeating: 0, count: 4096)
         while true {
-            // Another process may have made the descriptor non-blocking.
+            // Another process may have made it non-blocking.
             var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
             _ = poll(&entry, 1, -1)
             let count = Glibc.read(descriptor, &piece, piece.count)

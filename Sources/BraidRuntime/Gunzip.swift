@@ -1,6 +1,6 @@
 import CZlib
 
-/// Decompresses a gzip body (RFC 1952) piece by piece.
+/// RFC 1952, piece by piece.
 public final class Gunzip {
     /// `detail` is a clause.
     public struct Failure: Error { public let detail: String }
@@ -34,7 +34,7 @@ public final class Gunzip {
     /// At most 64 KB. `nil` if it needs more.
     public func next() throws(Failure) -> [UInt8]? {
         while true {
-            // zlib may hold decompressed bytes even when it has read all input.
+            // zlib may hold bytes even when it has read all input.
             if isAtEnd {
                 guard position < input.count else { return nil }
                 inflateReset(stream)
@@ -64,7 +64,7 @@ public final class Gunzip {
         }
     }
 
-    /// Throws unless the bytes end with a complete member.
+    /// Throws within a member.
     public func finish() throws(Failure) {
         guard isAtEnd else { throw Failure(detail: "the compressed bytes end too early") }
     }

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Reads a file or a pipe with the line and at most 64 KiB in memory.
+/// Keeps a line and at most 64 KiB in memory.
 public final class LineReader {
     private let descriptor: CInt
     private let ownsDescriptor: Bool
@@ -13,7 +13,7 @@ public final class LineReader {
         public let description: String
     }
 
-    /// For an archive that is no lines at all. A line may exceed it by 64 KiB.
+    /// For archives that are no lines at all. A line may exceed it by 64 KiB.
     public static let longestLine = 1 << 30
 
     /// `-` is the standard input.

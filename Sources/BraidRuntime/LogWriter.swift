@@ -1,11 +1,11 @@
 import Glibc
 
-/// Writes log lines on its thread, so that no other waits for the descriptor. A line without room, or one that cannot
-/// be written, is dropped and counted; a note says how many once lines can be written again.
+/// Writes log lines on its thread, so that no other waits for the descriptor. Lines without room, or that cannot be
+/// written, are dropped; a later note counts them.
 public final class LogWriter: @unchecked Sendable {
     private struct Line {
         var bytes: [UInt8]
-        /// The dropped lines that a note reports.
+        /// By a note.
         var reported = 0
     }
 
@@ -22,7 +22,7 @@ public final class LogWriter: @unchecked Sendable {
     private let descriptor: CInt
     private let limit: Int
     private let note: @Sendable (_ dropped: Int) -> [UInt8]
-    /// A failed write has left half a line. For the thread only.
+    /// After a failed write. For the thread only.
     private var isInLine = false
 
     /// For a note, while no lines come.
@@ -117,7 +117,7 @@ extension LogWriter {
         }
     }
 
-    /// Stops at the first failed write. Returns the lines written whole.
+    /// Until the first failed write. Returns the lines written whole.
     private func write(_ lines: [Line]) -> Int {
         var next = 0
         while next < lines.count {
@@ -133,7 +133,7 @@ extension LogWriter {
                 continue
             }
             if rest < piece.count { isInLine = piece[piece.count - rest - 1] != UInt8(ascii: "\n") }
-            // Back over the lines whose bytes, the piece's last `rest`, were not written.
+            // Over the lines whose bytes, the piece's last `rest`, were not written.
             while rest > 0, next > start {
                 next -= 1
                 rest -= lines[next].bytes.count
@@ -143,7 +143,7 @@ extension LogWriter {
         return next
     }
 
-    /// Stops at the first failed write. Returns the bytes written. Waits for a non-blocking descriptor.
+    /// Until the first failed write. Returns the bytes written. Waits for a non-blocking descriptor.
     private func write(_ bytes: [UInt8]) -> Int {
         bytes.withUnsafeBytes { buffer in
             var written = 0

@@ -3,12 +3,12 @@ import Synchronization
 
 /// The allocator by default keeps freed memory.
 public enum Memory {
-    /// Above it, a body, answer or history is large: it counts against a quota, is not cached, is parsed on the long
-    /// pool, and leaves memory to trim. Freed blocks of this size go back to the system at once.
+    /// What is larger counts against a quota, is not cached, is parsed on the long pool, and leaves memory to trim.
+    /// Freed blocks of this size go back to the system at once.
     public static let largeBytes = 1 << 20
     private static let isTrimPlanned = Atomic(false)
 
-    /// Once, at the start of the process.
+    /// Once, at the start.
     public static func prepare() { cepoll_map_blocks(CInt(largeBytes)) }
 
     /// In a second, once for all calls until then.
@@ -17,16 +17,16 @@ public enum Memory {
         Task(executorPreference: Workers.shared.long) {
             try? await Task.sleep(for: .seconds(1))
             isTrimPlanned.store(false, ordering: .relaxed)
-            // The allocator holds an arena's lock while it returns its pages. On a busy machine, a thread of low
-            // priority would hold that for seconds, and the arena's other threads would wait.
+            // The allocator holds an arena's lock while it returns its pages. A thread of low priority would hold
+            // that for seconds on a busy machine, and the arena's other threads would wait.
             startThread(named: "braid-trim") { cepoll_trim_memory() }
         }
     }
 }
 
 public enum ProcessArguments {
-    /// With the program's name; empty if unreadable. Swift's `CommandLine.arguments` needs `/proc`, which a root
-    /// directory may lack; with glibc this does not.
+    /// Empty if unreadable. Swift's `CommandLine.arguments` needs `/proc`, which a root directory may lack; with
+    /// glibc this does not.
     public static var all: [String] {
         let count = cepoll_argument_count()
         guard count > 0 else { return CommandLine.arguments }

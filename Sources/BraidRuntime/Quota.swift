@@ -5,7 +5,7 @@ import Synchronization
 ///
 ///     let lease = try quota.lease(body.count, to: Quota.Account(client: token))
 public final class Quota: Sendable {
-    /// Whose parts a lease uses: the session (`resource`) and the token (`client`).
+    /// Who leases: a session (`resource`) and a token (`client`).
     public struct Account: Sendable, Hashable {
         public var resource: String?
         public var client: String?
@@ -16,7 +16,6 @@ public final class Quota: Sendable {
         }
     }
 
-    /// The whole, or the part of the session or token.
     public enum Exceeded: Error, Sendable { case quota, share }
 
     public let limit: Int
@@ -44,8 +43,8 @@ public final class Quota: Sendable {
         return lease
     }
 
-    /// Whether a lease that holds `own` can grow by the amount. It can if nobody else holds any: otherwise an amount
-    /// above the limit could never be leased.
+    /// `own` is what the lease holds. If nobody else holds any, it fits: otherwise an amount above the limit could
+    /// never be leased.
     private static func fits(_ amount: Int, own: Int, taken: Int, _ limit: Int) -> Bool {
         taken == own || amount <= limit - taken
     }
@@ -101,7 +100,6 @@ public final class Quota: Sendable {
         }
     }
 
-    /// Ends with its last reference at the latest.
     public final class Lease: Sendable {
         private let quota: Quota
         private let account: Account
@@ -114,13 +112,13 @@ public final class Quota: Sendable {
         }
         deinit { end() }
 
-        /// Gives the whole amount back at once.
+        /// At once; otherwise with the last reference.
         public func end() {
             let amount = amount.exchange(0, ordering: .relaxed)
             if amount > 0 { quota.give(amount, from: account) }
         }
 
-        /// If refused, keeps its amount. For one caller at a time.
+        /// If refused, keeps its amount. For one caller at a time, as `resize`.
         public func grow(to wanted: Int) throws(Exceeded) {
             let own = amount.load(ordering: .relaxed)
             guard wanted > own else { return }
@@ -128,7 +126,6 @@ public final class Quota: Sendable {
             amount.store(wanted, ordering: .relaxed)
         }
 
-        /// If refused, keeps its amount. For one caller at a time.
         public func resize(to wanted: Int) throws(Exceeded) {
             let own = amount.load(ordering: .relaxed)
             guard wanted < own else { return try grow(to: wanted) }

@@ -1,6 +1,6 @@
 import CMD
 
-/// FIPS 180-4, by libmd. Comparing takes constant time, so it tells nothing of a secret.
+/// FIPS 180-4, by libmd. Compared in constant time, which tells nothing of a secret.
 public struct SHA256Digest: Sendable, Equatable {
     public static let byteCount = 32
 

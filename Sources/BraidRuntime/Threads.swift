@@ -2,12 +2,12 @@ import CEpoll
 import Glibc
 import Synchronization
 
-/// The engine follows nested JSON and expressions by recursion, up to its limits of depth. The default is `ulimit
-/// -s`, or with no limit only 2 MB (glibc), too few for a debug build.
+/// The engine follows nested JSON and expressions by recursion. The default is `ulimit -s`, or without one only 2 MB
+/// (glibc), too few for a debug build.
 private let threadStackSize = 8 << 20
 
-/// With a stack of 8 MB and all signals blocked, so that other threads handle them. The name has at most 15 bytes
-/// (pthread_setname_np(3)). Returns 0, or an error number of pthread_create(3) or pthread_attr_setstacksize(3).
+/// With all signals blocked, so that other threads handle them. The name has at most 15 bytes
+/// (pthread_setname_np(3)). Returns 0 or an error number.
 @discardableResult
 public func startThread(named name: String, _ body: @escaping @Sendable () -> Void) -> Int32 {
     final class Start {
@@ -48,7 +48,7 @@ public struct ThreadFailure: Error, CustomStringConvertible {
     }
 }
 
-/// Starts so many threads at once, which do nothing. Throws if the system refuses one.
+/// So many at once, doing nothing. Throws if the system refuses one.
 public func checkThreads(_ count: Int) throws(ThreadFailure) {
     final class Trial: Sendable {
         let condition = Condition()
@@ -76,8 +76,7 @@ public func checkThreads(_ count: Int) throws(ThreadFailure) {
     guard failure == 0 else { throw ThreadFailure(number: failure) }
 }
 
-/// A mutex with a condition variable, for threads; tasks must not wait for it. `@unchecked`: the pthread objects may
-/// be shared.
+/// For threads; tasks must not wait for it. `@unchecked`: the pthread objects may be shared.
 public final class Condition: @unchecked Sendable {
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private let variable = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
@@ -105,7 +104,7 @@ public final class Condition: @unchecked Sendable {
         return try body()
     }
 
-    /// Inside `withLock`, in a loop: a wait can end without a signal.
+    /// In `withLock` and in a loop: a wait can end without a signal.
     public func wait() { pthread_cond_wait(variable, mutex) }
 
     public func wait(for time: Duration) {

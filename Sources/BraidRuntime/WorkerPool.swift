@@ -1,7 +1,7 @@
 import CEpoll
 import Glibc
 
-/// Threads that start tasks in order of arrival.
+/// Starts tasks in order of arrival.
 ///
 /// A task that runs longer than `demotionTime` while others wait is demoted: its thread gets a low priority, a new
 /// one replaces it, and it ends after the task, because an unprivileged process cannot raise a priority again. So a
@@ -26,7 +26,7 @@ public final class WorkerPool: TaskExecutor, @unchecked Sendable {
 
     private final class Worker {
         let thread = cepoll_thread_id()
-        /// Monotonic nanoseconds; `nil` without a task.
+        /// Monotonic nanoseconds.
         var taskStart: Int?
         var isDemoted = false
     }
@@ -36,16 +36,16 @@ public final class WorkerPool: TaskExecutor, @unchecked Sendable {
     private let hasJob = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
     private let isContended = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
     private var jobs: [UnownedJob] = []
-    /// The first that no thread has taken.
+    /// Not taken.
     private var nextJob = 0
     private var workers: [Worker] = []
-    /// Threads that wait for a task, and those of them that were signalled and do not run yet.
+    /// For a task; `woken` were signalled and do not run yet.
     private var waiting = 0
     private var woken = 0
     private var isWatching = false
     private var demotions = 0
 
-    /// The error number of the first refused thread, or 0.
+    /// Of the first refused thread, or 0.
     private(set) var failure: Int32 = 0
 
     init(_ configuration: Configuration) {
@@ -71,14 +71,13 @@ public final class WorkerPool: TaskExecutor, @unchecked Sendable {
         pthread_mutex_unlock(lock)
     }
 
-    /// Waiting tasks, and threads ever demoted.
+    /// `demotions`: ever.
     var statistics: (queued: Int, demotions: Int) {
         pthread_mutex_lock(lock)
         defer { pthread_mutex_unlock(lock) }
         return (jobs.count - nextJob, demotions)
     }
 
-    /// 0 or an error number.
     private func start(_ body: @escaping @Sendable (WorkerPool) -> Void) -> Int32 {
         startThread(named: configuration.name) { [self] in body(self) }
     }
@@ -101,7 +100,7 @@ public final class WorkerPool: TaskExecutor, @unchecked Sendable {
         pthread_mutex_unlock(lock)
     }
 
-    /// Waits for a task. The caller holds `lock`.
+    /// Waits for one. The caller holds `lock`.
     private func takeJob() -> UnownedJob {
         while nextJob == jobs.count {
             waiting += 1
@@ -135,7 +134,7 @@ public final class WorkerPool: TaskExecutor, @unchecked Sendable {
             let now = monotonicNanoseconds()
             for worker in workers where !worker.isDemoted && workers.count < configuration.threads + Self.mostDemoted {
                 guard let start = worker.taskStart, now - start > limit else { continue }
-                // A demoted thread ends after its task: without a replacement, the pool could lose its last one.
+                // A demoted thread ends after its task: the pool could lose its last one.
                 guard self.start({ $0.work() }) == 0 else { continue }
                 worker.isDemoted = true
                 demotions += 1
@@ -145,26 +144,25 @@ public final class WorkerPool: TaskExecutor, @unchecked Sendable {
     }
 }
 
-/// For the work of requests. Event loops and stores have their own threads.
+/// For requests. Event loops and stores have their own threads.
 public struct Workers: Sendable {
     /// For a few milliseconds of processor time, and for waits such as the disk's. Longer work is demoted.
     public let short: WorkerPool
-    /// For large tables, bodies, answers and histories, at low priority: event loops, short work and the store go
-    /// first.
+    /// For large tables, bodies, answers and histories: event loops, short work and the store go first.
     public let long: WorkerPool
-    /// For readiness and metrics, even when the other pools are busy.
+    /// For readiness and metrics, even when the others are busy.
     public let probes: WorkerPool
 
-    /// Of a session or of work on the short pool. What has more is large.
+    /// Of a session or of work; what has more is large.
     public static let shortRows = 1_000
-    /// That the short pool indents or compresses.
+    /// To indent or compress.
     public static let shortBytes = 64 << 10
     /// Nanoseconds. A kind of command that last took longer runs on the long pool.
     public static let shortTime = 2_000_000
 
     public init(processors: Int = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))) {
-        // The other half of the processors is for event loops and the store. More threads would be slower: waking one
-        // costs as much as a small command.
+        // Half of the processors are for event loops and the store. More threads would be slower: waking one costs as
+        // much as a small command.
         short = WorkerPool(.init(name: "braid-short", threads: max(1, processors / 2), demotionTime: .milliseconds(4)))
         long = WorkerPool(.init(name: "braid-long", threads: 2 * processors, niceness: WorkerPool.lowPriority))
         probes = WorkerPool(.init(name: "braid-probes", threads: 1))

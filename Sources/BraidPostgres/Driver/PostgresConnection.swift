@@ -10,7 +10,7 @@ import Glibc
 /// The socket does not block; waits are by `poll`. libpq's blocking calls have no deadline, and a client that writes
 /// a pipeline without reading results can wait for a database that waits for it.
 final class PostgresConnection {
-    /// Of one pipeline, as far as the database has answered.
+    /// As far as the database has answered the pipeline.
     struct Answers {
         var outcomes: [Result<PostgresRows, PostgresError>] = []
         /// After the last outcome.
@@ -25,10 +25,9 @@ final class PostgresConnection {
     /// Normally there are fewer. Others are sent unprepared.
     private static let maximumPrepared = 500
 
-    /// - Parameter timeout: also for connecting.
     init(url: String, timeout: Duration, settings: [(name: String, value: String)]) throws {
         self.timeout = timeout
-        // The URL is `dbname`. Options before it are defaults; those after it override the URL.
+        // Options before the URL (`dbname`) are defaults; those after it override it.
         let options = [
             ("fallback_application_name", "braid-server"), ("target_session_attrs", "read-write"),
             ("tcp_user_timeout", "\(timeout.milliseconds)"), ("dbname", url), ("client_encoding", "UTF8"),
@@ -71,7 +70,7 @@ final class PostgresConnection {
     /// 150003 is 15.3.
     var serverVersion: Int { Int(PQserverVersion(connection)) }
 
-    /// Open, and without unexpected input, which is most likely its end. A new connection costs little.
+    /// Unexpected input is most likely the end. A new connection costs little.
     var isAlive: Bool {
         var descriptor = pollfd(fd: PQsocket(connection), events: Int16(POLLIN), revents: 0)
         return PQstatus(connection) == CONNECTION_OK && poll(&descriptor, 1, 0) == 0
@@ -83,11 +82,11 @@ final class PostgresConnection {
 }
 
 extension PostgresConnection {
-    /// In one round trip. If one fails, the database skips the rest.
+    /// One round trip. After a failure, the database skips the rest.
     func run(_ statements: [PostgresStatement]) -> Answers {
         var answers = Answers()
         do {
-            // For each result the SQL that it prepares, or `nil` for an execution.
+            // For each result the SQL that it prepares; `nil`: an execution.
             var expected: [String?] = []
             for statement in statements { try send(statement, &expected) }
             guard PQpipelineSync(connection) == 1 else { throw failure }
@@ -112,7 +111,7 @@ extension PostgresConnection {
         return answers
     }
 
-    /// In one round trip. Throws if one fails.
+    /// Throws if one fails.
     func all(_ statements: [PostgresStatement]) throws -> [PostgresRows] {
         let answers = run(statements)
         let rows = try answers.outcomes.map { try $0.get() }
@@ -125,7 +124,7 @@ extension PostgresConnection {
         return rows
     }
 
-    /// With one row in memory at a time. If `body` throws, the connection is unusable.
+    /// One row in memory at a time. If `body` throws, the connection is unusable.
     func stream(_ query: PostgresStatement, _ body: (PostgresRow) throws -> Void) throws {
         var expected: [String?] = []
         try send(query, &expected)
@@ -152,7 +151,7 @@ extension PostgresConnection {
         if let failed { throw failed }
     }
 
-    /// Several statements without parameters.
+    /// Without parameters.
     func script(_ sql: String) throws {
         guard PQexitPipelineMode(connection) == 1, PQsendQuery(connection, sql) == 1 else { throw failure }
         var failed: PostgresError?
@@ -181,7 +180,6 @@ extension PostgresConnection {
         return found
     }
 
-    /// Rolls back what a failed statement left open.
     func endTransaction() throws {
         if PQtransactionStatus(connection) != PQTRANS_IDLE { _ = try all(["ROLLBACK"]) }
     }
@@ -216,7 +214,7 @@ extension PostgresConnection {
         expected.append(nil)
     }
 
-    /// Of the pipeline's next statement. `nil` if an earlier one's failure skipped it.
+    /// Of the pipeline's next statement. `nil` if a failure skipped it.
     private func next() throws -> Result<PostgresRows, PostgresError>? {
         guard let first = try result() else { throw failure }
         var outcome: Result<PostgresRows, PostgresError>?

@@ -1,12 +1,11 @@
 #if PostgreSQL
 internal import CPostgreSQL
 
-/// The server's answer to a failed statement.
 struct PostgresError: Error {
     /// SQLSTATE (PostgreSQL documentation, appendix A).
     let code: String
     let message: String
-    /// The server ends the connection.
+    /// Ends the connection.
     let isFatal: Bool
 
     init(_ result: OpaquePointer) {
@@ -25,12 +24,11 @@ struct PostgresError: Error {
 
     private var category: Substring { code.prefix(2) }
 
-    /// One statement or its values caused it, so the transaction's others can succeed without that. 55P03 is a lock
-    /// that is not available.
+    /// The transaction's others can succeed without it. 55P03 is a lock that is not available.
     var isOfOneRequest: Bool { ["0A", "21", "22", "23", "40", "42", "54", "55"].contains(category) }
 
-    /// Transactions have conflicted: a deadlock, or rows inserted or deleted since the statement began (23502: see
-    /// `KeptAnswer.keeping`). A repeated one sees the other's writes and can succeed.
+    /// A deadlock, or rows inserted or deleted since the statement began (23502: see `KeptAnswer.keeping`). A
+    /// repeated transaction sees the other's writes and can succeed.
     var isOfTheMoment: Bool { category == "40" || ["23505", "23503", "23502"].contains(code) }
 }
 
@@ -42,10 +40,10 @@ extension String {
     }
 }
 
-/// The database may or may not have executed the statements that it has not answered.
+/// Unanswered statements may have been executed or not.
 struct LostConnection: Error {
     let detail: String
-    /// With which the server ended the connection.
+    /// That ended the connection.
     var error: PostgresError?
 }
 #endif

@@ -5,14 +5,14 @@ internal import CPostgreSQL
 final class PostgresRows {
     fileprivate let result: OpaquePointer
 
-    /// Frees the `PGresult`.
+    /// Frees it.
     init(result: OpaquePointer) { self.result = result }
 
     deinit { PQclear(result) }
 
     var count: Int { Int(PQntuples(result)) }
 
-    /// The command tag. That of a COMMIT that committed nothing is `ROLLBACK`.
+    /// `ROLLBACK` for a COMMIT that committed nothing.
     var command: String { PQcmdStatus(result).map { String(cString: $0) } ?? "" }
 
     var first: PostgresRow? { count > 0 ? PostgresRow(rows: self, row: 0) : nil }

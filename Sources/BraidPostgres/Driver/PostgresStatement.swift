@@ -52,10 +52,10 @@ struct PostgresStatement: Sendable, ExpressibleByStringInterpolation {
 
         mutating func appendInterpolation(_ value: Int?) { append(value, "::bigint") }
 
-        /// For strings of the server.
+        /// For the server's strings.
         mutating func appendInterpolation(_ value: String?) { append(value, "::text") }
 
-        /// For strings of clients: a `text` cannot contain U+0000.
+        /// For clients' strings: a `text` cannot contain U+0000.
         mutating func appendInterpolation(name value: String?) { append(value, "::bytea") }
 
         mutating func appendInterpolation(_ values: [Int?]) { append(values, .int8, "::bigint[]") }
@@ -76,7 +76,6 @@ struct PostgresStatement: Sendable, ExpressibleByStringInterpolation {
     }
 }
 
-/// In the binary format.
 protocol SQLValue {
     func encode(into bytes: inout [UInt8])
 }
@@ -98,7 +97,7 @@ enum ElementType: Int32 {
 }
 
 struct Parameters: Sendable {
-    /// The first byte is unused, so that the array has an address even if all values are empty.
+    /// The first byte is unused: the array has an address even if all values are empty.
     private(set) var bytes: [UInt8] = [0]
     /// In `bytes`. `nil` for NULL.
     private(set) var ranges: [Range<Int>?] = []
@@ -110,8 +109,7 @@ struct Parameters: Sendable {
         ranges.append(start..<bytes.count)
     }
 
-    /// An array of one dimension with the lower bound 1, or of none if empty (array_send in PostgreSQL's
-    /// arrayfuncs.c).
+    /// Of one dimension with the lower bound 1, or of none if empty (array_send in PostgreSQL's arrayfuncs.c).
     mutating func append(_ elements: [(some SQLValue)?], of type: ElementType) {
         let start = bytes.count
         append(Int32(elements.isEmpty ? 0 : 1))

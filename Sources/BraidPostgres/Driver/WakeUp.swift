@@ -7,7 +7,7 @@ final class WakeUp: Sendable {
     private let reading: CInt
     private let writing: CInt
 
-    /// `nil` without a pipe; see `errno`.
+    /// `nil` with `errno`.
     init?() {
         var ends: [CInt] = [-1, -1]
         guard pipe(&ends) == 0 else { return nil }
@@ -29,7 +29,7 @@ final class WakeUp: Sendable {
         _ = write(writing, &byte, 1)
     }
 
-    /// For input, `signal` or the deadline; returns whether the socket has input. -1 is no socket.
+    /// Returns whether the socket (-1: none) has input.
     func wait(for socket: CInt, until deadline: ContinuousClock.Instant) -> Bool {
         var descriptors = [
             pollfd(fd: reading, events: Int16(POLLIN), revents: 0),

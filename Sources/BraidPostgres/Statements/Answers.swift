@@ -2,18 +2,17 @@
 import BraidStore
 
 extension KeptAnswer {
-    /// SQL: the key has an answer that has not expired.
+    /// By an answer that has not expired.
     var isAnswered: PostgresStatement {
         "EXISTS (SELECT FROM answer WHERE \(isOwn()) AND key = \(name: key) AND at > \(at - Self.lifetime))"
     }
 
-    /// SQL.
     private func isOwn(_ table: String = "") -> PostgresStatement {
         "\(raw: table)session = \(session) AND \(raw: table)requester = \(name: requester)"
     }
 
-    /// Parts that store this answer if the part `source` has a row, and delete a few that have expired or exceed the
-    /// quota, except those that another server has locked.
+    /// Stores this answer if the part `source` has a row, and deletes a few that have expired or exceed the quota,
+    /// unless another server has locked them.
     ///
     /// If another server has stored an answer under the same key since the statement began, this sets the time to
     /// null and so fails. The writer repeats the statement, which then sees the other answer.

@@ -32,7 +32,7 @@ extension PostgresQueries: StoredData {
     package func texts(_ sql: String) throws -> [String] { try db.query("\(raw: sql)").map { $0.text(0) } }
 }
 
-/// Inserts many rows with each statement.
+/// Many rows with each statement.
 final class ArchiveInsertion: ArchiveTarget {
     private let queries: PostgresQueries
     private var table: ArchiveTable?
@@ -83,7 +83,7 @@ final class ArchiveInsertion: ArchiveTarget {
 
     func finish(_ summary: DatabaseSummary) throws {
         try insertRows()
-        // No real place, so the first server that connects begins new epochs.
+        // No real place, so new epochs are due.
         _ = try queries.db.query(
             "UPDATE epoch_suffix SET suffix = \(name: summary.epochSuffix), last_session = \(summary.suffixedSessions), place = 'import', loses_commits = false"
         )

@@ -2,14 +2,13 @@
 import BraidEngine
 import BraidStore
 
-// Each commit is one SQL statement that checks whether it may write, and then writes everything or nothing. Its parts
+// Each commit is one SQL statement that checks whether it may write, then writes everything or nothing. Its parts
 // (CTEs) all see the database as before, and each that writes joins the one that checks. So a refused commit fails
 // alone, without a savepoint, and none overwrites another server's.
 
 extension SessionCommit {
-    /// Returns four Booleans: the commit is stored (`fence`), the session exists, the idempotency key has an answer,
-    /// the description's version exists (with `restoringVersion`, which stores a deleted one again: this or a newer
-    /// one).
+    /// Returns Booleans: the commit is stored (`fence`), the session exists, the idempotency key has an answer, the
+    /// description's version exists. `restoringVersion` stores a deleted version again, if a newer one exists.
     ///
     /// Waits for no lock: while another server locks the session, its revision is about to change, so the commit is
     /// refused. `hasTurn`: this server holds the session's advisory lock.
@@ -19,7 +18,7 @@ extension SessionCommit {
         journalLimit: Int, byteLimit: Int, hasTurn: Bool, restoringVersion: Bool = false
     ) -> PostgresStatement {
         let to = record.revision
-        // `was` compares the revision before it locks the session's row, `fence` afterwards.
+        // `was` compares the revision before it locks the session's row, `fence` after.
         var sql: PostgresStatement = """
             WITH was AS MATERIALIZED (
                 SELECT updated, greatest(0, least(journal_bytes, \(StoredNumber.bytes.range.upperBound))) + \(journalBytes) AS bytes FROM session WHERE number = \(session) AND revision = \(from)
@@ -69,7 +68,7 @@ extension SessionCommit {
         return sql
     }
 
-    /// Finds journal records beyond the limits. Reads the journal only if some may have to go.
+    /// Reads the journal only if records may have to go.
     private func oldestRecords(_ limit: Int, _ byteLimit: Int) -> PostgresStatement {
         let to = record.revision, trimming = JournalTrimming(with: to, limit: limit)
         return """
@@ -97,7 +96,7 @@ extension SessionCommit {
 }
 
 extension SessionDescription {
-    /// SQL: this version is registered (`orNewer`: or a newer one).
+    /// `orNewer`: or a newer version.
     fileprivate func isThere(orNewer: Bool) -> PostgresStatement {
         guard let version else { return "true" }
         return
@@ -117,7 +116,7 @@ extension SessionDescription {
 }
 
 extension TableChange {
-    /// Write if `fence` has a row.
+    /// If `fence` has a row.
     fileprivate func writing(_ description: SessionDescription?) -> PostgresStatement {
         var sql: PostgresStatement = ""
         if !removedRows.isEmpty {
@@ -154,7 +153,6 @@ extension TableChange {
     }
 }
 
-/// Stores a deleted version again.
 private func restoring(
     _ version: Int?, of table: String?, _ description: JSONText?, at: Int, if source: String
 ) -> PostgresStatement {
@@ -166,7 +164,7 @@ private func restoring(
     """
 }
 
-/// The part `source` has the session's number in its column `number`.
+/// `source` has the session's number in its column `number`.
 private func rowsWritten(_ rows: [(section: Int, row: StoredRow)], of source: String) -> PostgresStatement {
     """
     , written_rows AS (
@@ -193,8 +191,8 @@ private func sectionsWritten(_ sections: [StoredSectionSummary], of source: Stri
 
 extension NewSession {
     /// Returns the session's number, or null and why: the id is taken, the description's version does not exist, the
-    /// idempotency key has an answer. With `restoringVersion`, a deleted version is stored again. That waits for
-    /// registrations of other descriptions, so use it only for one known to be deleted.
+    /// idempotency key has an answer. `restoringVersion` stores a version again that is known to be deleted, and
+    /// waits for registrations of other descriptions.
     func statement(restoringVersion: Bool = false) -> PostgresStatement {
         let table = summary.table, version = summary.tableVersion
         var sql: PostgresStatement = """
@@ -265,7 +263,7 @@ extension PostgresQueries {
 }
 
 extension TableChange {
-    /// Copy the published version of what an unpublished commit changes.
+    /// The published version of what an unpublished commit changes.
     fileprivate var keepingPublished: PostgresStatement {
         var sql: PostgresStatement = """
             , unseen AS (

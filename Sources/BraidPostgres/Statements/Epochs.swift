@@ -2,19 +2,19 @@
 import BraidStore
 
 extension PostgresQueries {
-    /// SQL: where the data is. Elsewhere, the database may have lost commits: a restored dump has another table OID,
-    /// a copied database another database OID, a promoted standby or a restored cluster another timeline.
+    /// Where the data is. Elsewhere, the database may have lost commits: a restored dump has another table OID, a
+    /// copied database another database OID, a promoted standby or a restored cluster another timeline.
     private static let place = """
         concat_ws('.', (SELECT system_identifier FROM pg_control_system()), left(pg_walfile_name(pg_current_wal_lsn()), 8),
             (SELECT oid FROM pg_database WHERE datname = current_database()), 'epoch_suffix'::regclass::oid)
         """
 
-    /// SQL: no commit was lost since the epoch suffix was stored.
+    /// No commit was lost since the suffix was stored.
     private static let isWhole = "place = \(place) AND (NOT loses_commits OR EXISTS (SELECT FROM crash_detector))"
 
-    /// Begins new epochs for all sessions if they are due, by one write, and returns the valid suffix. Call it on
-    /// every new connection before its use: a crash or a standby's promotion ends all connections, so no statement
-    /// runs between a loss of commits and this check.
+    /// Begins new epochs for all sessions by one write, if due, and returns the valid suffix. Call it on every new
+    /// connection before its use: a crash or a standby's promotion ends all connections, so no statement runs between
+    /// a loss of commits and this check.
     func beginEpochs(_ options: StoreOptions) throws -> String {
         let losesCommits = options.synchronous == .normal
         let found = try db.query("SELECT suffix, \(raw: Self.isWhole), loses_commits FROM epoch_suffix")

@@ -75,7 +75,7 @@ extension PostgresQueries {
     }
 
     func sessions(of table: String?, after: String?, limit: Int) throws -> [SessionSummary] {
-        // Every id follows the empty string.
+        // Every id follows "".
         let condition: PostgresStatement = if let table { " AND s.table_name = \(name: table)" } else { "" }
         return try db.query(
             "SELECT \(raw: SessionSummary.columns) FROM session s WHERE s.id > \(name: after ?? "")\(condition) AND \(raw: SessionSummary.isSound) ORDER BY s.id LIMIT \(max(0, limit))"
@@ -104,7 +104,6 @@ extension PostgresQueries {
         return try rows.map { try JournalRecord($0, revision: try $0.number(0, .revision, "revision")) }
     }
 
-    /// Of the schema's tables, with their indexes.
     func size() throws -> (sessions: Int, bytes: Int) {
         let rows = try db.query(
             """

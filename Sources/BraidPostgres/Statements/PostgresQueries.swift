@@ -2,8 +2,8 @@
 import BraidEngine
 import BraidStore
 
-/// Braid's reads over one connection. Statements that must see one moment are one transaction in one round trip. The
-/// writes are `PostgresStatement`s, which the writer collects.
+/// Reads, those of one moment as one transaction in one round trip. Writes are `PostgresStatement`s, which the writer
+/// collects.
 struct PostgresQueries {
     let db: PostgresConnection
 }

@@ -2,7 +2,6 @@
 import BraidStore
 internal import CAssets
 
-/// The schema and its upgrades.
 enum PostgresSchema {
     static let application = "Braid Server"
     static let version = 2
@@ -13,8 +12,8 @@ enum PostgresSchema {
     static let steps: [[String]] = [
         [
             "ALTER TABLE braid_server ADD COLUMN minimum_version BIGINT, ADD COLUMN answer_time BIGINT",
-            // Servers of version 1 may still run, and measure answers' ages by the machine's time. So the new clock
-            // starts with the database's machine, or with the newest answer if that is later.
+            // Servers of version 1 may still run, and use the machine's time for answers. So the new clock starts
+            // with the database's machine, or with the newest answer if that is later.
             """
             UPDATE braid_server SET minimum_version = 2, answer_time = greatest(
                 (SELECT max(at) FROM answer), extract(epoch FROM clock_timestamp()) * 1000)
@@ -36,7 +35,7 @@ enum PostgresSchema {
 }
 
 extension PostgresQueries {
-    /// Of the servers' shared `AnswerClock`. Throws `newerVersion` if a newer server's schema is beyond this one.
+    /// Shared by the servers. Throws `newerVersion` if a newer server's schema is beyond this one.
     func sharedAnswerTime() throws -> Int {
         let row = try db.query("SELECT version, minimum_version, answer_time FROM braid_server").first
         guard let row else { throw StoreError.corrupt("it has no braid_server") }

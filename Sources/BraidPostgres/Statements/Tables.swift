@@ -24,7 +24,7 @@ extension PostgresQueries {
         ]
     }
 
-    /// The second returns how many sessions use a version, and how many versions were deleted.
+    /// The second returns the sessions that use a version, and the deleted versions.
     static func deleteTable(_ name: String) -> [PostgresStatement] {
         [
             lock,
