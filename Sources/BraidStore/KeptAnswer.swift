@@ -25,7 +25,7 @@ public struct KeptAnswer: Sendable, Equatable {
     /// By one commit, so that none takes long.
     package static let mostEvicted = 64
 
-    /// SQL.
+    /// An SQL condition.
     package static let hasSoundCost =
         "\(StoredNumber.bytes.condition("cost_before")) AND \(StoredNumber.bytes.condition("cost"))"
 
@@ -42,11 +42,9 @@ public struct KeptAnswer: Sendable, Equatable {
     }
 }
 
-/// Milliseconds, for the age of kept answers. Runs with the monotonic clock, so that no jump of the machine's time
-/// changes an age. Goes on from the newest answer or the shared store's time; a new store starts with the machine's
-/// time.
+/// Milliseconds, for the age of kept answers. Runs with the monotonic clock, because the machine's time can jump.
+/// Goes on from the newest answer or the shared store's time, otherwise from the machine's.
 public final class AnswerClock: Sendable {
-    /// To the monotonic clock.
     private let offset: Mutex<Int>
 
     package init(from time: Int?) { offset = Mutex((time ?? systemMilliseconds()) - Self.monotonic()) }

@@ -1,18 +1,17 @@
 import BraidRuntime
 import Glibc
 
-/// A file that is `PATH-partial` until it is complete and on disk, for its owner only. Replaces nothing, except what
+/// A file, for its owner only, that is `PATH-partial` until it is complete and on disk. Replaces nothing, except what
 /// appears meanwhile on a file system without hard links. Without `finish`, `deinit` removes it.
 package final class NewFile {
     package let path: String
     package let partial: String
-    /// Of the locked partial file. Closed last: closing any descriptor drops SQLite's locks.
+    /// Closed last: closing any descriptor drops SQLite's locks.
     private let descriptor: CInt
-    /// Or the partial file could not be opened or is another process's: then leave it alone, too.
+    /// Or the partial file is another process's, or could not be opened.
     private var isFinished = false
 
-    /// Reuses what a killed process has left. Refuses a database's old write-ahead log, which would damage the new
-    /// one.
+    /// Reuses what a killed process has left, but no write-ahead log, which would damage a database.
     package init(_ path: String, isDatabase: Bool) throws {
         self.path = path
         partial = path + "-partial"

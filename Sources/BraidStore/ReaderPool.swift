@@ -14,14 +14,14 @@ package final class ReaderPool<Connection>: @unchecked Sendable {
     private var reads: [Read?] = []
     private var next = 0
     private var threads = 0
-    /// One that is woken for a read counts until it runs.
+    /// A thread that is woken for a read counts until it runs.
     private var idleThreads = 0
     private var isClosed = false
     private let limit: Int
     private let serve: @Sendable (Read, Connection?) -> Connection?
 
-    /// - Parameter serve: reads on the given connection, or on a new one if it is missing or broken, and returns the
-    ///   one to keep.
+    /// - Parameter serve: reads on the given connection, or on a new one if it is missing or broken. Returns the one
+    ///   to keep.
     package init(limit: Int = 4, serve: @escaping @Sendable (Read, Connection?) -> Connection?) {
         self.limit = max(1, limit)
         self.serve = serve

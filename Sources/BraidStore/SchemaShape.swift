@@ -1,5 +1,4 @@
-/// A database's tables, columns and indexes: expected by `schema.sql` or `schema-postgres.sql`, or found in its
-/// catalog.
+/// Expected by `schema.sql` or `schema-postgres.sql`, or found in a database's catalog.
 package struct SchemaShape: Equatable {
     package struct Column: Equatable {
         package var type: String
@@ -32,7 +31,7 @@ package struct SchemaShape: Equatable {
     }
 
     package var tables: [String: [String: Column]] = [:]
-    /// With the statement that creates each, if there is one and it is known.
+    /// With the statement that creates it. `nil` if it is part of a table, or from PostgreSQL's catalog.
     package var indexes: [Index: String?] = [:]
 
     package init() {}
@@ -92,7 +91,7 @@ extension SchemaShape {
 }
 
 extension SchemaShape {
-    /// `before` gets the number of earlier calls: before each statement, and once after `check`.
+    /// `before` gets the number of earlier calls: before each statement, and after `check`.
     package static func upgrade(
         by statements: [String], before: ((Int) throws -> Void)?, execute: (String) throws -> Void,
         check: () throws -> Void
@@ -106,7 +105,7 @@ extension SchemaShape {
     }
 }
 
-// Understands only the SQL of the two schemas. The tests compare with the catalogs of new databases.
+// Understands only the SQL of the two schemas. The tests compare with catalogs.
 extension SchemaShape {
     package init(schema: String) {
         let lines = schema.split(separator: "\n").map { line in
@@ -150,7 +149,7 @@ extension SchemaShape {
         if isKey || words.contains("UNIQUE") { unique(String(words[0])) }
     }
 
-    /// The text in the first parentheses, split at its outer commas.
+    /// In the first parentheses, split at outer commas.
     private static func parts(_ text: String) -> [String] {
         var parts: [String] = [], depth = 0, part = ""
         for character in text {

@@ -5,23 +5,21 @@ public struct SessionCommit: Sendable {
     public var session: Int
     /// The revision that must be stored.
     public var from: Int
-    /// And its time, or `nil`. With another, the database has lost the revision and reused its number.
+    /// Its time, or `nil`. With another, the database has lost the revision and reused its number.
     public var fromTime: Int?
     public var record: JournalRecord
     public var change: TableChange
     /// Used from now on. `nil`: unchanged.
     public var description: SessionDescription?
-    /// Clients see the stored table from now on. Otherwise they still see the last published one, even after a
-    /// restart.
+    /// Otherwise clients still see the last published table, even after a restart.
     public var publishes: Bool
     /// For the next new row, as `nextSection`.
     public var nextKey: Int
     public var nextSection: Int
-    /// That clients see.
+    /// Visible to clients.
     public var totalRowCount: Int
     /// A `StoredUndo`.
     public var undo: JSONText
-    /// For retries.
     public var answer: KeptAnswer?
 
     public init(
@@ -53,14 +51,13 @@ public struct SessionCommit: Sendable {
     package var journalBytes: Int { record.bytes + undo.count }
 }
 
-/// One revision in the journal.
 public struct JournalRecord: Sendable, Equatable {
     public var revision: Int
     /// Milliseconds since 1970.
     public var at: Int
     public var command: JSONText
     public var update: JSONText
-    /// Taps, cell events and emitted events of the command.
+    /// The command's taps, cell events and emitted events.
     public var controllerEvents: JSONText?
     /// What the update removes or replaces, with the ids for rebasing.
     public var hidden: JSONText?
@@ -80,12 +77,11 @@ public struct JournalRecord: Sendable, Equatable {
     package var bytes: Int { command.count + update.count + (controllerEvents?.count ?? 0) + (hidden?.count ?? 0) }
 }
 
-/// When to trim a journal to its limit of revisions. A delete touches other database pages than the commit, so only
-/// every *n*th commit trims, *n* being a 64th of the limit. In between, up to *n* − 1 revisions are too many.
+/// A delete touches other database pages than the commit, so only every *n*th commit trims the journal, *n* being a
+/// 64th of the limit. In between, up to *n* − 1 revisions are too many.
 package struct JournalTrimming {
     package let isDue: Bool
-    /// Records to examine: more than needed, so that a lowered limit takes effect, but few, so that no commit takes
-    /// long.
+    /// Records to examine: enough for a lowered limit to take effect, but few, so that no commit takes long.
     package let recordCount: Int
 
     package init(with revision: Int, limit: Int) {

@@ -1,6 +1,6 @@
 import BraidEngine
 
-/// Keeps sessions and table descriptions in one kind of database.
+/// Keeps sessions and table descriptions.
 ///
 /// Each call is one transaction. A write returns when it is stored; cancelling its task does not stop it. A read sees
 /// all writes that have returned. Times are milliseconds since 1970. Every store must pass `SessionStoreTests`.
@@ -17,16 +17,16 @@ public protocol SessionStore: Sendable {
     /// All versions, or none if a session uses one.
     func deleteTable(_ name: String) async throws -> TableDeletion
 
-    /// At revision 0. Also stores its version of the table description again, if that was dropped as old and unused.
+    /// At revision 0. Stores its version of the table description again, if that was dropped as old and unused.
     /// Returns the session's number, which is never used again.
     ///
     /// Throws `sessionExists`, `exhausted`, or `tableMissing` if the whole description was deleted; a shared store
-    /// `answered` if the requester's idempotency key has an answer.
+    /// `answered` if the idempotency key has an answer.
     func createSession(_ session: NewSession) async throws -> Int
     /// - Complexity: O(rows · log rows).
     func session(_ id: String) async throws -> StoredSession?
-    /// As clients saw it then: without unpublished changes, but with the current `totalRowCount`. `nil` if the
-    /// session has not reached the revision, or the journal does not lead back to it.
+    /// As clients saw it then, but with the current `totalRowCount`. `nil` if the session has not reached the
+    /// revision, or the journal does not lead back to it.
     ///
     /// - Complexity: O(rows · log rows + journal after the revision).
     func session(_ id: String, at revision: Int) async throws -> StoredSession?
@@ -34,7 +34,7 @@ public protocol SessionStore: Sendable {
     func sessionSummary(_ id: String) async throws -> SessionSummary?
     /// With ids after `after`, in the order of UTF-8 bytes.
     func sessions(of table: String?, after: String?, limit: Int) async throws -> [SessionSummary]
-    /// Returns its number, or `nil` if there is none, or one with another number or revision than `summary`.
+    /// Returns its number, or `nil` if there is none with the number and revision of `summary`.
     func deleteSession(_ id: String, as summary: SessionSummary?) async throws -> Int?
     func unusedSessions() async throws -> [UnusedSession]
     /// Only sessions with an `unusedLimit`.
@@ -48,7 +48,7 @@ public protocol SessionStore: Sendable {
     /// Ends with the record that makes the total size reach `bytes`.
     func journal(of sessionNumber: Int, after revision: Int, limit: Int, bytes: Int) async throws -> [JournalRecord]
 
-    /// Before the journal's first record, or at the first later revision with everything published; without one, the
+    /// Before the journal's first record, or at the first later revision with everything published, otherwise the
     /// current session. `nil` if the journal goes back to the opening.
     ///
     /// - Complexity: O(rows · log rows + journal).
@@ -56,7 +56,7 @@ public protocol SessionStore: Sendable {
 
     var answerClock: AnswerClock { get }
     /// For a request that stored nothing else, such as a refused command. A shared store throws `answered` if the
-    /// requester's idempotency key has an answer.
+    /// idempotency key has an answer.
     func keep(_ answer: KeptAnswer) async throws
     /// `nil` once expired.
     func answer(to key: String, by requester: String, of session: Int, now: Int) async throws -> KeptAnswer?
@@ -69,7 +69,7 @@ public protocol SessionStore: Sendable {
     func tokens(of sessionID: String, after: String?, limit: Int, now: Int) async throws -> [StoredToken]?
     func deleteToken(_ id: String, of sessionID: String) async throws -> Bool
 
-    /// `nil` for one server.
+    /// `nil` if only one server can use the store.
     var sharing: (any StoreSharing)? { get }
 
     /// For the log, such as an upgrade. `nil` before the first connection.

@@ -10,9 +10,8 @@ public enum StoreError: Error, Sendable, Equatable {
     case answered
     case tableMissing
     case tableChanged
-    /// Of its 2^32 − 1 row keys, section numbers or revisions.
+    /// A session's 2^32 − 1 row keys, section numbers or revisions are used up.
     case exhausted
-    /// For the database, at once.
     case tooLarge
     case closed
 
@@ -29,11 +28,11 @@ public enum StoreError: Error, Sendable, Equatable {
 
     // Why a database was not opened. `readOnly` and `newerVersion` can also come later.
 
-    /// With the process's ID, if known.
+    /// `holder` is the process's ID.
     case locked(path: String, holder: String?)
     case readOnly(path: String)
     case notADatabase(path: String)
-    /// Under another name, such as a hard link, a server uses the file, and the log with the latest changes is there.
+    /// A server uses the file under another name, such as a hard link, where the log with the latest changes is.
     case usedByOtherName(path: String)
     /// For commands such as `backup` also an empty file.
     case wrongApplication(path: String)
@@ -43,9 +42,8 @@ public enum StoreError: Error, Sendable, Equatable {
     // Why a command such as `braid-server backup` failed.
     case missing(path: String)
     case exists(path: String)
-    /// The disk is full. A new file was removed.
+    /// A new file was removed.
     case noRoom(path: String)
-    /// The command upgrades no schema.
     case otherVersion(found: Int, known: Int)
     /// For an import.
     case notEmpty(path: String)

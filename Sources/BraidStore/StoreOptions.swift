@@ -1,7 +1,7 @@
 import BraidRuntime
 import Glibc
 
-/// Of every store.
+/// For every store.
 ///
 ///     let store = try SQLiteStore(path: "braid.sqlite", options: StoreOptions(journalLimit: 100))
 public struct StoreOptions: Sendable {
@@ -24,7 +24,7 @@ public struct StoreOptions: Sendable {
     public var newEpochSuffix: @Sendable (_ last: String) -> String
     /// On any thread; must not block.
     public var onChange: @Sendable (StoreChange) -> Void
-    /// For tests: before each statement of a schema upgrade, and before its COMMIT.
+    /// For tests: before each statement of a schema upgrade and before COMMIT.
     package var upgrading: (@Sendable (Int) throws -> Void)?
 
     public init(
@@ -41,13 +41,13 @@ public struct StoreOptions: Sendable {
 }
 
 public struct SQLiteFileOptions: Sendable {
-    /// Of the file that is deleted when the disk is full. 0: none.
+    /// The file is deleted when the disk is full. 0: none.
     public var reserveBytes: Int
     /// A disk access of a COMMIT failed: the data may be on disk or not, and no later flush can tell, because the
     /// kernel reports a failed one once. The program must not go on as usual. If this returns, the store refuses all
     /// writes.
     public var onLostWrite: @Sendable (_ explanation: String) -> Void
-    /// For tests: the SQLite code with which the next COMMIT fails.
+    /// For tests: an SQLite code for the next COMMIT.
     var simulatedFailure: (@Sendable () -> CInt?)?
 
     /// EX_IOERR.
@@ -64,8 +64,7 @@ public struct SQLiteFileOptions: Sendable {
     }
 }
 
-/// Ends the epochs of a database's sessions. After the database may have lost commits that clients have seen, a new
-/// suffix gives all sessions new epochs.
+/// After the database may have lost commits that clients have seen, a new suffix gives all sessions new epochs.
 public enum EpochSuffix {
     public static func random(after last: String) -> String {
         let letters = Array("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")

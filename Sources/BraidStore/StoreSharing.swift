@@ -1,20 +1,20 @@
 /// For several servers on one store, whose copies of a session can be outdated. A commit compares revisions, so it
-/// overwrites nothing newer; with this, a server also answers out of no outdated copy.
+/// overwrites nothing newer. With this, they do not answer from outdated copies either.
 public protocol StoreSharing: Sendable {
-    /// With every commit that finished before the call. `nil` if the session has ended. Calls share a query.
+    /// Includes every commit that finished before the call. `nil` if the session has ended. Calls share a query.
     func revision(of session: Int) async throws -> StoredRevision?
 
     /// Once. Throws `io` if no thread starts.
     func listen(_ hear: @escaping @Sendable (StoreNotice) -> Void) throws
 
-    /// Until `endTurn` or the loss of the connection, no other server commits. For a server whose commit conflicted:
-    /// while it reads the new revisions, others could commit time after time. Throws `busy` if another keeps its turn
+    /// No other server commits until `endTurn` or the loss of the connection. For a server whose commit conflicted:
+    /// others could commit time after time while it reads the new revisions. Throws `busy` if another keeps its turn
     /// too long.
     func takeTurn(of session: Int) async throws
     func endTurn(of session: Int) async
 }
 
-/// With the same number and another time, the database has lost a revision.
+/// Of two with the same number and different times, the database has lost one.
 public struct StoredRevision: Sendable, Equatable {
     public var number: Int
     /// Milliseconds since 1970.

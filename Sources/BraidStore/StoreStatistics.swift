@@ -1,4 +1,3 @@
-/// Of writes, since the opening.
 public struct StoreStatistics: Sendable, Equatable {
     /// Per transaction, with its disk flush if there is one.
     public var commitSeconds = Histogram(bounds: [
@@ -15,7 +14,6 @@ public enum StoreCondition: Sendable, Equatable {
     case full
 }
 
-/// For metrics.
 public struct StoreSize: Sendable, Equatable {
     public var sessions: Int
     /// In PostgreSQL, of Braid Server's schema.
@@ -33,7 +31,6 @@ public struct StoreSize: Sendable, Equatable {
 
 public struct DiskSpace: Sendable, Equatable {
     public var size: Int
-    /// For this process.
     public var free: Int
 }
 

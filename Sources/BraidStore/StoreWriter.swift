@@ -5,10 +5,10 @@ import Synchronization
 package protocol GroupCommitter<Work>: AnyObject, Sendable {
     associatedtype Work: Sendable
 
-    /// One transaction. Answers each request, now or in a later call. Returns whether the database accepts writes.
+    /// One transaction. Answers each request, now or later. Returns whether the database accepts writes.
     func commitGroup(_ group: [WriteRequest<Work>], for writer: StoreWriter<Self>) -> Bool
     func prepare()
-    /// Calls `commitGroup` again after this time, if need be with an empty group.
+    /// Then `commitGroup` is called again, if need be with an empty group.
     var pause: Duration? { get }
     /// After the last group.
     func close(for writer: StoreWriter<Self>)
@@ -22,7 +22,7 @@ package struct WriteRequest<Work: Sendable>: Sendable {
 }
 
 /// The thread that writes. While it commits one group, requests gather for the next (`WriteQueue`), so that one disk
-/// flush serves them all. No task, because a flush would block one of Swift's few threads.
+/// flush serves them all. No task: a flush would block one of Swift's few threads.
 package final class StoreWriter<Committer: GroupCommitter>: @unchecked Sendable {
     package typealias Request = WriteRequest<Committer.Work>
 
@@ -66,7 +66,7 @@ package final class StoreWriter<Committer: GroupCommitter>: @unchecked Sendable 
 
     package var queued: Int { condition.withLock { waiting.count } }
 
-    /// A group is under way for less than `limit`, and the last one was committed: a test write would only wait.
+    /// A test write would only wait for the group under way.
     func isBusyAndHealthy(within limit: Duration) -> Bool {
         condition.withLock { lastSucceeded && (writingSince.map { .now - $0 < limit } ?? false) }
     }
@@ -135,8 +135,8 @@ package final class StoreWriter<Committer: GroupCommitter>: @unchecked Sendable 
     }
 }
 
-/// Which writes share a transaction. A small one would wait for a large one in it. So a transaction has at most one
-/// large write, and while small ones wait, every second has none: a small write waits for at most one large one.
+/// A small write would wait for a large one in its transaction. So a transaction has at most one large write, and
+/// while small ones wait, every second has none: a small write waits for at most one large one.
 package struct WriteQueue<Request> {
     private var requests: [Request] = []
     private var large: [Request] = []

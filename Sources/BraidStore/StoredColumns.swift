@@ -1,6 +1,6 @@
 import BraidEngine
 
-/// Columns count from 0. The extensions hold the decoding and the SQL that the stores share.
+/// Columns count from 0. The extensions are the decoding and the SQL that the stores share.
 package protocol StoredColumns {
     func int(_ column: CInt) -> Int
     func isNull(_ column: CInt) -> Bool
@@ -24,8 +24,8 @@ extension StoredColumns {
 
     package func optionalText(_ column: CInt) -> String? { isNull(column) ? nil : text(column) }
 
-    /// Validates again, because the disk may return other bytes than were written. Deeper than a request may be: an
-    /// update nests its models.
+    /// Validates again, because the disk may return other bytes than were written. Nested deeper than a request: an
+    /// update contains models.
     package func json(_ column: CInt) throws -> JSONText {
         do {
             return try JSONText(parsing: [UInt8](bytes(column)), depthLimit: 1000)

@@ -1,6 +1,6 @@
 import BraidEngine
 
-/// The kind and so the range of a stored integer. Check each from a database or an archive: a damaged one could
+/// The kind and so the range of a stored integer. Check what a database or an archive returns: a damaged one could
 /// overflow later arithmetic.
 package enum StoredNumber: Sendable {
     case session
@@ -48,7 +48,6 @@ package enum StoredNumber: Sendable {
         .millisecondsSince1970...Instant(millisecondsSince1970: .max)
         .millisecondsSince1970
 
-    /// Throws `corrupt`, with `name`.
     package func checked(_ value: Int, _ name: String) throws(StoreError) -> Int {
         if range.contains(value) { return value }
         throw .corrupt("\(name) is \(value), not \(rule)")
@@ -56,13 +55,14 @@ package enum StoredNumber: Sendable {
 
     package var rule: String { "an integer from \(range.lowerBound) to \(range.upperBound)" }
 
-    /// SQL.
+    /// An SQL condition.
     package func condition(_ column: String) -> String {
         "\(column) BETWEEN \(range.lowerBound) AND \(range.upperBound)"
     }
 }
 
-/// Of SQLite's rows, sections and journal records: the session's number, and in the low 32 bits the number in it.
+/// SQLite's keys of rows, sections and journal records: the session's number, and in the low 32 bits the number in
+/// it.
 package enum Key {
     static let bits = 32
     package static let largest = 1 << bits - 1

@@ -23,7 +23,6 @@ public struct NewSession: Sendable {
     public var rows: [(section: Int, row: StoredRow)]
     /// Of a fork, in place of `opening` and `rows`, which are empty.
     public var shared: SharedTable?
-    /// For retries.
     public var answer: KeptAnswer?
     /// Seconds without use until the session ends.
     public var unusedLimit: Int?
@@ -40,7 +39,6 @@ public struct NewSession: Sendable {
         }
     }
 
-    /// In no registered version.
     package var inlineDescription: JSONText? { summary.tableVersion == nil ? description : nil }
 
     package var used: Int? { unusedLimit == nil ? nil : summary.created }
@@ -98,7 +96,7 @@ public struct SessionSummary: Sendable, Equatable {
     public var created: Int
     /// By the last revision.
     public var updated: Int
-    /// That clients see.
+    /// Visible to clients.
     public var totalRowCount: Int
 
     public init(
@@ -127,7 +125,7 @@ public struct UnusedSession: Sendable {
 
 public struct StoredOpening: Sendable {
     public var summary: SessionSummary
-    /// Of the opening.
+    /// As of the opening.
     public var description: JSONText?
     public var body: JSONText
 }

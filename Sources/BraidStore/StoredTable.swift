@@ -1,7 +1,7 @@
 import BraidEngine
 
 public struct StoredTable: Sendable {
-    /// Latest versions that stay without sessions.
+    /// The latest versions, which stay without sessions.
     public static let keptVersions = 20
 
     public var name: String

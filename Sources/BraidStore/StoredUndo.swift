@@ -5,13 +5,12 @@ public struct StoredUndo: Sendable {
     public var change: TableChange
     // As of the previous revision:
 
-    /// `nil`: unchanged.
     public var description: SessionDescription?
     /// Milliseconds since 1970.
     public var updated: Int
     public var nextKey: Int
     public var nextSection: Int
-    /// Clients saw the stored table.
+    /// Whether clients saw the stored table.
     public var isPublished: Bool
 
     public init(
@@ -26,7 +25,7 @@ public struct StoredUndo: Sendable {
         self.isPublished = isPublished
     }
 
-    /// What the revision changed, besides `updated`, `nextKey` and `nextSection`.
+    /// `updated`, `nextKey`, `nextSection`, and what the revision changed.
     public var json: JSONText {
         .object {
             $0.member("updated", updated)
@@ -132,13 +131,12 @@ package struct SessionRewind {
         session.published = nil
     }
 
-    /// At the earliest revision at which clients saw the stored table, otherwise `start`. Always with its
-    /// `totalRowCount`.
+    /// Where clients saw the stored table, otherwise `start`. Always with its `totalRowCount`.
     package func earliest(from start: StoredSession) throws -> StoredSession {
         isPublished ? try stored : lastPublished ?? start
     }
 
-    /// At the table that clients saw at this revision.
+    /// Back at what clients saw at this revision.
     package func reaches(_ revision: Int) -> Bool { isPublished && session.summary.revision <= revision }
 
     /// `nil` if the records do not lead back to it.
@@ -190,12 +188,12 @@ package struct StoredContent {
         for summary in change.writtenSections { sections[summary.number] = summary }
     }
 
-    /// Null: there was no section when the row was published.
+    /// A null id: there was no section when the row was published.
     package mutating func setSection(from columns: some StoredColumns, number: Int) throws {
         sections[number] = columns.isNull(1) ? nil : try StoredSectionSummary(columns, number: number)
     }
 
-    /// Null: there was no row.
+    /// A null section: there was no row.
     package mutating func setRow(from columns: some StoredColumns, key: Int) throws {
         rows[key] = try columns.optionalNumber(1, .key, "section").map { ($0, try StoredRow(columns, key: key)) }
     }

@@ -1,13 +1,12 @@
 import BraidEngine
 
-/// A table in archives, the same in SQLite and PostgreSQL (the tests compare both schemas). Changing these
-/// declarations means raising ``Archive/version``.
+/// The same in SQLite and PostgreSQL (the tests compare both schemas). A change of these declarations must raise
+/// ``Archive/version``.
 package struct ArchiveTable: Sendable {
     package struct Column: Sendable {
         package enum Kind: Sendable {
             case integer(StoredNumber)
-            /// Milliseconds since the newest answer, 0 or negative, because an ``AnswerClock`` is of one database. An
-            /// import adds its own clock's time.
+            /// Milliseconds since the newest answer, 0 or negative, because an ``AnswerClock`` is of one database.
             case answerTime
             /// May contain U+0000.
             case name
@@ -147,7 +146,6 @@ extension ArchiveTable {
         columns.enumerated().map { ArchiveValue(row, CInt($0), $1) }
     }
 
-    /// `table model, session 3, key 17`.
     package func place(of row: [ArchiveValue]) -> String {
         let key = zip(columns, row).prefix(keyCount).map { column, value in
             switch value {

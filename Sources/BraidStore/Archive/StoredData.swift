@@ -1,7 +1,7 @@
 import BraidEngine
 import BraidRuntime
 
-/// Read by `export` and `verify`, on one thread.
+/// For `export` and `verify`, on one thread.
 package protocol StoredData {
     var dialect: SQLDialect { get }
 
@@ -18,18 +18,18 @@ package protocol StoredData {
     func journalStart(of id: String) throws -> StoredSession?
 }
 
-/// Filled by `import`. The rows remain only if `finish` returns.
+/// For `import`. The rows remain only if `finish` returns.
 package protocol ArchiveTarget {
     /// May insert later, with other rows. Throws an ``ArchiveError`` if the database refuses a row.
     func insert(_ row: [ArchiveValue], into table: ArchiveTable) throws
-    /// Moves the answers to this database's clock, and makes new epochs due, as after a restore. Throws an
-    /// ``ArchiveError`` for a dangling reference.
+    /// Moves the answers to this database's clock, and makes new epochs due. Throws an ``ArchiveError`` for a
+    /// dangling reference.
     func finish(_ summary: DatabaseSummary) throws
 }
 
 extension StoredData {
-    /// Sentences about references to missing rows (at most 100 of a kind), and about a number that a later session
-    /// could get again. Skips kept answers and the sections of published rows.
+    /// Sentences about references to missing rows, at most 100 of a kind. Skips kept answers and the sections of
+    /// published rows.
     package func danglingReferences() throws -> [String] {
         var faults = try danglingQueries.flatMap { try texts("\($0) LIMIT 100") }
         let last =

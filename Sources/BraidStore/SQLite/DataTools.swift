@@ -1,7 +1,5 @@
 import Glibc
 
-// For the commands `verify`, `export`, `import` and `compact`.
-
 extension SQLiteStore {
     /// As of one moment, even while a server uses the file. Only with this server's schema version.
     package static func reading<Value>(_ path: String, _ body: (any StoredData) throws -> Value) throws -> Value {
@@ -58,14 +56,14 @@ extension SQLiteStore {
             try file.finish()
             return value
         } catch let error as SQLiteError {
-            // SQLite does not always say why a write failed. This one throws `noRoom` if the disk is full.
+            // SQLite does not always say why a write failed: this one throws `noRoom` if the disk is full.
             if error.isFailedWrite { try file.write([UInt8](repeating: 0, count: 64 << 10)) }
             throw StoreError(error, writing: file.partial, from: file.partial)
         }
     }
 
-    /// Drops unused pages and empties the log; returns the bytes of both. A crash leaves the old or the new form,
-    /// with all data. Throws `locked` while a server uses the database: its commands would have to wait.
+    /// Drops unused pages and empties the log. A crash leaves the old or the new form, with all data. Throws `locked`
+    /// while a server uses the database: its commands would have to wait.
     package static func compact(_ path: String) throws -> (before: Int, after: Int) {
         var path = literal(path)
         try requireFile(path)

@@ -11,8 +11,8 @@ struct DiskRoom {
 
     mutating func prepare() { isOut = reserve.map { !$0.make() } ?? false }
 
-    /// Tries to make the file again, at most once a second or after `retry`. With twice its size `unused`, the
-    /// database need not grow, and the log has the deleted file's room.
+    /// Tries to make the file, at most once a second or after `retry`. With twice its size `unused`, the database
+    /// need not grow, and the log has the deleted file's room.
     mutating func isShort(unused: () -> Int) -> Bool {
         guard isOut, let reserve else { return isOut }
         if ContinuousClock.now >= nextTry {
@@ -31,8 +31,8 @@ struct DiskRoom {
 
     mutating func retry() { nextTry = .now }
 
-    /// Whether to copy the log into the database now, which can grow by as much. With little free space, half the
-    /// reserve file's size is long: that much can be copied even on a full disk.
+    /// The database can grow by the log that is copied into it. With little free space, a log of half the reserve
+    /// file's size is long: it can be copied even on a full disk.
     func isLong(log pages: Int, limit: Int, at path: String) -> Bool {
         if pages >= limit { return true }
         let page = 4096
@@ -47,14 +47,13 @@ struct ReserveFile {
 
     var isInPlace: Bool { fileSize(path) == size }
 
-    /// Returns whether the file has its full size. Writes twice as much first, so that a disk with room only for the
-    /// file counts as full.
+    /// Writes twice the size first, so that a disk with room only for the file counts as full.
     func make() -> Bool {
         if isInPlace { return true }
         let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { return false }
         defer { close(descriptor) }
-        // Not every file system has `posix_fallocate`; on some it would write the bytes itself.
+        // Not every file system has `posix_fallocate`, and some would write the bytes themselves.
         let block = [UInt8](repeating: 0, count: 1 << 16)
         var written = 0
         while written < 2 * size {

@@ -1,19 +1,18 @@
 import Glibc
 import Synchronization
 
-/// Keeps other processes away from a database, with two locks that last until this one ends.
+/// Keeps other processes away from a database until this one ends. Locks two files:
 ///
-/// A lock file, because closing any descriptor of the database itself would drop SQLite's POSIX locks. It stays: two
-/// processes could otherwise lock two files of the same name. Only its maker removes it, after it opened no database
-/// or was `compact`.
-///
-/// And the database itself, which another process may use under another name, such as a hard link or a mount in
-/// another container, with another lock file.
+/// - A lock file, because closing any descriptor of the database would drop SQLite's POSIX locks. It stays: two
+///   processes could otherwise lock two files of the same name. Only its maker removes it, after it opened no
+///   database or was `compact`.
+/// - The database, which another process may use under another name, such as a hard link or a mount in another
+///   container, with another lock file.
 final class ProcessLock: Sendable {
     private let path: String
     private let descriptor: CInt
     private let isNew: Bool
-    /// Close it after SQLite has closed the file.
+    /// Closed after SQLite has closed the file.
     private let database = Mutex<CInt?>(nil)
     /// There was a database. If it is empty now, it has lost its content.
     let knowsDatabase: Bool
@@ -46,7 +45,7 @@ final class ProcessLock: Sendable {
         write(knowsDatabase: knowsDatabase)
     }
 
-    /// Unlocks explicitly: a child process that is just starting holds copies of the descriptors for a moment.
+    /// Unlocks explicitly: a child process that is just starting holds copies of the descriptors.
     deinit {
         if let database = database.withLock({ $0 }) {
             _ = Self.lock(database, F_UNLCK)
@@ -71,8 +70,8 @@ final class ProcessLock: Sendable {
         }
     }
 
-    /// One byte far behind those that SQLite locks. The lock is the open file's, not the process's: closing another
-    /// descriptor does not drop it.
+    /// One byte far behind those that SQLite locks, for the open file, not the process: closing another descriptor
+    /// does not drop it.
     private static func lock(_ database: CInt, _ type: CInt) -> Bool {
         var lock = lock(type)
         return fcntl(database, setLockOfOpenFile, &lock) == 0
@@ -91,8 +90,8 @@ final class ProcessLock: Sendable {
     private static let getLockOfOpenFile: CInt = 36
     private static let setLockOfOpenFile: CInt = 37
 
-    /// Throws `usedByOtherName` if the database is locked, but not the lock file next to this name. Call it before
-    /// SQLite opens the file.
+    /// Throws `usedByOtherName` if the database is locked, but not the lock file of this name. Call it before SQLite
+    /// opens the file.
     static func refuseOtherName(of path: String) throws {
         let path = SQLiteOpening.followingLink(path)
         let database = open(path, O_RDONLY | O_CLOEXEC)
@@ -101,7 +100,7 @@ final class ProcessLock: Sendable {
         var lock = lock(F_WRLCK)
         guard fcntl(database, getLockOfOpenFile, &lock) == 0, lock.l_type != Int16(F_UNLCK) else { return }
         let file = open(path + "-lock", O_RDONLY | O_CLOEXEC)
-        // It may be the server's, which this user may not open.
+        // The server's, perhaps, which this user may not open.
         guard file >= 0 || errno == ENOENT else { return }
         defer { if file >= 0 { close(file) } }
         if file >= 0, flock(file, LOCK_SH | LOCK_NB) != 0 { return }
@@ -116,7 +115,7 @@ final class ProcessLock: Sendable {
 
     private static let mark = "database"
 
-    /// This process's ID, then `database` if there is one. May fail on a full disk; the lock works without.
+    /// May fail on a full disk; the lock works without.
     private func write(knowsDatabase: Bool) {
         let text = "\(getpid())" + (knowsDatabase ? " \(Self.mark)\n" : "\n")
         if pwrite(descriptor, text, text.utf8.count, 0) == text.utf8.count {
@@ -132,7 +131,7 @@ final class ProcessLock: Sendable {
     }
 }
 
-/// As opened. Once removed or replaced, they still accept writes, which the next start would not find.
+/// Once removed or replaced, open files still accept writes, which the next start would not find.
 struct OpenFiles {
     private let files: [(path: String, status: stat)]
 

@@ -1,4 +1,4 @@
-// Test mode copies the content to the database `kept`, in the memory of the connection that writes.
+// Test mode copies the content to `kept`, a database in the memory of the connection that writes.
 
 extension SQLiteStore: TestableStore {
     public func keepContent() throws {
@@ -46,7 +46,7 @@ extension SQLiteQueries {
             try db.run("DELETE FROM main.\(name)")
             try db.run("INSERT INTO main.\(name) SELECT * FROM kept.\(name)")
         }
-        // AUTOINCREMENT: the next session gets the same number as the first one after the copy.
+        // AUTOINCREMENT: the next session gets the number of the first one after the copy.
         try db.run("DELETE FROM main.sqlite_sequence")
         try db.run("INSERT INTO main.sqlite_sequence SELECT * FROM kept.sequence")
         // Those of other sessions stay until the commit: a rollback would bring the sessions back.

@@ -5,8 +5,8 @@ final class SQLiteCommitter: GroupCommitter, @unchecked Sendable {
     struct Work: Sendable {
         /// Only deletes or replaces: runs even on a full disk.
         let makesRoom: Bool
-        /// Writes, or throws a `StoreError` before it has written anything. Returns what reports success after
-        /// COMMIT. Runs again if the transaction is repeated.
+        /// Throws a `StoreError` before it has written anything, or returns what reports success after COMMIT. Runs
+        /// again if the transaction is repeated.
         let run: @Sendable (SQLiteQueries) throws -> @Sendable () -> Void
     }
     typealias Request = WriteRequest<Work>
@@ -21,12 +21,12 @@ final class SQLiteCommitter: GroupCommitter, @unchecked Sendable {
     private var lock: ProcessLock?
     private let files: OpenFiles?
     private var disk: DiskRoom
-    /// Once set, nothing is written.
+    /// Then nothing is written.
     private var lostWrite: LostWrite?
     /// Another program held the write lock at the last write, so the next ones wait less for it.
     private var isHeldUp = false
     private static let heldUpMilliseconds: CInt = 100
-    /// From this length on, the log is copied into the database.
+    /// Then the log is copied into the database.
     private static let checkpointPages = 4000
     var pause: Duration? { nil }
 
@@ -150,7 +150,6 @@ final class SQLiteCommitter: GroupCommitter, @unchecked Sendable {
         disk.isLong(log: database.use { $0.db.logPages }, limit: Self.checkpointPages, at: path)
     }
 
-    /// Left by deletes, for later writes.
     private var unusedBytes: Int {
         (try? database.use { try $0.db.pragma("freelist_count") * $0.db.pragma("page_size") }) ?? 0
     }
@@ -173,7 +172,7 @@ final class SQLiteCommitter: GroupCommitter, @unchecked Sendable {
         } catch let error as SQLiteError where error.isFailedFlush {
             lose(LostWrite(error), [], for: writer)
         } catch {
-            // A reader is in the way, or the disk is full: the log keeps its changes for later.
+            // A reader is in the way, or the disk is full: the log keeps its changes.
         }
     }
 }

@@ -1,7 +1,6 @@
 import Glibc
 
-/// Opens or creates a database, locks it, checks that it is Braid Server's, and reads the settings for durability
-/// back.
+/// Locks a database, checks that it is Braid Server's, and reads the settings for durability back.
 struct SQLiteOpening {
     struct Opened {
         let database: SQLiteDatabase
@@ -115,7 +114,7 @@ struct SQLiteOpening {
         try Self.readPages(db)
         guard !db.isReadOnly else { throw StoreError.readOnly(path: path) }
         try Self.recognise(db, path: path)
-        // Settings and schema are on disk before the first commit. `configureWriter` sets the store's option.
+        // On disk before the first commit. `configureWriter` sets the store's option.
         try db.execute("PRAGMA synchronous = FULL")
         guard try db.first("PRAGMA journal_mode = WAL", value: { $0.text(0) }) == "wal" else { throw refusedSettings }
         let found = try db.pragma("user_version")
@@ -130,7 +129,7 @@ struct SQLiteOpening {
     private static func readPages(_ db: SQLiteConnection) throws { try db.execute("PRAGMA mmap_size = 0") }
 
     /// SQLite would replace lost content by an empty database. So refuse an empty file where a database was, and a
-    /// missing or empty one whose log has content. With neither file, a new database is meant.
+    /// missing or empty one whose log has content. Without both files, a new database is meant.
     private func checkFile(knowsDatabase: Bool) throws {
         let size = fileSize(path)
         if let size, size > 0 { return }
@@ -146,7 +145,7 @@ struct SQLiteOpening {
         }
     }
 
-    /// For locks of the sqlite3 shell or a backup.
+    /// For the sqlite3 shell or a backup.
     static let busyMilliseconds: CInt = 5_000
 
     static func recognise(_ db: SQLiteConnection, path: String) throws {
@@ -170,16 +169,15 @@ struct SQLiteOpening {
         let synchronous = options.synchronous == .full ? 2 : 1
         try db.execute("PRAGMA synchronous = \(synchronous)")
         try db.execute("PRAGMA temp_store = MEMORY")
-        // 4 MiB hold the last leaf pages of a few hundred busy sessions. 16 MiB measured no faster with 256 or 2,048
-        // sessions: the system caches pages too, and edits all over a large table fill them with rows that nobody
-        // reads again.
+        // 4 MiB hold the last leaf pages of a few hundred busy sessions. 16 MiB measured no faster with 256 or 2,048:
+        // the system caches pages too, and edits all over a large table fill them with rows that nobody reads again.
         try db.execute("PRAGMA cache_size = -4096")
-        // Debian's default writes zeros over each page that a delete frees. That makes the log grow, but on a full
-        // disk deletes must make room. FAST overwrites only on pages that stay in use.
+        // Debian's default writes zeros over each freed page. That makes the log grow, but on a full disk deletes
+        // must make room. FAST overwrites only on pages that stay in use.
         try db.execute("PRAGMA secure_delete = FAST")
         // The log's file is cut to this after a large write.
         try db.execute("PRAGMA journal_size_limit = 67108864")
-        // Under `ulimit -f`, refuse what makes the database longer: the log can then always be copied into it, and
+        // Under `ulimit -f`, refuse what makes the database longer: then the log can always be copied into it, and
         // has room for deletes.
         var limit = rlimit()
         if getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) == 0, let bytes = Int(exactly: limit.rlim_cur)
@@ -195,7 +193,7 @@ struct SQLiteOpening {
         .io("SQLite did not take the settings that make commits durable (\(path)).")
     }
 
-    /// A truncated file would fail only when a request reads the missing part. So empty the log, and compare lengths.
+    /// A truncated file would fail only when a request reads the missing part.
     private func checkLength(_ db: SQLiteConnection) throws {
         do {
             try db.execute("PRAGMA wal_checkpoint(TRUNCATE)")

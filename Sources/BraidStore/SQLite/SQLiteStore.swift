@@ -15,8 +15,7 @@ public final class SQLiteStore: SessionStore {
     public let answerClock: AnswerClock
     public let schemaNotice: String?
 
-    /// `:memory:` is lost when the store is closed or released. Throws a `StoreError`, and does not change a file
-    /// that is not Braid Server's.
+    /// `:memory:` is lost when the store is closed or released. Does not change a file that is not Braid Server's.
     public init(
         path: String, options: StoreOptions = StoreOptions(), file: SQLiteFileOptions = SQLiteFileOptions()
     ) throws {

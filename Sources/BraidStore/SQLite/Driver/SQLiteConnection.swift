@@ -119,10 +119,8 @@ extension SQLiteConnection {
 
     func texts(_ sql: String) throws -> [String] { try rows(sql) { $0.text(0) } }
 
-    /// -1 without a value.
     func pragma(_ name: String) throws -> Int { try first("PRAGMA \(name)") { $0.int(0) } ?? -1 }
 
-    /// `release` it.
     private func bound<each Value: SQLiteBindable>(
         _ sql: String, _ values: repeat each Value
     ) throws(SQLiteError) -> SQLiteStatement {
@@ -162,7 +160,7 @@ extension SQLiteConnection {
         return statement
     }
 
-    /// `nil` for only white space and comments. `key`: of the cache.
+    /// `nil` for white space and comments only. `key`: of the cache.
     private func prepareFirst(
         of sql: ArraySlice<UInt8>, key: String? = nil
     ) throws(SQLiteError) -> (statement: SQLiteStatement?, rest: ArraySlice<UInt8>) {
@@ -206,7 +204,7 @@ extension SQLiteConnection {
         return statement
     }
 
-    /// Removes the bound values, and ends the statement's read.
+    /// Also ends the statement's read.
     @inline(__always)
     func release(_ statement: SQLiteStatement) {
         statement.reset()
@@ -243,13 +241,13 @@ extension SQLiteConnection {
 
 extension SQLiteConnection {
     enum TransactionKind {
-        /// Locks at the first read, and again at the first write.
+        /// Takes its locks at the first read and the first write.
         case deferred
-        /// Takes the write lock at once, so that no later statement finds it taken.
+        /// Takes the write lock, so that no later statement finds it taken.
         case immediate
     }
 
-    /// A full disk, for example, ends a transaction.
+    /// Some errors, such as a full disk, end a transaction.
     var isInTransaction: Bool { handle.pointer.map { sqlite3_get_autocommit($0) == 0 } ?? false }
 
     func begin(_ kind: TransactionKind) throws(SQLiteError) {
@@ -259,7 +257,7 @@ extension SQLiteConnection {
         }
     }
 
-    /// After an error, the transaction may be under way: roll back.
+    /// After an error, roll back.
     func commit() throws(SQLiteError) { try runOnce("COMMIT") }
 
     func rollback() throws(SQLiteError) {
@@ -289,14 +287,14 @@ extension SQLiteConnection {
 
 extension SQLiteConnection {
     enum CheckpointMode {
-        /// What needs no waiting for other connections.
+        /// As far as possible without waiting.
         case passive
-        /// Waits for readers, copies everything, and empties the log file.
+        /// Waits for readers, and empties the log file.
         case truncate
     }
 
-    /// Returns the pages in the log and those of them that are copied, -1 without a log. `truncate` throws
-    /// `SQLITE_BUSY` if another connection is in the way.
+    /// Returns the pages in the log and those copied, -1 without a log. `truncate` throws `SQLITE_BUSY` if another
+    /// connection is in the way.
     @discardableResult
     func checkpoint(_ mode: CheckpointMode) throws(SQLiteError) -> (log: Int, copied: Int) {
         let connection = try pointer
@@ -306,7 +304,7 @@ extension SQLiteConnection {
         return (Int(log), Int(copied))
     }
 
-    /// As of this connection's last commit. See `countLogPages`.
+    /// As of this connection's last commit.
     var logPages: Int { handle.logPages }
 
     /// Ends automatic checkpoints: SQLite has one hook for both.
@@ -353,7 +351,7 @@ extension SQLiteConnection {
     }
 }
 
-/// Shared by a connection and its statements; closes with the last of them.
+/// Shared by a connection and its statements.
 final class SQLiteHandle {
     /// `nil` once closed. Unchecked: an access only reads or writes the pointer.
     @exclusivity(unchecked) private(set) var pointer: OpaquePointer?

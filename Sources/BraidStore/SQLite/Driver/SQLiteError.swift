@@ -8,7 +8,6 @@ struct SQLiteResultCode: RawRepresentable, Hashable, Sendable {
 
     private init(_ primary: CInt, _ detail: CInt) { rawValue = primary | detail << 8 }
 
-    /// `SQLITE_IOERR` of `SQLITE_IOERR_FSYNC`.
     var primary: SQLiteResultCode { SQLiteResultCode(rawValue: rawValue & 0xFF) }
 
     static let ok = Self(rawValue: SQLITE_OK)
@@ -32,7 +31,6 @@ struct SQLiteResultCode: RawRepresentable, Hashable, Sendable {
     /// Of the database or its log.
     static let ioErrorFsync = Self(SQLITE_IOERR, 4)
     static let ioErrorDirectoryFsync = Self(SQLITE_IOERR, 5)
-    /// `-shm` could not grow.
     static let ioErrorSharedMemorySize = Self(SQLITE_IOERR, 19)
 }
 
@@ -42,7 +40,6 @@ extension SQLiteResultCode: CustomStringConvertible {
 
 struct SQLiteError: Error, Hashable, Sendable {
     let code: SQLiteResultCode
-    /// Without the statement.
     let message: String
 
     init(code: SQLiteResultCode, message: String? = nil) {

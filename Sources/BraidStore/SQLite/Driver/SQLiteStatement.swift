@@ -10,11 +10,12 @@ final class SQLiteStatement {
     private let pointer: OpaquePointer
     /// The cache's key, or empty.
     let sql: String
-    // For the connection and its cache. Unchecked: one thread at a time, and no access calls other code.
+    // The next three are the connection's and its cache's. Unchecked: one thread at a time, and no access calls other
+    // code.
     @exclusivity(unchecked) var isTaken = false
-    /// As a count of takes.
+    /// The cache's count of takes.
     @exclusivity(unchecked) var lastUse: UInt = 0
-    /// In the cache's chain.
+    /// In a chain of the cache.
     @exclusivity(unchecked) var next: SQLiteStatement?
 
     init(_ pointer: OpaquePointer, sql: String, of handle: SQLiteHandle) {
@@ -46,7 +47,7 @@ final class SQLiteStatement {
         return pointer
     }
 
-    /// Like all of these, throws `SQLITE_RANGE` for an unknown parameter, and `SQLITE_MISUSE` between ``step()`` and
+    /// All of these throw `SQLITE_RANGE` for an unknown parameter, and `SQLITE_MISUSE` between ``step()`` and
     /// ``reset()``.
     @inline(__always)
     func bindNull(at index: CInt) throws(SQLiteError) { try check(sqlite3_bind_null(open(), index)) }
@@ -62,8 +63,7 @@ final class SQLiteStatement {
         try check(sqlite3_bind_double(open(), index, value))
     }
 
-    /// Copied; may contain NUL, and is not checked for UTF-8. Throws `SQLITE_TOOBIG` beyond the connection's limit,
-    /// as `bindBlob` does.
+    /// Copied, with NULs, unchecked. Throws `SQLITE_TOOBIG` beyond the connection's limit, as `bindBlob` does.
     @inline(__always)
     func bindText(_ utf8: UnsafeRawBufferPointer, at index: CInt) throws(SQLiteError) {
         try check(csqlite_bind_text_copy(open(), index, utf8.baseAddress, UInt64(utf8.count)))
@@ -92,7 +92,6 @@ final class SQLiteStatement {
     @inline(__always)
     func reset() {
         guard handle.pointer != nil else { return }
-        // The result only repeats the last `step`'s error.
         sqlite3_reset(pointer)
         sqlite3_clear_bindings(pointer)
     }
@@ -142,7 +141,7 @@ final class SQLiteStatement {
     func text(_ column: CInt) -> String { String(decoding: bytes(column), as: UTF8.self) }
 }
 
-/// Valid until the statement's next step.
+/// Valid until the next step.
 struct SQLiteRow {
     private let statement: SQLiteStatement
 
@@ -186,7 +185,6 @@ extension String: SQLiteBindable {
     }
 }
 
-/// As a blob.
 extension Array: SQLiteBindable where Element == UInt8 {
     func bind(to statement: SQLiteStatement, at index: CInt) throws(SQLiteError) {
         let result = withUnsafeBytes { bytes in

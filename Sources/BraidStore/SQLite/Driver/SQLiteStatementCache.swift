@@ -1,6 +1,5 @@
 /// By their SQL. When full, a new statement replaces the least recently used.
 struct SQLiteStatementCache {
-    /// Linked by `SQLiteStatement.next`.
     private var chains: [SQLiteStatement?]
     private(set) var count = 0
     private let capacity: Int
@@ -13,7 +12,7 @@ struct SQLiteStatementCache {
         chains = Array(repeating: nil, count: Self.chainCount)
     }
 
-    /// - Complexity: O(1) for a string literal, whose address is always the same; otherwise O(length of the SQL).
+    /// - Complexity: O(1) for a string literal, which keeps its address; otherwise O(length of the SQL).
     @inline(__always)
     mutating func statement(for sql: String) -> SQLiteStatement? {
         var next = chains[Self.chain(of: sql)]
@@ -28,7 +27,6 @@ struct SQLiteStatementCache {
         return nil
     }
 
-    /// - Complexity: O(capacity · log capacity) when full.
     mutating func insertIfMissing(_ statement: SQLiteStatement) {
         guard capacity > 0, self.statement(for: statement.sql) == nil else { return }
         if count >= capacity { removeOldest() }

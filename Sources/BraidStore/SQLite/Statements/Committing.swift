@@ -88,7 +88,7 @@ extension SQLiteQueries {
             record.revision, record.at, commit.nextKey, commit.nextSection, commit.totalRowCount, bytes, commit.session)
     }
 
-    /// Throws `tableMissing`, before it writes anything, if the whole description was deleted.
+    /// Throws `tableMissing`, before any write, if the whole description was deleted.
     private func describe(_ session: Int, by description: SessionDescription, at: Int) throws {
         if let version = description.version {
             try keepVersion(version, of: description.table, description.text, at: at)
@@ -142,8 +142,7 @@ extension SQLiteQueries {
             section.prefetched)
     }
 
-    /// A few of the oldest records beyond the limits (`JournalTrimming`), never the newest. Returns the journal's
-    /// bytes afterwards.
+    /// A few of the oldest records beyond the limits (`JournalTrimming`), never the newest. Returns the bytes left.
     private func trimJournal(of session: Int, before newest: Int, limit: Int, bytes: Int, byteLimit: Int) throws -> Int
     {
         let trimming = JournalTrimming(with: newest, limit: limit)
@@ -168,7 +167,7 @@ extension SQLiteQueries {
         try db.run("UPDATE session SET used = ? WHERE number = ? AND used IS NOT NULL", at, session)
     }
 
-    /// `nil` if there is none, or one with another number or revision than `summary`.
+    /// `nil` if there is none with the number and revision of `summary`.
     func deleteSession(_ id: String, as summary: SessionSummary?) throws -> Int? {
         guard let number = try number(of: id) else { return nil }
         if let summary, try number != summary.number || sessionSummary(id)?.revision != summary.revision { return nil }

@@ -1,6 +1,6 @@
 extension SQLiteQueries {
-    /// For all sessions by one write, if due. With `synchronous = normal`, when a power loss can lose commits, new
-    /// epochs are due from the opening until a proper close.
+    /// For all sessions by one write, if due. With `synchronous = normal`, new epochs are due from the opening until
+    /// a proper close, because a power loss can lose commits.
     func beginEpochs(_ options: StoreOptions) throws {
         let losesCommits = options.synchronous == .normal
         let isRenewed = try db.inTransaction(.immediate) {

@@ -1,6 +1,5 @@
 internal import CAssets
 
-/// The schema and its upgrades.
 enum SQLiteSchema {
     static let applicationID = 1_114_792_297
     static let version = 2
@@ -38,7 +37,6 @@ enum SQLiteSchema {
         }
     }
 
-    /// Throws `differentSchema`.
     static func check(_ db: SQLiteConnection, path: String, version: Int) throws {
         try expected.check(try shape(of: db), path: path, version: version)
     }

@@ -3,8 +3,8 @@ import BraidEngine
 // A database in memory does not copy a fork's rows. It keeps its `SharedTable`, whose values share memory with the
 // origin, and in `shared_row` the rows that changed since.
 //
-// `shared_table` says which of these sessions exist. A `SharedTable` that a rollback left is not read, and replaced
-// by a later fork with the same number.
+// `shared_table` says which of these sessions exist. A `SharedTable` that a rollback left is not read, and a later
+// fork with its number replaces it.
 
 extension SQLiteQueries {
     func prepareSharedTables() throws {

@@ -24,7 +24,7 @@ extension SQLiteQueries {
         return try db.run("DELETE FROM table_description WHERE name = ?", name) > 0 ? .deleted : .missing
     }
 
-    /// Not the latest `StoredTable.keptVersions`.
+    /// Besides the latest `StoredTable.keptVersions`.
     func dropUnusedVersions(of table: String) throws {
         try db.run(
             """
@@ -35,7 +35,7 @@ extension SQLiteQueries {
             table, StoredTable.keptVersions)
     }
 
-    /// Stores again a version that was dropped as unused and old. Throws `tableMissing` if the whole description was
+    /// Stores a version again that was dropped as old and unused. Throws `tableMissing` if the whole description was
     /// deleted.
     func keepVersion(_ version: Int, of table: String, _ description: JSONText?, at: Int) throws {
         let next =
