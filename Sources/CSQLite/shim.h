@@ -28,9 +28,9 @@ static ssize_t csqlite_pwrite_full(int file, const void *bytes, size_t count, of
     return csqlite_full(pwrite(file, bytes, count, offset));
 }
 
-/// Before the first connection: makes SQLite report a write beyond a disk quota or the largest file size as SQLITE_FULL,
-/// after which it rolls back. It knows only ENOSPC, and its error number of other failures may be a later call's
-/// (https://sqlite.org/c3ref/vfs.html, xSetSystemCall).
+/// Before the first connection: makes SQLite report a write beyond a disk quota or the largest file size as
+/// SQLITE_FULL, after which it rolls back. It knows only ENOSPC, and its error number of other failures may be a later
+/// call's (https://sqlite.org/c3ref/vfs.html, xSetSystemCall).
 static inline void csqlite_report_full_disk(void) {
     sqlite3_vfs *vfs = sqlite3_vfs_find((const char *)0);
     if (!vfs || vfs->iVersion < 3) return;

@@ -164,8 +164,8 @@ struct HTTPUnderAttackTests {
         }
     }
 
-    /// Downloads 8 MB. For three seconds it reads so slowly that the socket does not become writable within the write time of
-    /// two.
+    /// Downloads 8 MB. For three seconds it reads so slowly that the socket does not become writable within the write
+    /// time of two.
     private static func download(from server: HTTPServer) throws -> (received: Int, longestPause: Duration) {
         let client = try Client(server, receiveBuffer: 16_384)
         try client.get("/large?n=8000000")
