@@ -111,7 +111,7 @@ final class Acceptor {
     private let load: ServerLoad
     private let onLimit: @Sendable (_ errno: CInt) -> Void
     private var nextLoop = 0
-    /// Without their `resume`.
+    /// Calls of `suspend` without their `resume`.
     private var suspensions = 0
 
     init(

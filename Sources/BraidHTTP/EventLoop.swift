@@ -57,7 +57,8 @@ final class EventLoop: @unchecked Sendable {
     private var mails: [Mail] = []
     /// They used up their turn, or were resumed.
     private var again: [UInt64] = []
-    /// Before new events. With more, a command's answer would wait for the thousands of streams that send its update.
+    /// How many continue before new events. With more, a command's answer would wait for the thousands of streams
+    /// that send its update.
     private static let againInATurn = 64
     private var acceptor: Acceptor?
 

@@ -15,7 +15,7 @@ public final class HTTPBodyReader: Sendable {
     private let limit: Int
     /// For what the handler holds beyond `limit` bytes. `nil`: unlimited.
     private let lease: Quota.Lease?
-    /// Reading the socket; from any thread.
+    /// Makes the loop read the socket again; from any thread.
     private let resume: @Sendable () -> Void
 
     public init(limit: Int = 64 * 1024, lease: Quota.Lease? = nil, resume: @escaping @Sendable () -> Void = {}) {
@@ -61,7 +61,7 @@ public final class HTTPBodyReader: Sendable {
 
     var isPaused: Bool { state.withLock { $0.isPaused } }
 
-    /// Joined, so that tiny chunks need no more memory.
+    /// Joins chunks, so that tiny ones need no more memory.
     public func append(_ bytes: UnsafeBufferPointer<UInt8>) {
         let waiting = state.withLock { state -> CheckedContinuation<Result<[UInt8]?, HTTPFailure>, Never>? in
             guard state.end == nil else { return nil }  // After the body has failed, later bytes of it are dropped.

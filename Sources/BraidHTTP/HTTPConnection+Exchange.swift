@@ -140,7 +140,7 @@ extension HTTPConnection {
         proceed()
     }
 
-    /// And closes the connection.
+    /// Answers, then closes the connection.
     func refuse(_ failure: HTTPFailure) {
         var isHandled = false
         if case .feeding(let reader) = phase {

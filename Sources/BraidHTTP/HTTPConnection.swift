@@ -59,12 +59,12 @@ final class HTTPConnection {
     var bodyLease: Quota.Lease?
     var bodyAccount = Quota.Account()
     var answerLease: Quota.Lease?
-    /// Until sent.
+    /// Until the pieces are sent.
     var pieceLeases: [Quota.Lease] = []
 
     private var output = OutputQueue()
 
-    /// Of the phase's deadline.
+    /// The start of the phase's deadline.
     var since: Int
     var bodyBytes = 0
     var lingered = 0
@@ -93,7 +93,7 @@ final class HTTPConnection {
         proceed()
     }
 
-    /// Without waiting, at most about 1 MiB.
+    /// Goes on as far as possible without waiting, but at most for about 1 MiB.
     func proceed() {
         turnBytes = 1 << 20
         waitsForTurn = false
@@ -226,7 +226,7 @@ extension HTTPConnection {
         }
     }
 
-    /// What the phase allows; returns the number.
+    /// Parses what the phase allows, and returns the number of bytes.
     private func parse(_ bytes: Span<UInt8>) -> Int {
         if case .lingering = phase {
             lingered += bytes.count
@@ -324,7 +324,7 @@ extension HTTPConnection {
 // MARK: - Writing
 
 extension HTTPConnection {
-    /// Then `pieces`. What the socket does not accept is queued.
+    /// Sends the loop's output, then `pieces`. What the socket does not accept is queued.
     func flush(_ pieces: [[UInt8]] = []) {
         defer { loop.output.removeAll(keepingCapacity: true) }
         guard !isClosed, !(loop.output.isEmpty && pieces.isEmpty) else { return }
@@ -354,7 +354,7 @@ extension HTTPConnection {
         answerLease = nil
     }
 
-    /// Returns whether it is empty.
+    /// Sends the queue, and returns whether it is empty.
     private func drain() -> Bool {
         defer { giveRoomBackIfSent() }
         while !output.isEmpty {

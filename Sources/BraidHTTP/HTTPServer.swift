@@ -14,10 +14,10 @@ public final class HTTPServer: Sendable {
         public var leastBodyBytesPerSecond: Int
         /// From a buffered body's start.
         public var bodyGrace: Duration
-        /// Within a body that is read while it arrives, at any rate.
+        /// Between the bytes of a body that is read while it arrives.
         public var streamedBodyPause: Duration
         public var idleTime: Duration
-        /// Without reading an answer.
+        /// How long a client may read nothing of its answer.
         public var writeTime: Duration
         /// For dropping the client's bytes after the last answer, at most `lingerBytes`.
         public var lingerTime: Duration

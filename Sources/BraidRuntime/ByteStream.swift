@@ -9,7 +9,7 @@ public final class ByteStream: Sendable {
     public enum WriteResult: Equatable, Sendable {
         case accepted
         case full
-        /// By the reader or the end.
+        /// The reader has disconnected, or the stream has ended.
         case closed
     }
 

@@ -5,7 +5,7 @@ import Glibc
 public final class LogWriter: @unchecked Sendable {
     private struct Line {
         var bytes: [UInt8]
-        /// By a note.
+        /// The dropped lines that this note counts.
         var reported = 0
     }
 
@@ -22,7 +22,7 @@ public final class LogWriter: @unchecked Sendable {
     private let descriptor: CInt
     private let limit: Int
     private let note: @Sendable (_ dropped: Int) -> [UInt8]
-    /// After a failed write. For the thread only.
+    /// A failed write has left half a line. For the thread only.
     private var isInLine = false
 
     /// For a note, while no lines come.
@@ -133,7 +133,7 @@ extension LogWriter {
                 continue
             }
             if rest < piece.count { isInLine = piece[piece.count - rest - 1] != UInt8(ascii: "\n") }
-            // Over the lines whose bytes, the piece's last `rest`, were not written.
+            // Go back over the lines whose bytes, the piece's last `rest`, were not written.
             while rest > 0, next > start {
                 next -= 1
                 rest -= lines[next].bytes.count

@@ -21,7 +21,7 @@ public final class WorkerPool: TaskExecutor, @unchecked Sendable {
 
     /// About a tenth of a normal thread's processor time.
     static let lowPriority: Int32 = 10
-    /// Then tasks wait for a free thread.
+    /// With so many demoted threads, tasks wait for a free one.
     private static let mostDemoted = 64
 
     private final class Worker {
@@ -36,16 +36,16 @@ public final class WorkerPool: TaskExecutor, @unchecked Sendable {
     private let hasJob = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
     private let isContended = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
     private var jobs: [UnownedJob] = []
-    /// Not taken.
+    /// The first of `jobs` that no thread has taken.
     private var nextJob = 0
     private var workers: [Worker] = []
-    /// For a task; `woken` were signalled and do not run yet.
+    /// Threads without a task; the `woken` ones were signalled and do not run yet.
     private var waiting = 0
     private var woken = 0
     private var isWatching = false
     private var demotions = 0
 
-    /// Of the first refused thread, or 0.
+    /// The error number of the first refused thread, or 0.
     private(set) var failure: Int32 = 0
 
     init(_ configuration: Configuration) {
@@ -155,7 +155,7 @@ public struct Workers: Sendable {
 
     /// Of a session or of work; what has more is large.
     public static let shortRows = 1_000
-    /// To indent or compress.
+    /// The short pool indents and compresses no more.
     public static let shortBytes = 64 << 10
     /// Nanoseconds. A kind of command that last took longer runs on the long pool.
     public static let shortTime = 2_000_000

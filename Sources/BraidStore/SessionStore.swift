@@ -17,7 +17,7 @@ public protocol SessionStore: Sendable {
     /// All versions, or none if a session uses one.
     func deleteTable(_ name: String) async throws -> TableDeletion
 
-    /// At revision 0. Stores its version of the table description again, if that was dropped as old and unused.
+    /// Begins at revision 0. Also restores its version of the table description, if that was dropped as unused.
     /// Returns the session's number, which is never used again.
     ///
     /// Throws `sessionExists`, `exhausted`, or `tableMissing` if the whole description was deleted; a shared store
@@ -32,12 +32,12 @@ public protocol SessionStore: Sendable {
     func session(_ id: String, at revision: Int) async throws -> StoredSession?
     func opening(_ id: String) async throws -> StoredOpening?
     func sessionSummary(_ id: String) async throws -> SessionSummary?
-    /// With ids after `after`, in the order of UTF-8 bytes.
+    /// Those with ids after `after`, in the order of UTF-8 bytes.
     func sessions(of table: String?, after: String?, limit: Int) async throws -> [SessionSummary]
-    /// Returns its number, or `nil` if there is none with the number and revision of `summary`.
+    /// Returns the session's number, or `nil` if there is none, or not with the number and revision of `summary`.
     func deleteSession(_ id: String, as summary: SessionSummary?) async throws -> Int?
     func unusedSessions() async throws -> [UnusedSession]
-    /// Only sessions with an `unusedLimit`.
+    /// Skips sessions without an `unusedLimit`.
     func renew(_ sessions: [Int], at: Int) async throws
 
     /// Commits that wait at the same time can share a transaction.
@@ -48,7 +48,7 @@ public protocol SessionStore: Sendable {
     /// Ends with the record that makes the total size reach `bytes`.
     func journal(of sessionNumber: Int, after revision: Int, limit: Int, bytes: Int) async throws -> [JournalRecord]
 
-    /// Before the journal's first record, or at the first later revision with everything published, otherwise the
+    /// As before the journal's first record, or at the first later revision with all published, otherwise the
     /// current session. `nil` if the journal goes back to the opening.
     ///
     /// - Complexity: O(rows · log rows + journal).
@@ -104,7 +104,7 @@ extension SessionStore {
 public protocol TestableStore: SessionStore {
     /// In memory, in place of an earlier copy.
     func keepContent() throws
-    /// For all sessions. O(content of the store and of the copy).
+    /// `beginsEpochs`: for all sessions. O(content of the store and of the copy).
     func restoreContent(beginsEpochs: Bool) async throws
     func setEpoch(_ epoch: String, of sessionNumber: Int) async throws
 }

@@ -28,7 +28,7 @@ public enum StoreError: Error, Sendable, Equatable {
 
     // Why a database was not opened. `readOnly` and `newerVersion` can also come later.
 
-    /// `holder` is the process's ID.
+    /// Another process uses the database. `holder` is its ID, if known.
     case locked(path: String, holder: String?)
     case readOnly(path: String)
     case notADatabase(path: String)

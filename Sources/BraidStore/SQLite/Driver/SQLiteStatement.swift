@@ -1,6 +1,6 @@
 internal import CSQLite
 
-/// Bind values, ``step()`` through the rows and read their columns, then ``reset()``.
+/// A prepared statement: bind values, ``step()`` through the rows and read their columns, then ``reset()``.
 ///
 /// Parameters count from 1, columns from 0. A wrong parameter is an error, a wrong column reads as NULL. Once the
 /// connection is closed, binding and ``step()`` throw ``SQLiteError/closed``, and columns read as NULL.
@@ -63,7 +63,8 @@ final class SQLiteStatement {
         try check(sqlite3_bind_double(open(), index, value))
     }
 
-    /// Copied, with NULs, unchecked. Throws `SQLITE_TOOBIG` beyond the connection's limit, as `bindBlob` does.
+    /// Copies the bytes, which may contain NUL, and does not check them. Throws `SQLITE_TOOBIG` beyond the
+    /// connection's limit, as `bindBlob` does.
     @inline(__always)
     func bindText(_ utf8: UnsafeRawBufferPointer, at index: CInt) throws(SQLiteError) {
         try check(csqlite_bind_text_copy(open(), index, utf8.baseAddress, UInt64(utf8.count)))
