@@ -12,11 +12,11 @@ final class HTTPConnection {
         case receiving
         /// `respond(reading:)` runs, and the body arrives.
         case feeding(HTTPBodyReader)
-        /// A task decides about the body.
+        /// The head is complete; a task decides about the body.
         case undecided(Task<Void, Never>)
-        /// A task makes the answer.
+        /// The request is complete; a task makes the answer.
         case answering(Task<Void, Never>, endsAtStop: Bool)
-        /// `respond(reading:)` has not answered yet.
+        /// The streamed body has arrived; `respond(reading:)` has not answered yet.
         case fed
         case streaming(ByteStream)
         /// Sends the last answer.
@@ -33,7 +33,7 @@ final class HTTPConnection {
     let peer: IPAddress?
     var phase = Phase.receiving
     private(set) var isClosed = false
-    /// For a probe: `maxConnections` were open. Ordinary once another has closed.
+    /// Accepted while `maxConnections` were open, so for a probe. Ordinary once another has closed.
     var isReserved: Bool
     /// Milliseconds of the loop's clock, like the other times.
     let opened: Int
@@ -157,7 +157,7 @@ final class HTTPConnection {
         proceed()
     }
 
-    /// The client sends no more, or the server stops: ends what may never end by itself.
+    /// Ends what may never end by itself, when the client sends no more or the server stops.
     private func endWaits() {
         switch phase {
         case .streaming(let stream) where stream.isEndless: stream.endFromServer()
@@ -344,7 +344,7 @@ extension HTTPConnection {
         _ = drain()
     }
 
-    /// Once the socket has accepted all. While a stream goes on, only its pieces' leases end.
+    /// Ends leases once the socket has accepted all; while a stream goes on, only those of its pieces.
     func giveRoomBackIfSent() {
         guard output.isEmpty else { return }
         pieceLeases = []

@@ -143,7 +143,7 @@ final class PostgresCommitter: GroupCommitter, @unchecked Sendable {
         connection = nil
     }
 
-    /// Until `patience` is over, or at the last attempt.
+    /// Looks for the outcome of unconfirmed groups, until `patience` is over or this is the last attempt.
     private func settle(isLast: Bool = false, for writer: Writer) {
         unconfirmed = unconfirmed.filter { unconfirmed in
             switch isStored(unconfirmed.mark) {
@@ -195,7 +195,7 @@ private struct CommitMark {
     let connection = Int.random(in: .min ... .max)
     var number = 0
 
-    /// The transaction's last.
+    /// The transaction's last statement.
     var statement: PostgresStatement {
         """
         INSERT INTO last_commit (connection, number, at) VALUES (\(connection), \(number), \(raw: Self.now))

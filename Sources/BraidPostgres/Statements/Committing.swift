@@ -96,7 +96,7 @@ extension SessionCommit {
 }
 
 extension SessionDescription {
-    /// `orNewer`: or a newer version.
+    /// Whether this version, or with `orNewer` a newer one, is registered.
     fileprivate func isThere(orNewer: Bool) -> PostgresStatement {
         guard let version else { return "true" }
         return
@@ -116,7 +116,7 @@ extension SessionDescription {
 }
 
 extension TableChange {
-    /// If `fence` has a row.
+    /// Parts that write if `fence` has a row.
     fileprivate func writing(_ description: SessionDescription?) -> PostgresStatement {
         var sql: PostgresStatement = ""
         if !removedRows.isEmpty {
@@ -263,7 +263,7 @@ extension PostgresQueries {
 }
 
 extension TableChange {
-    /// The published version of what an unpublished commit changes.
+    /// Parts that keep the published version of what an unpublished commit changes.
     fileprivate var keepingPublished: PostgresStatement {
         var sql: PostgresStatement = """
             , unseen AS (
