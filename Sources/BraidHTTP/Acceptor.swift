@@ -52,7 +52,7 @@ final class ServerLoad: Sendable {
             stalledStreams: stalledStreams.load(ordering: .relaxed))
     }
 
-    /// Returns whether the connection is reserved.
+    /// Counts a new connection. Returns whether it is reserved.
     func opened() -> Bool {
         accepted.add(1, ordering: .relaxed)
         if takePlace() { return false }

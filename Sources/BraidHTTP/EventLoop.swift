@@ -42,7 +42,7 @@ final class EventLoop: @unchecked Sendable {
     let input = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: 64 * 1024)
     /// For answers. Empty whenever the loop turns to another connection.
     var output: [UInt8] = []
-    /// At the last wake-up, in monotonic milliseconds.
+    /// Of the last wake-up, in monotonic milliseconds.
     private(set) var now = 0
     private(set) var dateLine: [UInt8] = []
     private var dateSecond = -1

@@ -7,22 +7,23 @@ import Synchronization
 public final class HTTPServer: Sendable {
     public struct Limits: Sendable {
         public var parser: HTTPParser.Limits
-        /// From first byte to end.
+        /// For a head, from first byte to end.
         public var headTime: Duration
-        /// On average, of a buffered body after `bodyGrace`; slower clients get 408. While more than half of
+        /// The average of a buffered body, after `bodyGrace`; slower clients get 408. While more than half of
         /// `incoming` is leased, 64 times as much, so that slow clients cannot keep the memory.
         public var leastBodyBytesPerSecond: Int
         /// From a buffered body's start.
         public var bodyGrace: Duration
         /// Between the bytes of a body that is read while it arrives.
         public var streamedBodyPause: Duration
+        /// Before the first request, or between two.
         public var idleTime: Duration
         /// How long a client may read nothing of its answer.
         public var writeTime: Duration
-        /// For dropping the client's bytes after the last answer, at most `lingerBytes`.
+        /// Drops the client's bytes after the last answer, at most `lingerBytes`.
         public var lingerTime: Duration
         public var lingerBytes: Int
-        /// Long enough for the last answer to arrive.
+        /// Limits `lingerTime` while the server stops. Long enough for the last answer to arrive.
         public var lingerTimeAtStop: Duration
         /// For reserved connections.
         public var reservedTime: Duration
@@ -65,8 +66,8 @@ public final class HTTPServer: Sendable {
         public var outgoing: Quota
         /// Unaccepted connections in the kernel.
         public var backlog: Int
-        /// 0 for `maxConnections`, or the system's error, such as too many open files. On an event loop's thread, so
-        /// it must not block.
+        /// Gets 0 for `maxConnections`, or the system's error, such as too many open files. On an event loop's
+        /// thread, so it must not block.
         public var onLimit: @Sendable (_ errno: CInt) -> Void = { _ in }
         /// 0: one for each core.
         public var loops: Int
@@ -130,7 +131,7 @@ public final class HTTPServer: Sendable {
     }
 
     /// Stops accepting, closes idle connections, and ends event streams, long polls and streamed bodies. Other
-    /// requests may finish within the grace.
+    /// requests may finish within the grace. Returns when all connections are closed.
     public func stop(grace: Duration = .seconds(10)) async {
         guard
             let loops = running.withLock({ running in

@@ -214,7 +214,7 @@ extension PostgresConnection {
         expected.append(nil)
     }
 
-    /// Of the pipeline's next statement. `nil` if a failure skipped it.
+    /// The outcome of the pipeline's next statement. `nil` if a failure skipped it.
     private func next() throws -> Result<PostgresRows, PostgresError>? {
         guard let first = try result() else { throw failure }
         var outcome: Result<PostgresRows, PostgresError>?

@@ -41,13 +41,15 @@ struct DiskRoom {
     }
 }
 
+/// Occupies room, which its removal frees for requests that make more.
 struct ReserveFile {
     let path: String
     let size: Int
 
     var isInPlace: Bool { fileSize(path) == size }
 
-    /// Writes twice the size first, so that a disk with room only for the file counts as full.
+    /// Returns whether the file has its full size. Writes twice as much first, so that a disk with room only for the
+    /// file counts as full.
     func make() -> Bool {
         if isInPlace { return true }
         let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
