@@ -49,7 +49,7 @@ public struct BodyPiece: Sendable {
         let size = plain.withUnsafeBytes {
             ZSTD_compress(frame, limit, $0.baseAddress, $0.count, ContentCoding.zstdLevel)
         }
-        // The buffer is large enough.
+        // The buffer is large enough, so only memory can lack.
         precondition(ZSTD_isError(size) == 0, "libzstd has no memory")
         return Array(UnsafeRawBufferPointer(start: frame, count: size))
     }
@@ -116,7 +116,7 @@ struct BodyFrame {
 
     /// Deflate, without time and name, on an unknown system (RFC 1952, 2.3).
     private static let gzipHeader: [UInt8] = [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 255]
-    /// Empty, and the last (RFC 1951, 3.2.6).
+    /// An empty block, marked as the last (RFC 1951, 3.2.6).
     private static let lastBlock: [UInt8] = [3, 0]
 }
 

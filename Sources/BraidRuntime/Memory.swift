@@ -11,7 +11,7 @@ public enum Memory {
     /// Once, at the start.
     public static func prepare() { cepoll_map_blocks(CInt(largeBytes)) }
 
-    /// In a second, once for all calls until then.
+    /// Returns free memory to the system in a second, once for all calls until then.
     public static func trimSoon() {
         guard !isTrimPlanned.exchange(true, ordering: .relaxed) else { return }
         Task(executorPreference: Workers.shared.long) {

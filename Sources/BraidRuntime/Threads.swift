@@ -6,7 +6,7 @@ import Synchronization
 /// (glibc), too few for a debug build.
 private let threadStackSize = 8 << 20
 
-/// With all signals blocked, so that other threads handle them. The name has at most 15 bytes
+/// Blocks all signals, so that other threads handle them. The name has at most 15 bytes
 /// (pthread_setname_np(3)). Returns 0 or an error number.
 @discardableResult
 public func startThread(named name: String, _ body: @escaping @Sendable () -> Void) -> Int32 {
@@ -48,7 +48,7 @@ public struct ThreadFailure: Error, CustomStringConvertible {
     }
 }
 
-/// So many at once, doing nothing. Throws if the system refuses one.
+/// Starts so many at once, which do nothing. Throws if the system refuses one.
 public func checkThreads(_ count: Int) throws(ThreadFailure) {
     final class Trial: Sendable {
         let condition = Condition()
