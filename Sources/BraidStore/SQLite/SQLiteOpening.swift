@@ -129,7 +129,7 @@ struct SQLiteOpening {
     private static func readPages(_ db: SQLiteConnection) throws { try db.execute("PRAGMA mmap_size = 0") }
 
     /// SQLite would replace lost content by an empty database. So refuse an empty file where a database was, and a
-    /// missing or empty one whose log has content. Without both files, a new database is meant.
+    /// missing or empty one whose log has content. If both are missing, a new database is meant.
     private func checkFile(knowsDatabase: Bool) throws {
         let size = fileSize(path)
         if let size, size > 0 { return }

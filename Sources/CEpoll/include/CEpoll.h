@@ -19,6 +19,7 @@ int cepoll_unacknowledged(int socket);
 
 /// Arguments of main; 0 if the C library does not tell.
 int cepoll_argument_count(void);
+/// The index must be below the count.
 const char *cepoll_argument(int index);
 
 /// Of the calling thread (gettid(2)).
