@@ -3,23 +3,20 @@ import CEpoll
 import Glibc
 import Synchronization
 
-/// Statistics of a server's connections.
 public struct HTTPConnections: Sendable {
-    /// The number of open connections, without reserved connections.
+    /// Without reserved ones, as `maximum`.
     public var open: Int
-    /// Without reserved ones, as is `open`.
     public var maximum: Int
-    /// Since the server's start.
     public var accepted: Int
-    /// Requests refused with 503 on a reserved connection.
+    /// With 503, on reserved connections.
     public var refused: Int
-    /// Connections closed because the client read nothing of its answer for too long.
+    /// Closed because the client read nothing of its answer for too long.
     public var stalled: Int
-    /// Of these, those whose answer was a stream that had not ended.
+    /// With an unfinished stream.
     public var stalledStreams: Int
 }
 
-/// What all event loops of a server share. Wakes a waiting acceptor when a connection closes.
+/// Shared by the event loops. Wakes a waiting acceptor when a connection closes.
 final class ServerLoad: Sendable {
     private let open = Atomic<Int>(0)
     private let reserved = Atomic<Int>(0)
@@ -40,13 +37,12 @@ final class ServerLoad: Sendable {
         self.outgoing = outgoing
     }
 
-    /// Whether one more connection fits, an ordinary or a reserved one.
     var hasRoom: Bool {
         open.load(ordering: .relaxed) < maximum
             || reserved.load(ordering: .relaxed) < HTTPServer.reservedConnections
     }
 
-    /// Whether seven eighths of the ordinary connections are in use. Then idle ones are closed soon.
+    /// Then idle connections are closed soon.
     var isCrowded: Bool { open.load(ordering: .relaxed) >= maximum - maximum / 8 }
 
     var statistics: HTTPConnections {
@@ -56,7 +52,7 @@ final class ServerLoad: Sendable {
             stalledStreams: stalledStreams.load(ordering: .relaxed))
     }
 
-    /// Counts a new connection. `true` if it is a reserved one.
+    /// Counts a new connection. Returns whether it is reserved.
     func opened() -> Bool {
         accepted.add(1, ordering: .relaxed)
         if takePlace() { return false }
@@ -64,7 +60,7 @@ final class ServerLoad: Sendable {
         return true
     }
 
-    /// Makes a reserved connection an ordinary one, if there is room.
+    /// Makes a reserved connection ordinary, if there is room.
     func promote() -> Bool {
         guard takePlace() else { return false }
         leave(reserved)
@@ -104,11 +100,9 @@ final class ServerLoad: Sendable {
     func onRoom(_ action: (@Sendable () -> Void)?) { wakeAcceptor.withLock { $0 = action } }
 }
 
-/// Accepts connections on the first loop's thread, and deals them to the loops in turn, which is fair even with few.
-///
-/// Beyond `maxConnections` they are reserved, for probes. When those are used up as well, or the system has no file
-/// descriptor or memory, the acceptor pauses, and clients wait in the kernel's backlog until a connection closes or the
-/// next check of deadlines.
+/// Accepts on the first loop's thread, and deals connections to the loops in turn, which is fair even with few.
+/// Beyond `maxConnections` they are reserved, for probes. Without those, or without file descriptors or memory, it
+/// pauses: clients wait in the kernel's backlog until a connection closes or the next check of deadlines.
 final class Acceptor {
     let socket: Int32
     var isPaused = false
@@ -117,7 +111,7 @@ final class Acceptor {
     private let load: ServerLoad
     private let onLimit: @Sendable (_ errno: CInt) -> Void
     private var nextLoop = 0
-    /// The calls of `suspend` without their `resume`.
+    /// Calls of `suspend` without their `resume`.
     private var suspensions = 0
 
     init(
@@ -131,7 +125,7 @@ final class Acceptor {
         self.onLimit = onLimit
     }
 
-    /// Accepts at most 64 connections, so that the open ones get their turn.
+    /// At most 64, so that open connections get their turn.
     func accept() {
         for _ in 0..<64 {
             guard load.hasRoom else { return pause() }
@@ -139,7 +133,7 @@ final class Acceptor {
             guard accepted >= 0 else {
                 switch errno {
                 case EAGAIN: return
-                // These concern a single client, which for example has disconnected (accept(2), "Error handling").
+                // These concern one client, such as one that has disconnected (accept(2), "Error handling").
                 case EINTR, ECONNABORTED, EPROTO, EPERM, ENETDOWN, ENOPROTOOPT, EHOSTDOWN, ENONET, EHOSTUNREACH,
                     EOPNOTSUPP, ENETUNREACH:
                     continue
@@ -151,7 +145,7 @@ final class Acceptor {
             let isReserved = load.opened()
             if isReserved { onLimit(0) }
             let loop = loops[nextLoop]
-            // The acceptor runs on this loop's thread, so no message is needed.
+            // This is that loop's thread.
             if nextLoop == 0 {
                 loop.adopt(accepted, isReserved: isReserved)
             } else {
@@ -166,10 +160,9 @@ final class Acceptor {
         load.waitForRoom()
     }
 
-    /// Whether the listening socket refuses connections.
     var isSuspended: Bool { suspensions > 0 }
 
-    /// Refuses new connections, until as many calls of `resume`.
+    /// Until as many calls of `resume`.
     func suspend() {
         if !isSuspended { listener.suspend() }
         suspensions += 1

@@ -8,18 +8,15 @@ import Synchronization
 /// `@unchecked`: only that thread touches the state; others `post` to the mailbox.
 final class EventLoop: @unchecked Sendable {
     enum Mail {
-        /// A connection that was just accepted.
         case adopt(Int32, isReserved: Bool)
-        /// What the task of an `undecided` disposition has returned.
+        /// By the task of an `undecided` disposition.
         case decided(connection: UInt64, any HTTPExchange)
-        /// The response of a task.
         case answer(connection: UInt64, HTTPResponse)
-        /// An answer's stream has bytes or has ended, or a body's reader has room again.
+        /// A stream has bytes or has ended, or a body's reader has room again.
         case resume(connection: UInt64)
         case acceptAgain
-        /// Refuses new connections (`false`), or accepts them again.
+        /// `false` refuses new connections.
         case accept(Bool, done: @Sendable () -> Void)
-        /// Tells the loop to close all its connections.
         case disconnect(done: @Sendable () -> Void)
         case stop(deadline: Int, onExit: @Sendable () -> Void)
     }
@@ -39,13 +36,13 @@ final class EventLoop: @unchecked Sendable {
     /// 0 while the thread does not run.
     private let thread = Atomic<UInt>(0)
 
-    // Only the loop's thread uses what follows.
+    // From here on, for the loop's thread only.
 
     /// Shared, because each connection parses its bytes before the next one reads.
     let input = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: 64 * 1024)
-    /// Where answers are encoded. Empty whenever the loop turns to another connection.
+    /// For answers. Empty whenever the loop turns to another connection.
     var output: [UInt8] = []
-    /// When the loop last woke, in milliseconds of the monotonic clock.
+    /// Of the last wake-up, in monotonic milliseconds.
     private(set) var now = 0
     private(set) var dateLine: [UInt8] = []
     private var dateSecond = -1
@@ -56,12 +53,12 @@ final class EventLoop: @unchecked Sendable {
     private var connections: [HTTPConnection?] = []
     private var generations: [UInt32] = []
     private var freeSlots: [Int] = []
-    /// Handled at the end of the turn. The loop's own thread appends here, without the lock.
+    /// For the end of the turn. The loop's own thread appends without the lock.
     private var mails: [Mail] = []
-    /// The connections that continue in the next turns: they have used up their turn, or were resumed.
+    /// They used up their turn, or were resumed.
     private var again: [UInt64] = []
-    /// How many of `again` continue before new events are handled. Otherwise, a command's answer would wait for the
-    /// thousands of streams that send its update.
+    /// How many continue before new events. With more, a command's answer would wait for the thousands of streams
+    /// that send its update.
     private static let againInATurn = 64
     private var acceptor: Acceptor?
 
@@ -86,13 +83,13 @@ final class EventLoop: @unchecked Sendable {
         input.deallocate()
     }
 
-    /// Called before `start`.
+    /// Before `start`.
     func accept(with acceptor: Acceptor) {
         self.acceptor = acceptor
         watchListener(true)
     }
 
-    /// Closing removes the socket from epoll, too.
+    /// Closing the socket also removes it from epoll.
     func stopAccepting() {
         acceptor?.close()
         acceptor = nil
@@ -103,7 +100,7 @@ final class EventLoop: @unchecked Sendable {
         guard failure == 0 else { throw HTTPServerError("cannot start a thread", errno: failure) }
     }
 
-    /// Sends a message, from any thread. Only the first in an empty mailbox wakes the loop.
+    /// From any thread. Only the first mail in an empty mailbox wakes the loop.
     func post(_ mail: Mail) {
         if thread.load(ordering: .relaxed) == UInt(pthread_self()) { return mails.append(mail) }
         let refused = mailbox.withLock { mailbox -> Bool in
@@ -149,7 +146,7 @@ extension EventLoop {
             again.removeFirst(turn.count)
             for id in turn { connection(id)?.proceed() }
             readMails()
-            // Lets a worker make its answer even on a machine with few cores.
+            // Lets a worker make its answer, even on few cores.
             if !again.isEmpty { sched_yield() }
             if now >= nextSweep { sweep() }
             if isStopping, isDone { return exit() }
@@ -179,7 +176,7 @@ extension EventLoop {
         return time.tv_sec * 1_000 + time.tv_nsec / 1_000_000
     }
 
-    /// One sweep over all connections replaces a timer for each.
+    /// In place of a timer for each connection.
     private func sweep() {
         nextSweep = now + limits.sweep.milliseconds
         for case let connection? in connections { connection.checkDeadlines() }
@@ -248,7 +245,7 @@ extension EventLoop {
 // MARK: - Connections
 
 extension EventLoop {
-    /// `nil` if the connection is closed: a newer one in its slot has another ID.
+    /// `nil` once closed: a newer connection in the slot has another ID.
     private func connection(_ id: UInt64) -> HTTPConnection? {
         let slot = Int(UInt32(truncatingIfNeeded: id))
         guard slot < connections.count, generations[slot] == UInt32(truncatingIfNeeded: id >> 32) else { return nil }
@@ -269,7 +266,7 @@ extension EventLoop {
         generations[slot] &+= 1
         let id = UInt64(generations[slot]) << 32 | UInt64(slot)
         connections[slot] = HTTPConnection(socket: socket, id: id, loop: self, isReserved: isReserved)
-        // Edge-triggered, once: the loop slows a client down by not reading, without a call of `epoll_ctl`.
+        // Edge-triggered, once: to slow a client down, the loop just stops reading, without `epoll_ctl`.
         let interest = EPOLLIN.rawValue | EPOLLOUT.rawValue | EPOLLRDHUP.rawValue | EPOLLET.rawValue
         if !watch(socket, id, interest) { connections[slot]?.close() }
     }
@@ -282,7 +279,6 @@ extension EventLoop {
         load.closed(isReserved: isReserved)
     }
 
-    /// Lets the other connections come first.
     func takeTurnAgain(_ id: UInt64) { again.append(id) }
 
     private func watch(_ descriptor: Int32, _ id: UInt64, _ interest: UInt32) -> Bool {
@@ -323,7 +319,7 @@ extension EventLoop {
 }
 
 extension HTTPResponse {
-    /// Drops an unsent response: closes its stream, so that the producer knows, and ends its lease.
+    /// Unsent: tells the stream's producer, and ends the lease.
     func abandon() {
         if case .stream(let stream) = body { stream.close() }
         lease?.end()

@@ -1,10 +1,8 @@
 import BraidRuntime
 import Synchronization
 
-/// A request's body that one task reads while it arrives.
-///
-/// It buffers about `limit` bytes. When they are full, the event loop stops reading the socket, and TCP slows the
-/// client down.
+/// A body that one task reads while it arrives. When about `limit` bytes wait, the event loop stops reading the
+/// socket, and TCP slows the client down.
 public final class HTTPBodyReader: Sendable {
     private struct State {
         var bytes: [UInt8] = []
@@ -17,7 +15,7 @@ public final class HTTPBodyReader: Sendable {
     private let limit: Int
     /// For what the handler holds beyond `limit` bytes. `nil`: unlimited.
     private let lease: Quota.Lease?
-    /// Makes the event loop read the socket again, from any thread.
+    /// Makes the loop read the socket again; from any thread.
     private let resume: @Sendable () -> Void
 
     public init(limit: Int = 64 * 1024, lease: Quota.Lease? = nil, resume: @escaping @Sendable () -> Void = {}) {
@@ -26,10 +24,8 @@ public final class HTTPBodyReader: Sendable {
         self.resume = resume
     }
 
-    /// Waits for the next bytes of the body. `nil` at its end.
-    ///
-    /// - Throws: `HTTPFailure` if the body breaks off, is malformed or pauses for too long, if the server stops or is
-    ///   reset, or if another call waits.
+    /// `nil` at the end. Throws `HTTPFailure` if the body breaks off, is malformed or pauses for too long, if the
+    /// server stops or is reset, or if another call waits.
     public func next() async throws -> [UInt8]? {
         let result: Result<[UInt8]?, HTTPFailure> = await withCheckedContinuation { continuation in
             let (now, wasPaused): (Result<[UInt8]?, HTTPFailure>?, Bool) = state.withLock { state in
@@ -53,7 +49,7 @@ public final class HTTPBodyReader: Sendable {
         return try result.get()
     }
 
-    /// Leases memory for a handler that is about to hold that many bytes at once. Throws `HTTPFailure` without memory.
+    /// Throws `HTTPFailure` without memory.
     public func hold(_ bytes: Int) throws {
         guard bytes > limit else { return }
         do {
@@ -63,12 +59,9 @@ public final class HTTPBodyReader: Sendable {
         }
     }
 
-    // MARK: For the loop
-
-    /// Whether the buffer is full.
     var isPaused: Bool { state.withLock { $0.isPaused } }
 
-    /// Joins the bytes of all chunks, so tiny chunks need no additional memory.
+    /// Joins chunks, so that tiny ones need no more memory.
     public func append(_ bytes: UnsafeBufferPointer<UInt8>) {
         let waiting = state.withLock { state -> CheckedContinuation<Result<[UInt8]?, HTTPFailure>, Never>? in
             guard state.end == nil else { return nil }  // After the body has failed, later bytes of it are dropped.
@@ -82,10 +75,9 @@ public final class HTTPBodyReader: Sendable {
         waiting?.resume(returning: .success(Array(bytes)))
     }
 
-    /// The reader gets the buffered bytes, then `nil`.
+    /// After the buffered bytes, as `fail`.
     public func finish() { end(.success(())) }
 
-    /// The reader gets the buffered bytes, then the failure.
     public func fail(_ failure: HTTPFailure) { end(.failure(failure)) }
 
     private func end(_ end: Result<Void, HTTPFailure>) {

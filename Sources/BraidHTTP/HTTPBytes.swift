@@ -1,4 +1,4 @@
-/// The classes of bytes in HTTP's grammar (RFC 9110, 5.6; RFC 5234, appendix B.1).
+/// Classes of bytes (RFC 9110, 5.6; RFC 5234, appendix B.1).
 extension UInt8 {
     public static let tab = UInt8(ascii: "\t")
     public static let lineFeed = UInt8(ascii: "\n")
@@ -13,9 +13,9 @@ extension UInt8 {
     /// Of an ASCII letter.
     public var lowercased: UInt8 { self &- UInt8(ascii: "A") < 26 ? self | 0x20 : self }
 
-    /// A tchar: part of a token, such as a method or a field name (RFC 9110, 5.6.2).
+    /// A tchar, as in methods and field names (RFC 9110, 5.6.2).
     var isTokenByte: Bool {
-        // A set of 128 bits, one for each tchar.
+        // One bit for each of 128 bytes.
         let low: UInt64 = 0x03FF_6CFA_0000_0000  // ! # $ % & ' * + - . 0-9
         let high: UInt64 = 0x57FF_FFFF_C7FF_FFFE  // the bits of A-Z ^ _ ` a-z | ~
         return self < 64 ? low >> UInt64(self) & 1 == 1 : self < 128 && high >> UInt64(self & 63) & 1 == 1
@@ -40,21 +40,20 @@ extension Array where Element == UInt8 {
         text.withUTF8Buffer { append(contentsOf: $0) }
     }
 
-    /// For short strings, several times as fast as `append(contentsOf: text.utf8)`.
+    /// Much faster for short strings than `append(contentsOf: text.utf8)`.
     public mutating func append(text: String) {
         var text = text
         text.withUTF8 { append(contentsOf: $0) }
     }
 
-    /// 0 for a negative number.
+    /// 0 if negative.
     public mutating func append(decimal number: Int) { append(text: String(Swift.max(0, number))) }
 
     public mutating func append(hexadecimal number: Int) {
         append(contentsOf: String(number, radix: 16).utf8)
     }
 
-    /// A space replaces each byte that a field may not contain, so a client's text can neither end its line nor add
-    /// one.
+    /// Spaces replace what a field may not contain, so that a client's text can neither end its line nor add one.
     public mutating func append(fieldText text: String) {
         var text = text
         text.withUTF8 { utf8 in

@@ -1,6 +1,6 @@
 import BraidRuntime
 
-// One exchange: from a request's head to the end of its answer.
+// From a request's head to the end of its answer.
 extension HTTPConnection {
     func received(_ head: HTTPRequestHead) {
         var head = head
@@ -17,7 +17,7 @@ extension HTTPConnection {
         take(exchange, head)
     }
 
-    /// A connection that stays reserved accepts one request only, a probe without a body.
+    /// A connection that stays reserved accepts one probe without a body.
     private func mayAsk(_ exchange: any HTTPExchange, _ head: HTTPRequestHead) -> Bool {
         if isReserved, loop.load.promote() { isReserved = false }
         guard isReserved else { return true }
@@ -25,7 +25,6 @@ extension HTTPConnection {
         return head.framing == .none && exchange.isProbe
     }
 
-    /// Goes on with a request after the task of its `undecided` disposition.
     func decided(_ exchange: any HTTPExchange) {
         guard case .undecided = phase else { return }
         self.exchange = exchange
@@ -114,8 +113,8 @@ extension HTTPConnection {
         case .task(let executor, let endsAtStop, let work):
             let (loop, id, lease) = (loop, id, bodyLease)
             let task = Task(executorPreference: executor) {
-                // The task holds the body, even after the client has disconnected, so it owns the lease. The lease ends
-                // before the answer is sent, because the client may then send the next body.
+                // The task owns the lease: it holds the body even after the client has disconnected. It ends before
+                // the answer is sent, because the client may then send the next body.
                 let response = await work()
                 lease?.end()
                 loop.post(.answer(connection: id, response))
@@ -125,13 +124,12 @@ extension HTTPConnection {
         }
     }
 
-    /// Sends the answer that a task has made.
     func answerCame(_ response: HTTPResponse) {
         switch phase {
         case .answering, .fed:
             writeAnswer(response)
         case .feeding:
-            // Answered before the body's end: the start of the next request is unknown.
+            // Before the body's end, so the next request's start is unknown.
             framing.keepsAlive = false
             writeAnswer(response)
         default:
@@ -142,7 +140,7 @@ extension HTTPConnection {
         proceed()
     }
 
-    /// Answers the current request with a failure, and closes the connection after the answer.
+    /// Answers, then closes the connection.
     func refuse(_ failure: HTTPFailure) {
         var isHandled = false
         if case .feeding(let reader) = phase {
@@ -157,7 +155,6 @@ extension HTTPConnection {
         writeAnswer(loop.handler.refusal(for: failure, unreadable: head))
     }
 
-    /// Writes an answer's head, and its body unless that is a stream.
     private func writeAnswer(_ given: HTTPResponse) {
         if given.isWithheld { return withhold(given) }
         guard let response = affordable(given) else { return }
@@ -186,15 +183,15 @@ extension HTTPConnection {
     }
 
     /// Leases memory for a body of more than 1 MiB until it is sent, or takes over the application's lease. Large
-    /// pieces of a stream have leases of their own.
+    /// pieces of a stream have their own.
     ///
-    /// Without memory, a GET or HEAD gets 503 or 429. Another method may have been carried out, and these statuses
-    /// would make the client repeat it, so the connection closes and the result is `nil`: the client retries with its
-    /// idempotency key, or reads the revision.
+    /// Without memory, a GET or HEAD gets 503 or 429. Another method may have been carried out, and these would make
+    /// the client repeat it. So the connection closes (`nil`): the client retries with its idempotency key, or reads
+    /// the revision.
     private func affordable(_ response: HTTPResponse) -> HTTPResponse? {
         let bytes =
             if case .stream(let stream) = response.body {
-                // Its queue, and the connection's output queue.
+                // Its queue and the connection's output queue.
                 2 * stream.limit
             } else {
                 response.body.count ?? 0
@@ -218,15 +215,14 @@ extension HTTPConnection {
         }
     }
 
-    /// Closes the connection without a byte of this answer. The answers before it are still sent.
+    /// Closes without a byte of this answer. Earlier ones are still sent.
     private func withhold(_ response: HTTPResponse) {
         response.abandon()
         flush()
         close()
     }
 
-    /// Copies small pieces behind the answer's head, so that one system call sends several answers. Sends larger ones
-    /// without a copy.
+    /// Copies small pieces behind the head, so that one system call sends several answers.
     private func write(_ pieces: [[UInt8]], _ count: Int) {
         if count <= 16 * 1024 {
             for piece in pieces { loop.output.append(contentsOf: piece) }
@@ -240,8 +236,8 @@ extension HTTPConnection {
         since = loop.now
     }
 
-    /// Writes what waits in a stream's queue, as one chunk (RFC 9112, 7.1) unless the length is known or the request is
-    /// HTTP/1.0. Returns `false` if there is nothing to write.
+    /// As one chunk (RFC 9112, 7.1), or plain if the length is known or for HTTP/1.0. `false` without anything to
+    /// write.
     func relay(_ stream: ByteStream) -> Bool {
         let taken = stream.take()
         guard taken.bytes > 0 || taken.isLast || taken.isBroken else { return false }

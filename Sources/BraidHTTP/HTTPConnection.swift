@@ -2,15 +2,13 @@ import BraidRuntime
 import CEpoll
 import Glibc
 
-/// A client's socket, and the request that it sends or that is answered, one at a time. Only the event loop's thread
-/// uses it.
+/// A client's socket and its current request. Only the event loop's thread uses it.
 ///
-/// The socket is not read while a complete request awaits its answer, or while an answer cannot be written: the
-/// kernel's buffer fills, and TCP slows the client down. The kernel still reports a disconnected client (`EPOLLRDHUP`,
-/// `EPOLLHUP`). An idle connection holds no buffer.
+/// The socket is not read while a request awaits its answer, or while an answer cannot be written: the kernel's
+/// buffer fills, and TCP slows the client down. A disconnected client is still reported (`EPOLLRDHUP`, `EPOLLHUP`).
+/// An idle connection holds no buffer.
 final class HTTPConnection {
     enum Phase {
-        /// Receives a head, or a body that is buffered.
         case receiving
         /// `respond(reading:)` runs, and the body arrives.
         case feeding(HTTPBodyReader)
@@ -20,9 +18,8 @@ final class HTTPConnection {
         case answering(Task<Void, Never>, endsAtStop: Bool)
         /// The streamed body has arrived; `respond(reading:)` has not answered yet.
         case fed
-        /// Sends an answer's stream.
         case streaming(ByteStream)
-        /// Sends the connection's last answer.
+        /// Sends the last answer.
         case closing
         /// The last answer is sent and the sending side shut down. The client's bytes are still read and dropped:
         /// closing with unread bytes would reset the connection, and the client could lose the answer.
@@ -36,40 +33,38 @@ final class HTTPConnection {
     let peer: IPAddress?
     var phase = Phase.receiving
     private(set) var isClosed = false
-    /// Accepted while `maxConnections` were open, so only for a probe. Becomes ordinary after another one has closed.
+    /// Accepted while `maxConnections` were open, so for a probe. Ordinary once another has closed.
     var isReserved: Bool
-    /// In milliseconds of the loop's clock, as are the other times.
+    /// Milliseconds of the loop's clock, like the other times.
     let opened: Int
 
     var parser: HTTPParser
-    /// Bytes that were read from the socket; those from `heldStart` on are not parsed yet.
+    /// Unparsed from `heldStart` on.
     private var held: [UInt8] = []
     private var heldStart = 0
-    /// Whether the kernel may hold bytes that are not read yet.
+    /// The kernel may hold unread bytes.
     private var isReadable = false
-    /// Whether the client has closed its sending side or disconnected. The kernel may still hold earlier bytes.
+    /// The client has closed its sending side or disconnected. The kernel may still hold earlier bytes.
     private(set) var peerIsDone = false
-    /// Whether the kernel holds no more bytes, either.
+    /// Those are read as well.
     private var isReadToEnd = false
-    /// The bytes that may still be read or written in this turn.
     private var turnBytes = 0
     private var waitsForTurn = false
 
-    /// The current request, from the end of its head until its answer begins.
+    /// From its head's end until its answer begins.
     var exchange: (any HTTPExchange)?
     var framing = ResponseFraming()
     var body: [UInt8] = []
     var bodyLimit = 0
     var bodyLease: Quota.Lease?
     var bodyAccount = Quota.Account()
-    /// Until the answer is sent.
     var answerLease: Quota.Lease?
-    /// Until the pieces of a stream are sent.
+    /// Until the pieces are sent.
     var pieceLeases: [Quota.Lease] = []
 
     private var output = OutputQueue()
 
-    /// When the connection began to wait for what its phase needs: the start of the phase's deadline.
+    /// The start of the phase's deadline.
     var since: Int
     var bodyBytes = 0
     var lingered = 0
@@ -88,7 +83,6 @@ final class HTTPConnection {
         lastProgress = loop.now
     }
 
-    /// Handles the events of epoll.
     func becameReady(_ events: UInt32) {
         if events & (EPOLLERR.rawValue | EPOLLHUP.rawValue) != 0 { return close() }
         if events & EPOLLRDHUP.rawValue != 0, !peerIsDone {
@@ -99,7 +93,7 @@ final class HTTPConnection {
         proceed()
     }
 
-    /// Reads, parses, answers and writes as far as possible without waiting, but at most about 1 MiB.
+    /// Goes on as far as possible without waiting, but at most for about 1 MiB.
     func proceed() {
         turnBytes = 1 << 20
         waitsForTurn = false
@@ -138,7 +132,7 @@ final class HTTPConnection {
         loop.takeTurnAgain(id)
     }
 
-    /// Between two requests, with no byte of the next and no unsent one of the last.
+    /// No byte of the next request, and no unsent one of the last answer.
     var isIdle: Bool {
         if case .receiving = phase { return isBetweenHeads && heldStart == held.count && output.isEmpty }
         return false
@@ -156,18 +150,18 @@ final class HTTPConnection {
     }
 
     func serverStops() {
-        // Requests whose bytes have arrived are still handled.
+        // Requests that have arrived are still handled.
         proceed()
         guard !isClosed else { return }
         endWaits()
         proceed()
     }
 
-    /// Ends what may never end by itself, when the client sends nothing more or the server stops.
+    /// Ends what may never end by itself, when the client sends no more or the server stops.
     private func endWaits() {
         switch phase {
         case .streaming(let stream) where stream.isEndless: stream.endFromServer()
-        // A client that has closed its sending side may still read the answer, so its command is carried out.
+        // A client that closed its sending side may still read the answer, so its command is carried out.
         case .answering(let task, let endsAtStop)
         where endsAtStop || !loop.isStopping && exchange?.head.isRead == true:
             task.cancel()
@@ -198,8 +192,7 @@ extension HTTPConnection {
     private static let headRead = 4 * 1024
 
     private func read() {
-        // What is read beyond the end of a request stays in memory until that is answered, so a head is read in small
-        // steps.
+        // What is read beyond a request stays in memory until that is answered.
         let room = exchange == nil ? Self.headRead : loop.input.count
         let count = recv(socket, loop.input.baseAddress, room, 0)
         guard count > 0 else {
@@ -212,8 +205,8 @@ extension HTTPConnection {
             return
         }
         turnBytes -= count
-        // The kernel has no more now, and epoll reports the next bytes. But it does not report again that the client
-        // has closed its side, so then read on to the end.
+        // The kernel has no more, and epoll reports the next bytes. But it does not report twice that the client has
+        // closed its side, so then read to the end.
         if count < room, !peerIsDone { isReadable = false }
         let bytes = UnsafeBufferPointer(rebasing: loop.input[..<count])
         let used = parse(bytes.span)
@@ -233,7 +226,7 @@ extension HTTPConnection {
         }
     }
 
-    /// Parses as many bytes as the phase allows, and returns their number. A lingering connection drops them.
+    /// Parses what the phase allows, and returns the number of bytes.
     private func parse(_ bytes: Span<UInt8>) -> Int {
         if case .lingering = phase {
             lingered += bytes.count
@@ -276,7 +269,6 @@ extension HTTPConnection {
 // MARK: - Deadlines
 
 extension HTTPConnection {
-    /// Called at a regular interval, so that no connection needs a timer.
     func checkDeadlines() {
         if isStalled {
             let isStream = if case .streaming = phase { true } else { false }
@@ -332,7 +324,7 @@ extension HTTPConnection {
 // MARK: - Writing
 
 extension HTTPConnection {
-    /// Sends the loop's output buffer and then `pieces`. What the socket does not accept waits in the output queue.
+    /// Sends the loop's output, then `pieces`. What the socket does not accept is queued.
     func flush(_ pieces: [[UInt8]] = []) {
         defer { loop.output.removeAll(keepingCapacity: true) }
         guard !isClosed, !(loop.output.isEmpty && pieces.isEmpty) else { return }
@@ -352,17 +344,17 @@ extension HTTPConnection {
         _ = drain()
     }
 
-    /// Ends the leases of what the socket has accepted: while a stream continues, only those of its pieces.
+    /// Ends leases once the socket has accepted all; while a stream goes on, only those of its pieces.
     func giveRoomBackIfSent() {
         guard output.isEmpty else { return }
         pieceLeases = []
         if case .streaming = phase { return }
-        // Its last reference may be held a moment longer by the task that made the answer.
+        // The task that made the answer may hold it a moment longer.
         answerLease?.end()
         answerLease = nil
     }
 
-    /// Sends the output queue. Returns whether it is empty afterwards.
+    /// Sends the queue, and returns whether it is empty.
     private func drain() -> Bool {
         defer { giveRoomBackIfSent() }
         while !output.isEmpty {
@@ -386,8 +378,8 @@ extension HTTPConnection {
         return true
     }
 
-    /// Whether the client has stopped reading its answer. A full send buffer becomes writable again when a third of it
-    /// is free, which takes a slow client minutes, so bytes that its TCP acknowledges count as progress, too.
+    /// The client reads nothing. A full send buffer becomes writable when a third is free, which takes a slow client
+    /// minutes, so acknowledged bytes count as progress, too.
     var isStalled: Bool {
         guard !output.isEmpty else { return false }
         let pending = Int(cepoll_unacknowledged(socket))

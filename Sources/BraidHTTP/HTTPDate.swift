@@ -1,8 +1,8 @@
 import Glibc
 
-/// HTTP's `Date` (RFC 9110, 5.6.7, IMF-fixdate), without a `DateFormatter`.
+/// RFC 9110, 5.6.7, IMF-fixdate, without a `DateFormatter`.
 enum HTTPDate {
-    /// "Sun, 06 Nov 1994 08:49:37 GMT". The year must be 0 to 9999.
+    /// "Sun, 06 Nov 1994 08:49:37 GMT", for years from 0 to 9999.
     static func text(secondsSince1970 seconds: Int) -> [UInt8] {
         var seconds = seconds, time = tm()
         gmtime_r(&seconds, &time)

@@ -1,22 +1,19 @@
 import Glibc
 
-/// A parser of HTTP requests, which takes bytes in slices of any size and knows no sockets.
+/// Parses HTTP requests from slices of any size (RFC 9112, 2 to 7; RFC 9110, 5).
 ///
-/// - It refuses all that two implementations could read differently, so that no request is smuggled past a proxy.
-/// - It holds at most the bytes of one head, or of its trailers.
-/// - After a failure, `next` returns the same failure: the start of the next request is unknown.
+/// - Refuses all that two implementations could read differently, so that no request is smuggled past a proxy.
+/// - Holds at most one head, or its trailers.
+/// - Stays failed after a failure, because the next request's start is unknown.
 /// - Complexity: O(bytes), whatever the slices.
-///
-/// Source: RFC 9112, 2 to 7; RFC 9110, 5.
 public struct HTTPParser {
     public struct Limits: Sendable {
-        /// The request line and the header fields, with line ends.
+        /// With line ends.
         public var headBytes: Int
-        /// The most header fields that one request may have.
         public var fields: Int
         public var targetBytes: Int
         public var trailerBytes: Int
-        /// Of all chunk extensions in one body.
+        /// Of one body.
         public var chunkExtensionBytes: Int
 
         public init(
@@ -31,14 +28,12 @@ public struct HTTPParser {
         }
     }
 
-    /// What a call of `next` has found.
     public enum Event {
-        /// All input is used, and the request is incomplete.
+        /// All input is used.
         case needsBytes
         case head(HTTPRequestHead)
-        /// A piece of the body, at this place in the input.
+        /// A range of the input.
         case body(Range<Int>)
-        /// The request is complete.
         case end
         case failed(HTTPFailure)
     }
@@ -60,7 +55,7 @@ public struct HTTPParser {
 
     private let limits: Limits
     private var state = State.requestLine
-    /// Of the head, and after it of the trailers.
+    /// Of the head, then of the trailers.
     private var bytes: [UInt8] = []
     private var lineStart = 0
     private var requestLine = RequestLine()
@@ -70,20 +65,19 @@ public struct HTTPParser {
     private var chunkSize = 0
     private var chunkDigits = 0
     private var chunkExtensionBytes = 0
-    /// What was parsed of a head that failed.
     private var refusedHead: HTTPRequestHead?
 
     public init(limits: Limits = Limits()) {
         self.limits = limits
     }
 
-    /// Between two requests, with no byte of the next.
+    /// No byte of the next request.
     var isIdle: Bool {
         if case .requestLine = state { return bytes.isEmpty }
         return false
     }
 
-    /// Parses from `position` on, and moves it past the parsed bytes.
+    /// Moves `position` on.
     public mutating func next(_ input: Span<UInt8>, _ position: inout Int) -> Event {
         do throws(HTTPFailure) {
             return try event(input, &position)
@@ -95,8 +89,8 @@ public struct HTTPParser {
         }
     }
 
-    /// Takes what is known of an incomplete or failed head: method, target and the fields so far. `nil` before the
-    /// request line and after the head; for a failed head, only the first call returns it.
+    /// What is known of an incomplete or failed head. `nil` before the request line and after the head; a failed head
+    /// is returned once.
     public mutating func takeUnfinishedHead() -> HTTPRequestHead? {
         guard case .failed = state else { return unfinishedHead() }
         defer { refusedHead = nil }
@@ -166,7 +160,7 @@ public struct HTTPParser {
 // MARK: - Lines
 
 extension HTTPParser {
-    /// Consumes the input through the next line feed. Returns the line without its end, `nil` if it is incomplete.
+    /// Returns a line without its end, `nil` if incomplete.
     private mutating func takeLine(_ input: Span<UInt8>, _ position: inout Int) throws(HTTPFailure) -> Range<Int>? {
         let rest = input.count - position
         let start = position
@@ -218,7 +212,7 @@ extension HTTPParser {
             skippedEmptyLine = true
             bytes.removeAll(keepingCapacity: true)
             lineStart = 0
-        // `lineStart` is 0 again: it was set above, after the `defer` of `takeLine`.
+        // `lineStart` is 0 again, after the `defer` of `takeLine`.
         case .requestLine:
             requestLine = try RequestLine(bytes, line)
             fields.reserveCapacity(8)
@@ -298,8 +292,7 @@ extension HTTPParser {
         chunkDigits = 0
     }
 
-    /// Parses a byte of a chunk's framing: size, extension and line end before the data, and the line end after it (RFC
-    /// 9112, 7.1).
+    /// What surrounds the data (RFC 9112, 7.1).
     private mutating func readChunkFraming(_ byte: UInt8) throws(HTTPFailure) {
         switch state {
         case .chunkSize:
@@ -359,7 +352,7 @@ extension HTTPParser {
         init() {}
 
         init(_ bytes: [UInt8], _ line: Range<Int>) throws(HTTPFailure) {
-            // A target with a space is refused at the end of the head, as other malformed ones.
+            // A target with a space is refused at the end of the head, like other malformed ones.
             guard let first = bytes[line].firstIndex(of: .space), let second = bytes[line].lastIndex(of: .space),
                 second > first + 1
             else {
@@ -379,7 +372,7 @@ extension HTTPParser {
             guard bytes[major] == UInt8(ascii: "1") else {
                 throw HTTPFailure(status: 505, detail: "This server speaks HTTP/1.1 and HTTP/1.0 only.")
             }
-            // HTTP/1.2 to 1.9 are treated as the highest known version (RFC 9110, 2.5).
+            // HTTP/1.2 to 1.9 count as the highest known version (RFC 9110, 2.5).
             minor = bytes[major + 2] == UInt8(ascii: "0") ? 0 : 1
             guard !method.isEmpty, bytes[method].allSatisfy(\.isTokenByte) else {
                 throw HTTPFailure(status: 400, detail: "The method is not a token.")
@@ -390,7 +383,6 @@ extension HTTPParser {
         }
     }
 
-    /// The fields that the parser itself interprets.
     struct FramingFields {
         var length: Int?
         var isChunked = false

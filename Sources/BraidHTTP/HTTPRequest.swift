@@ -1,6 +1,5 @@
 import BraidRuntime
 
-/// The request line and the header fields.
 public struct HTTPRequestHead: Sendable {
     /// RFC 9112, 6.3.
     public enum Framing: Sendable, Equatable {
@@ -10,47 +9,42 @@ public struct HTTPRequestHead: Sendable {
     }
 
     public var method: String
-    /// As the client sent it: `/v1/tables?pretty`.
+    /// As sent: `/v1/tables?pretty`.
     public var target: String
-    /// Percent-decoded once; `%2F` ends no segment. "/v1/x/" ends with an empty segment, "/" is one, and `*` has none.
+    /// Percent-decoded once; `%2F` ends no segment. "/v1/x/" ends with an empty segment, "/" is one, and `*` has
+    /// none.
     public var path: [String]
-    /// Decoded, in order; a `+` is a space. A parameter without "=" has the value "".
+    /// Decoded, in order; a `+` is a space. Without "=", the value is "".
     public var query: [(name: String, value: String)]
     public var headers: HTTPHeaders
     /// 1 for HTTP/1.1, 0 for HTTP/1.0.
     public var minor: Int
-    /// Whether further requests may follow on the connection.
     public var keepsAlive: Bool
     public var framing: Framing = .none
     /// `Expect: 100-continue`.
     public var expectsContinue = false
-    /// The host and port of a target such as `GET http://host:port/path`. They take precedence over `Host` (RFC 9112,
-    /// 3.2.2).
+    /// Of a target such as `GET http://host:port/path`. Takes precedence over `Host` (RFC 9112, 3.2.2).
     public var authority: String?
-    /// The other end of the connection, a client or a proxy. `nil` with a Unix socket.
+    /// A client or a proxy. `nil` with a Unix socket.
     public var peer: IPAddress?
 
-    /// The head of which no line is known.
     static let unknown = HTTPRequestHead(
         method: "", target: "", path: [], query: [], headers: HTTPHeaders(bytes: [], fields: []), minor: 1,
         keepsAlive: false)
 
-    /// Whether the method is HEAD.
     public var isHead: Bool { method == "HEAD" }
-    /// Whether the request changes nothing: GET or HEAD.
     public var isRead: Bool { method == "GET" || method == "HEAD" }
-    /// With its port, if it has one.
+    /// With its port, if any.
     public var host: String? { authority ?? headers["host"] }
 }
 
-/// An error that the HTTP server itself detects, such as malformed framing or an exceeded limit. The connection closes
-/// after the answer, because the start of the next request may be unknown; after `noRoomForAnswer` to a GET or HEAD it
-/// can stay open.
+/// An error that the server itself detects. The connection closes after the answer, because the next request's start
+/// may be unknown, except that after `noRoomForAnswer` to a GET or HEAD it can stay open.
 public struct HTTPFailure: Error, Sendable, Equatable {
     public var status: Int
-    /// For the client: what is wrong, and what would be right.
+    /// What is wrong, and what would be right.
     public var detail: String
-    /// Whether the memory for bodies or answers is used up, or the account's share of it.
+    /// No memory for bodies or answers, or none of the account's share.
     public var isMemoryLimit: Bool
 
     public init(status: Int, detail: String, isMemoryLimit: Bool = false) {
@@ -59,9 +53,7 @@ public struct HTTPFailure: Error, Sendable, Equatable {
         self.isMemoryLimit = isMemoryLimit
     }
 
-    /// No memory, or no share of it, for the request's body.
     public static func noRoomForBody(_ refusal: Quota.Exceeded) -> HTTPFailure { noRoom(refusal, "request bodies") }
-    /// No memory, or no share of it, for the answer.
     public static func noRoomForAnswer(_ refusal: Quota.Exceeded) -> HTTPFailure { noRoom(refusal, "answers") }
 
     /// On a reserved connection, anything but a probe without a body.

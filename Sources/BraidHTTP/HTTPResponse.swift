@@ -1,16 +1,15 @@
 import BraidRuntime
 
-/// An answer. The server adds `Content-Length`, `Transfer-Encoding`, `Date` and `Connection`.
+/// The server adds `Content-Length`, `Transfer-Encoding`, `Date` and `Connection`.
 public struct HTTPResponse: Sendable {
     public var status: Int
     public var headers: [(String, String)]
     public var body: HTTPBody
-    /// Whose share of the quota the memory for a large body uses.
+    /// For a large body.
     public var account: Quota.Account
-    /// Whether the connection closes in place of this answer.
+    /// The connection closes instead.
     public var isWithheld = false
-    /// The memory that was leased before the body was built. The connection takes it over, so no other answer may have
-    /// it.
+    /// Leased before the body was built. The connection takes it over, so no other answer may have it.
     public var lease: Quota.Lease?
 
     public init(
@@ -24,13 +23,11 @@ public struct HTTPResponse: Sendable {
     }
 }
 
-/// The body of an answer.
 public enum HTTPBody: Sendable {
     case none
     case bytes([UInt8])
-    /// Bytes in memory that several answers share.
+    /// For several answers.
     case shared(SharedBytes)
-    /// Sent while it is produced.
     case stream(ByteStream)
 
     /// `nil` for a stream.
@@ -43,21 +40,16 @@ public enum HTTPBody: Sendable {
         }
     }
 
-    /// `nil` for a stream.
     public var count: Int? { bytes?.count }
 
-    /// `nil` if unknown.
     public var estimatedCount: Int? { if case .stream(let stream) = self { stream.estimatedLength } else { count } }
 
-    /// For `Content-Length`. `nil` if unknown.
+    /// `nil` if unknown.
     var length: Int? {
         if case .stream(let stream) = self { stream.length } else { count }
     }
 }
 
-// MARK: - Encoding
-
-/// What of a request decides how its answer is framed.
 struct ResponseFraming {
     var isHead = false
     var minor = 1
@@ -73,16 +65,14 @@ struct ResponseFraming {
 }
 
 extension HTTPResponse {
-    /// Whether a body follows the head (RFC 9112, 6.3).
+    /// RFC 9112, 6.3.
     func sendsBody(in framing: ResponseFraming) -> Bool {
         !framing.isHead && mayHaveBody
     }
 
     private var mayHaveBody: Bool { status != 204 && status != 304 }
 
-    /// Appends the status line, the header fields and the empty line (RFC 9112, 4 and 6).
-    ///
-    /// - Parameter date: the `Date` line with its line end.
+    /// Status line, fields and empty line (RFC 9112, 4 and 6). `date` is the `Date` line with its end.
     func encodeHead(for framing: ResponseFraming, date: [UInt8], to out: inout [UInt8]) {
         let status = safeStatus
         out.append("HTTP/1.1 ")
@@ -97,7 +87,7 @@ extension HTTPResponse {
             out.append(fieldText: value)
             out.append("\r\n")
         }
-        // The answer to a HEAD announces the length of a GET's body.
+        // A HEAD's answer announces the length of a GET's.
         if mayHaveBody {
             if let length = body.length {
                 out.append("Content-Length: ")
@@ -115,7 +105,6 @@ extension HTTPResponse {
         out.append("\r\n")
     }
 
-    /// 500 for a status outside 200…599.
     private var safeStatus: Int { (200...599).contains(status) ? status : 500 }
 
     private static func isServers(_ name: String) -> Bool {

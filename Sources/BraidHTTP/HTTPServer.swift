@@ -2,35 +2,32 @@ import BraidRuntime
 import Glibc
 import Synchronization
 
-/// An HTTP/1.1 server on a few event loops, each with a thread of its own.
-///
-/// A connection belongs to one loop. Its requests are answered one after the other, even if the client pipelines them.
+/// HTTP/1.1 on a few event loops, each with its thread. A connection belongs to one loop; its requests are answered
+/// in order, even if pipelined.
 public final class HTTPServer: Sendable {
-    /// Of every connection.
     public struct Limits: Sendable {
         public var parser: HTTPParser.Limits
-        /// For a request's head, from its first byte to its end.
+        /// For a head, from first byte to end.
         public var headTime: Duration
-        /// The lowest average rate of a buffered body, checked after `bodyGrace`. A slower client gets 408. While more
-        /// than half of `incoming` is leased, 64 times this rate is required, so that slow clients cannot keep the
-        /// memory.
+        /// The average of a buffered body, after `bodyGrace`; slower clients get 408. While more than half of
+        /// `incoming` is leased, 64 times as much, so that slow clients cannot keep the memory.
         public var leastBodyBytesPerSecond: Int
-        /// From the start of a buffered body.
+        /// From a buffered body's start.
         public var bodyGrace: Duration
-        /// The longest pause within a body that its handler reads while it arrives. Its rate is not limited.
+        /// Between the bytes of a body that is read while it arrives.
         public var streamedBodyPause: Duration
         /// Before the first request, or between two.
         public var idleTime: Duration
-        /// How long a client may read nothing of an answer.
+        /// How long a client may read nothing of its answer.
         public var writeTime: Duration
-        /// How long the client's bytes are read and dropped after a connection's last answer, at most `lingerBytes`.
+        /// Drops the client's bytes after the last answer, at most `lingerBytes`.
         public var lingerTime: Duration
         public var lingerBytes: Int
-        /// The limit of `lingerTime` while the server stops, long enough for the last answer to arrive.
+        /// Limits `lingerTime` while the server stops. Long enough for the last answer to arrive.
         public var lingerTimeAtStop: Duration
-        /// The longest time that a reserved connection stays open.
+        /// For reserved connections.
         public var reservedTime: Duration
-        /// The interval at which deadlines are checked.
+        /// Between checks of deadlines.
         public var sweep: Duration
 
         public init(
@@ -56,23 +53,21 @@ public final class HTTPServer: Sendable {
         }
     }
 
-    /// What does not change while the server runs.
     public struct Configuration: Sendable {
         public var address: HTTPAddress
         /// Of a Unix socket's file. Who may write to it can connect.
         public var socketMode: mode_t
         public var limits: Limits
-        /// `reservedConnections` more are open for probes. The process's limit of open files can lower it.
+        /// And `reservedConnections` for probes. The process's limit of open files can lower it.
         public var maxConnections: Int
-        /// Memory for bodies of more than 16 KiB, from their 16th KiB until their request is answered.
+        /// For bodies of more than 16 KiB, from their 16th KiB until they are answered.
         public var incoming: Quota
-        /// Memory for large answers until they are sent. Apart from `incoming`, so that slow readers do not block new
-        /// requests.
+        /// For large answers until they are sent. Separate, so that slow readers do not block new requests.
         public var outgoing: Quota
-        /// The length of the kernel's queue of unaccepted connections.
+        /// Unaccepted connections in the kernel.
         public var backlog: Int
-        /// Called when a new connection meets a limit: with 0 if `maxConnections` are open, otherwise with the system's
-        /// error, such as too many open files. It runs on an event loop's thread, so it must not block.
+        /// Gets 0 for `maxConnections`, or the system's error, such as too many open files. On an event loop's
+        /// thread, so it must not block.
         public var onLimit: @Sendable (_ errno: CInt) -> Void = { _ in }
         /// 0: one for each core.
         public var loops: Int
@@ -103,13 +98,12 @@ public final class HTTPServer: Sendable {
         self.handler = handler
     }
 
-    /// With the port that the system has assigned, if it was 0. `nil` while the server does not run.
+    /// With the assigned port. `nil` while not running.
     public var address: HTTPAddress? { running.withLock { $0?.address } }
 
-    /// `nil` while the server does not run.
     public var connectionStatistics: HTTPConnections? { running.withLock { $0?.load.statistics } }
 
-    /// When it returns, the server accepts connections.
+    /// Returns when connections are accepted.
     public func start() throws(HTTPServerError) {
         let limits = configuration.limits
         let load = ServerLoad(
@@ -126,10 +120,9 @@ public final class HTTPServer: Sendable {
         load.onRoom { [weak first] in first?.post(.acceptAgain) }
         running.withLock { $0 = (loops, listener.address, load) }
         do throws(HTTPServerError) {
-            // The first loop accepts for all, so it starts last.
+            // The first accepts for all, so it starts last.
             for loop in loops.reversed() { try loop.start() }
         } catch {
-            // The other loops may run. They have no connections.
             running.withLock { $0 = nil }
             first.stopAccepting()
             for loop in loops { loop.post(.stop(deadline: 0, onExit: {})) }
@@ -137,8 +130,8 @@ public final class HTTPServer: Sendable {
         }
     }
 
-    /// Stops accepting, closes idle connections, and ends event streams, long polls and streamed bodies. Other requests
-    /// may finish within the grace. Returns when all connections are closed and all loops have ended.
+    /// Stops accepting, closes idle connections, and ends event streams, long polls and streamed bodies. Other
+    /// requests may finish within the grace. Returns when all connections are closed.
     public func stop(grace: Duration = .seconds(10)) async {
         guard
             let loops = running.withLock({ running in
@@ -150,11 +143,10 @@ public final class HTTPServer: Sendable {
         await Self.post(to: loops) { .stop(deadline: deadline, onExit: $0) }
     }
 
-    /// Closes all connections and refuses new ones for a time, as in a restart. Returns when they are closed, before
-    /// the time is over.
+    /// Closes all connections, and refuses new ones for a time, as in a restart. Returns when they are closed.
     public func refuseConnections(for time: Duration) async {
         guard let loops = running.withLock({ $0?.loops }) else { return }
-        // The first loop accepts. It stops before any client can notice a closed connection.
+        // Before any client can notice.
         await Self.post(to: loops.prefix(1)) { .accept(false, done: $0) }
         await Self.post(to: loops[...]) { .disconnect(done: $0) }
         // The caller's task may be cancelled: its connection was just closed.
@@ -164,7 +156,6 @@ public final class HTTPServer: Sendable {
         }
     }
 
-    /// Sends a message to each loop, and waits until each has called its `done`.
     private static func post(
         to loops: ArraySlice<EventLoop>,
         _ mail: @escaping @Sendable (_ done: @escaping @Sendable () -> Void) -> EventLoop.Mail
@@ -178,15 +169,15 @@ public final class HTTPServer: Sendable {
         }
     }
 
-    /// The connections beyond `maxConnections`, for probes (`HTTPExchange.isProbe`). Other requests get 503 there.
+    /// Beyond `maxConnections`, for probes (`HTTPExchange.isProbe`). Other requests get 503 there.
     public static let reservedConnections = 32
 
-    /// The open files that the process needs besides ordinary connections: reserved ones, loops, database, logs.
+    /// Needed besides ordinary connections: reserved ones, loops, database, logs.
     public static let otherFiles = reservedConnections + 64 + 2 * processors
 
     private static let processors = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
 
-    /// Raises the soft limit of open files to the hard one, and returns it.
+    /// Raises the soft limit to the hard one, and returns it.
     public static func openFilesLimit() -> Int {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return 1_024 }

@@ -1,13 +1,10 @@
-/// A request's path and query, and the host and port if the target is a whole URI.
-///
-/// Source: RFC 9112, 3.2; RFC 3986, 2.1 and 3.2.2.
+/// RFC 9112, 3.2; RFC 3986, 2.1 and 3.2.2. `authority`: of a target that is a whole URI.
 public struct HTTPTarget {
     public var path: [String]
     public var query: [(name: String, value: String)] = []
     public var authority: String?
 
-    /// - Throws: `HTTPFailure` with 400, or 501 for CONNECT, which only a proxy serves.
-    /// - Complexity: O(bytes).
+    /// Throws 400, or 501 for CONNECT, which only a proxy serves. O(bytes).
     public init(_ bytes: ArraySlice<UInt8>, method: String) throws(HTTPFailure) {
         for byte in bytes where !byte.isVisible || byte == UInt8(ascii: "#") {
             throw HTTPFailure(
@@ -49,7 +46,7 @@ public struct HTTPTarget {
         if let mark { query = try Self.query(rest[(mark + 1)...]) }
     }
 
-    /// Returns a malformed target with its wrong bytes percent-encoded.
+    /// Percent-encodes a malformed target's wrong bytes.
     static func wellFormed(_ bytes: ArraySlice<UInt8>) -> String {
         var text: [UInt8] = []
         for (index, byte) in zip(bytes.indices, bytes) {
@@ -61,10 +58,7 @@ public struct HTTPTarget {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Returns the decoded names and values. A name without "=" has an empty value.
-    ///
-    /// - Throws: `HTTPFailure` with 400 if the percent-encoding is wrong.
-    /// - Complexity: O(bytes).
+    /// Decoded. Without "=", the value is empty. Throws 400 for a wrong percent-encoding. O(bytes).
     public static func query(_ bytes: ArraySlice<UInt8>) throws(HTTPFailure) -> [(name: String, value: String)] {
         var query: [(name: String, value: String)] = []
         for item in bytes.split(separator: UInt8(ascii: "&")) {
@@ -77,7 +71,7 @@ public struct HTTPTarget {
         return query
     }
 
-    /// host [ ":" port ], without user information. An empty host is refused (RFC 9110, 4.2.1).
+    /// host [ ":" port ], without user information. Not empty (RFC 9110, 4.2.1).
     public static func isHost(_ bytes: ArraySlice<UInt8>) -> Bool {
         var rest = bytes
         if rest.first == UInt8(ascii: "[") {
@@ -99,7 +93,7 @@ public struct HTTPTarget {
         return rest.count <= 6 && rest.dropFirst().allSatisfy(\.isDigit)
     }
 
-    /// Of a reg-name (RFC 3986): unreserved, sub-delims, or the percent sign of an encoding.
+    /// Of a reg-name (RFC 3986): unreserved, sub-delims, or an encoding's percent sign.
     private static func isNameByte(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "("), UInt8(ascii: ")"), UInt8(ascii: ","), UInt8(ascii: ";"), UInt8(ascii: "="): true

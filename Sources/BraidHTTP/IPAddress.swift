@@ -2,14 +2,13 @@ import BraidRuntime
 import CEpoll
 import Glibc
 
-/// An IPv4 or IPv6 address.
 public struct IPAddress: Sendable, Hashable {
-    /// An IPv4 address is IPv4-mapped (RFC 4291, 2.5.5.2).
+    /// IPv4 as IPv4-mapped (RFC 4291, 2.5.5.2).
     fileprivate var bytes = SIMD16<UInt8>()
 
     fileprivate static let mapped = SIMD16<UInt8>(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 255, 255, 0, 0, 0, 0)
 
-    /// The other end of a connected socket. `nil` with a Unix socket.
+    /// `nil` with a Unix socket.
     init?(peerOf socket: CInt) {
         let isKnown = withUnsafeMutableBytes(of: &bytes) {
             $0.withMemoryRebound(to: UInt8.self) { cepoll_peer(socket, $0.baseAddress) }
@@ -36,7 +35,7 @@ public struct IPAddress: Sendable, Hashable {
 }
 
 extension IPAddress: CustomStringConvertible {
-    /// In its usual form (RFC 5952).
+    /// RFC 5952.
     public var description: String {
         let isIPv4 = isIPv4
         return withUnsafeBytes(of: bytes) { bytes in
@@ -51,12 +50,12 @@ extension IPAddress: CustomStringConvertible {
     }
 }
 
-/// All addresses that begin with the same bits.
+/// Addresses that begin with the same bits.
 public struct IPNetwork: Sendable, Hashable {
     private let address: IPAddress
     private let mask: SIMD16<UInt8>
 
-    /// `10.0.0.0/8`, `2001:db8::/32`, or a single address. Bits after the prefix are ignored.
+    /// `10.0.0.0/8`, `2001:db8::/32`, or one address. Ignores bits after the prefix.
     public init?(_ text: some StringProtocol) {
         let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         guard let first = parts.first, let address = IPAddress(first) else { return nil }

@@ -1,9 +1,8 @@
 import CEpoll
 import Glibc
 
-/// Where a server listens.
 public enum HTTPAddress: Sendable, Equatable, CustomStringConvertible {
-    /// The port 0 lets the system choose a free one.
+    /// The system chooses a port for 0.
     case tcp(host: String, port: Int)
     case unix(path: String)
 
@@ -15,7 +14,7 @@ public enum HTTPAddress: Sendable, Equatable, CustomStringConvertible {
     }
 }
 
-/// Why the server does not start, or why `braid-server health` gets no answer.
+/// The server does not start, or `braid-server health` gets no answer.
 public struct HTTPServerError: Error, CustomStringConvertible {
     public var description: String
 
@@ -28,16 +27,13 @@ public struct HTTPServerError: Error, CustomStringConvertible {
     }
 }
 
-/// A listening socket.
 struct Listener: Sendable {
     let socket: Int32
-    /// With the port that the system has chosen, if it was 0.
     let address: HTTPAddress
-    /// Of a Unix socket's file, so that `close` removes only this listener's.
+    /// Of a Unix socket's file, so that `close` removes only this one's.
     private var file: (device: dev_t, inode: ino_t)?
     private let backlog: Int32
 
-    /// - Parameter socketMode: of a Unix socket's file.
     init(
         _ address: HTTPAddress, socketMode: mode_t = 0o600, backlog: Int, userTimeout: Int
     ) throws(HTTPServerError) {
@@ -50,7 +46,7 @@ struct Listener: Sendable {
             self.address = address
             var status = stat()
             if stat(path, &status) == 0 { file = (status.st_dev, status.st_ino) }
-            // Until here, the umask's permissions are safe: nobody can connect before `listen`.
+            // Nobody can connect before `listen`, so the umask's permissions were safe.
             guard chmod(path, socketMode) == 0 else {
                 let code = errno
                 close()
@@ -64,8 +60,7 @@ struct Listener: Sendable {
         }
     }
 
-    /// Refuses new connections for a time, and drops unaccepted ones, but keeps the port. A Unix socket's file gets
-    /// another name.
+    /// Refuses new connections and drops unaccepted ones, but keeps the port. A Unix socket's file gets another name.
     func suspend() {
         switch address {
         case .tcp: _ = shutdown(socket, Int32(SHUT_RD))
@@ -113,15 +108,15 @@ struct Listener: Sendable {
                 continue
             }
             set(socket, SOL_SOCKET, SO_REUSEADDR, 1)
-            // Accepted sockets inherit the options. The server writes together what it has, so Nagle's algorithm would
-            // only delay.
+            // Accepted sockets inherit it. The server writes together what it has, so Nagle's algorithm would only
+            // delay.
             set(socket, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
-            // Closes a connection whose client has vanished: it acknowledges nothing for this time.
+            // Closes connections of vanished clients.
             set(socket, Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, Int32(clamping: userTimeout))
             if bind(socket, info.ai_addr, info.ai_addrlen) == 0 {
                 guard port == 0 else { return (socket, .tcp(host: host, port: port)) }
-                // The system keeps the port of a suspended listener only if it was bound by its number. So bind it
-                // again, while this socket holds it.
+                // The system keeps a suspended listener's port only if it was bound by its number. So bind it again,
+                // while this socket holds it.
                 defer { Glibc.close(socket) }
                 return try bindTCP(host, takenPort(socket), userTimeout: userTimeout)
             }
@@ -183,7 +178,7 @@ struct Listener: Sendable {
 
     private static func set(_ socket: Int32, _ level: Int32, _ option: Int32, _ value: Int32) {
         var value = value
-        // The server works without these options, so errors are ignored.
+        // The server works without these options.
         _ = setsockopt(socket, level, option, &value, socklen_t(MemoryLayout<Int32>.size))
     }
 }

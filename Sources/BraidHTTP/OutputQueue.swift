@@ -1,9 +1,9 @@
 import Glibc
 
-/// The bytes that a socket has not accepted yet, in order, without copies.
+/// What a socket has not accepted yet, without copies.
 struct OutputQueue {
     private var pieces: [[UInt8]] = []
-    /// The first piece that is not completely sent, and how many of its bytes are.
+    /// The first unsent piece, and its sent bytes.
     private var first = 0
     private var offset = 0
 
@@ -13,7 +13,7 @@ struct OutputQueue {
         if !piece.isEmpty { pieces.append(piece) }
     }
 
-    /// Returns the number of sent bytes, or -1 with `errno`.
+    /// Returns the bytes sent, or -1 with `errno`.
     mutating func send(to socket: Int32) -> Int {
         let count = min(pieces.count - first, Self.piecesInACall)
         let sent = withUnsafeTemporaryAllocation(of: iovec.self, capacity: Self.piecesInACall) { vectors in
@@ -26,7 +26,7 @@ struct OutputQueue {
     /// Linux allows 1,024 (UIO_MAXIOV), but `sending` calls itself for each piece.
     private static let piecesInACall = 64
 
-    /// Collects the pieces from `index` on, then sends them in one call. The nesting keeps each piece's pointer valid.
+    /// Collects the pieces from `index` on, then sends them in one call. The nesting keeps their pointers valid.
     private func sending(_ index: Int, of count: Int, to socket: Int32, _ vectors: UnsafeMutableBufferPointer<iovec>)
         -> Int
     {
@@ -34,7 +34,7 @@ struct OutputQueue {
             var message = msghdr()
             message.msg_iov = vectors.baseAddress
             message.msg_iovlen = count
-            // Otherwise, a disconnected peer ends the process with SIGPIPE.
+            // A disconnected peer would end the process with SIGPIPE.
             return sendmsg(socket, &message, Int32(MSG_NOSIGNAL))
         }
         return pieces[first + index].withUnsafeBytes { bytes in

@@ -4,10 +4,8 @@ import BraidStore
 import Glibc
 import Synchronization
 
-/// Coordinates this server with the others on the same database: receives their notifications, holds this server's
-/// session locks, and ends the connections of servers that hang.
-///
-/// One thread with one connection. If it is lost, the database releases the locks.
+/// Hears the other servers on the database, holds session locks, and ends the connections of servers that hang. One
+/// thread, one connection; if that is lost, the database releases the locks.
 final class ClusterCoordinator: Sendable {
     private struct Job: Sendable {
         let statement: PostgresStatement
@@ -22,7 +20,7 @@ final class ClusterCoordinator: Sendable {
         var isStopping = false
     }
 
-    /// A random name, with which each of this server's notifications begins, so that it can ignore them.
+    /// Begins this server's notifications, so that it can ignore them.
     let sender = String(UInt64.random(in: .min ... .max), radix: 36)
     private let dialer: Dialer
     private let wait: Duration
@@ -30,15 +28,14 @@ final class ClusterCoordinator: Sendable {
     private let wake: WakeUp
     private let state = Mutex(State())
     private let end = Latch()
-    /// Between two tests of the connection, each with the end of hung connections and the notice `look`.
+    /// Between tests of the connection, with the end of hung connections and the notice `look`.
     private static let interval = Duration.seconds(2)
-    /// After this time without data, the connection is closed.
+    /// Without data for this long, the connection is closed.
     private static let silence = Duration.seconds(6)
-    /// How long the database may wait for a server that holds locks, before the others end its connection. Must be
-    /// longer than `interval`.
+    /// How long the database waits for a server that holds locks before the others end its connection. Must exceed
+    /// `interval`.
     private static let lease = Duration.seconds(4)
 
-    /// - Parameter wait: how long `takeTurn` waits for a session's lock.
     init(dialer: Dialer, wait: Duration, answerClock: AnswerClock) throws {
         self.dialer = dialer
         self.wait = wait
@@ -59,7 +56,7 @@ final class ClusterCoordinator: Sendable {
         var pause = 1_000
         while try await run("SELECT pg_try_advisory_lock(\(Self.turn(of: session)))") == false {
             guard .now < deadline else { throw StoreError.busy(path: dialer.name) }
-            // Random, so that no waiting server always loses, and growing, because servers may wait for many sessions.
+            // Random, so that no waiting server always loses; growing, because servers may wait for many sessions.
             try? await Task.sleep(for: .microseconds(Int.random(in: pause...4 * pause)))
             pause = min(2 * pause, 8_000)
         }
@@ -68,26 +65,26 @@ final class ClusterCoordinator: Sendable {
 
     func endTurn(of session: Int) async {
         guard state.withLock({ $0.turns.remove(session) }) != nil else { return }
-        // If the database cannot be reached, the connection is lost, and with it the lock.
+        // A lost connection has lost the lock, too.
         _ = try? await run("SELECT pg_advisory_unlock(\(Self.turn(of: session)))")
     }
 
     func hasTurn(of session: Int) -> Bool { state.withLock { $0.turns.contains(session) } }
 
-    /// The two keys of a session's advisory lock. Sessions whose numbers have the same last 32 bits share it.
+    /// Sessions whose numbers have the same last 32 bits share the advisory lock.
     static func turn(of session: Int) -> PostgresStatement {
         "'braid_server'::regclass::oid::int4, \(Int(Int32(truncatingIfNeeded: session)))::int4"
     }
 
     // MARK: Servers that hang
 
-    /// Ends the connections of servers that hang, if they hold a session's lock, or write or lock sessions, answers or
-    /// table descriptions: the database has waited for longer than `lease` for them to send or to receive. Their
-    /// transactions are rolled back, and a server that goes on later cannot commit what it had begun.
+    /// Ends a server's connection if the database has waited longer than `lease` for it to send or receive, and it
+    /// holds a session's lock, or writes or locks sessions, answers or table descriptions. That rolls back, so a
+    /// server that wakes up cannot commit.
     ///
-    /// PostgreSQL's own timeouts are not enough: `idle_in_transaction_session_timeout` does not count while the database
-    /// waits for the rest of a pipeline, and `idle_session_timeout` does not end a connection to which it cannot send a
-    /// notification.
+    /// PostgreSQL's own timeouts are not enough: `idle_in_transaction_session_timeout` does not count while the
+    /// database waits for the rest of a pipeline, and `idle_session_timeout` ends no connection to which a
+    /// notification cannot be sent.
     private static let endingHungConnections: PostgresStatement = """
         SELECT pg_terminate_backend(a.pid) FROM pg_stat_activity a
         WHERE a.datname = current_database() AND a.usename = current_user AND a.pid <> pg_backend_pid()
@@ -102,7 +99,7 @@ final class ClusterCoordinator: Sendable {
 
     // MARK: The thread
 
-    /// Starts the thread, unless it runs or the coordinator stops. If that fails, the next call tries again.
+    /// After a failure, the next call tries again.
     private func start() throws {
         let failure: Int32 = state.withLock { state in
             if state.isRunning || state.isStopping { return 0 }
@@ -158,7 +155,7 @@ final class ClusterCoordinator: Sendable {
         end.open()
     }
 
-    /// Runs statements and receives notifications until the connection is lost or the coordinator stops.
+    /// Until the connection is lost or the coordinator stops.
     private func attend(_ connection: PostgresConnection) throws {
         let channel = try connection.query("SELECT (\(raw: StoreNotice.channel))::text").first?.text(0) ?? ""
         _ = try connection.query("LISTEN \(raw: channel)")
@@ -179,7 +176,7 @@ final class ClusterCoordinator: Sendable {
         }
     }
 
-    /// Runs the waiting statements in one round trip. Every caller receives a result or an error.
+    /// One round trip; every job gets a result or an error.
     private func settle(_ jobs: [Job], over connection: PostgresConnection) throws {
         guard !jobs.isEmpty else { return }
         let result = Result { try connection.all(jobs.map(\.statement)) }
@@ -189,8 +186,8 @@ final class ClusterCoordinator: Sendable {
         _ = try result.get()
     }
 
-    /// Moves the earlier of the two `AnswerClock`s, here and in the database, forward: that in the database only if it is
-    /// half a minute late, so that most calls write nothing.
+    /// Moves the earlier `AnswerClock`, this one or the database's, forward; the database's only when half a minute
+    /// late, so that most calls write nothing.
     private func share(_ connection: PostgresConnection) throws {
         do {
             let time = try PostgresQueries(db: connection).sharedAnswerTime(), now = answerClock.now()
@@ -213,9 +210,9 @@ final class ClusterCoordinator: Sendable {
     }
 }
 
-// The payload of a notification is the sender's name, followed by one word for each notice.
+// A payload is the sender's name and a word for each notice.
 extension StoreNotice {
-    /// In SQL: the channel. With the table's OID, because servers on another schema of the database need another.
+    /// With the table's OID, because servers on another schema need another channel.
     static let channel = "'braid_' || 'braid_server'::regclass::oid"
 
     static func committed(_ session: Int, _ revision: Int) -> String { "c\(session).\(revision)" }

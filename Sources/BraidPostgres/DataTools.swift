@@ -1,14 +1,11 @@
 #if PostgreSQL
 import BraidStore
 
-// What the commands `verify`, `export` and `import` do with PostgreSQL databases.
+// For the commands `verify`, `export` and `import`.
 
 extension PostgresStore {
-    /// Calls `body` with the data of a database, even while servers use it. Unlike the opening of a store, this begins
-    /// no new epochs.
-    ///
-    /// - Parameter isAtOneMoment: whether everything is read in one transaction. Then `body` must not read a whole
-    ///   session, because that begins a transaction itself.
+    /// Even while servers use the database. Begins no new epochs, unlike opening a store. With `isAtOneMoment`, all
+    /// is one transaction, and `body` must not read a whole session, which begins one itself.
     package static func reading<Value>(
         _ url: String, isAtOneMoment: Bool, _ body: (any StoredData) throws -> Value
     ) throws -> Value {
@@ -21,13 +18,12 @@ extension PostgresStore {
         }
     }
 
-    /// Calls `body`, which fills an empty database, with new tables if it has none, in one transaction. If `body` throws,
-    /// the database stays as it is.
+    /// One transaction: fills an empty database, or leaves it as it is.
     package static func filling<Value>(_ url: String, _ body: (any ArchiveTarget) throws -> Value) throws -> Value {
         try connected(url) { connection, name in
             _ = try connection.all(["BEGIN", "SELECT pg_advisory_xact_lock(\(PostgresOpening.lock))"])
             if try !hasTables(connection, name: name) { try connection.script(PostgresSchema.text) }
-            // The lock keeps servers from storing anything during the import.
+            // Servers must store nothing meanwhile.
             let rows = try connection.all([
                 "LOCK TABLE session, table_description IN EXCLUSIVE MODE",
                 "SELECT \(raw: ArchiveTable.all.map { "EXISTS (SELECT FROM \($0.name))" }.joined(separator: " OR "))",
@@ -39,7 +35,7 @@ extension PostgresStore {
         }
     }
 
-    /// Throws a `StoreError` if the tables do not have this version's schema.
+    /// Throws a `StoreError` for another schema version.
     private static func hasTables(_ connection: PostgresConnection, name: String) throws -> Bool {
         let schema = try PostgresOpening.check(connection, name: name)
         guard let found = try PostgresOpening.version(connection, schema: schema, name: name) else { return false }
@@ -50,7 +46,7 @@ extension PostgresStore {
         return true
     }
 
-    /// A statement may take up to a day, because it may read or write a whole table.
+    /// A statement may take a day, for a whole table.
     private static func connected<Value>(
         _ url: String, _ body: (PostgresConnection, _ name: String) throws -> Value
     ) throws -> Value {

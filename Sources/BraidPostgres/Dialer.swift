@@ -4,8 +4,8 @@ import BraidStore
 internal import CPostgreSQL
 import Synchronization
 
-/// Opens connections to one PostgreSQL database. After a failure, every attempt fails at once for a delay that grows up
-/// to a second, so that not all callers connect when the database is back.
+/// After a failure, every attempt fails at once for up to a second, so that not all callers connect when the database
+/// is back.
 final class Dialer: Sendable {
     /// For messages, without a password.
     let name: String
@@ -20,16 +20,14 @@ final class Dialer: Sendable {
         var until: ContinuousClock.Instant
     }
     private let failure = Mutex<Failure?>(nil)
-    /// The epoch suffix that the latest connection has found. If a new one finds another, `renewal` is called.
+    /// Of the latest connection. If a new one finds another, calls `renewal`.
     private let suffix = Mutex<String?>(nil)
     private let renewal = Mutex<(@Sendable () -> Void)?>(nil)
-    /// Set when a newer server has upgraded the schema to a version that this server cannot use.
+    /// Set by a newer server's upgrade of the schema.
     var retirement: StoreError? { retired.withLock { $0 } }
     private let retired = Mutex<StoreError?>(nil)
-    /// As `PostgresStore.schemaNotice`.
     var schemaNotice: String? { notice.withLock { $0 } }
     private let notice = Mutex<String?>(nil)
-    /// Shows the shared time after the first connection.
     let answerClock = AnswerClock(from: nil)
     private let isPrepared = Atomic<Bool>(false)
     private static let firstDelay = Duration.milliseconds(100), longestDelay = Duration.seconds(1)
@@ -69,7 +67,7 @@ final class Dialer: Sendable {
         }
     }
 
-    /// Lets every later use of the database fail.
+    /// From now on, every use of the database fails.
     func retire(_ error: StoreError) { retired.withLock { $0 = error } }
 
     private func prepare(_ connection: PostgresConnection) throws {
@@ -103,15 +101,15 @@ final class Dialer: Sendable {
             ("statement_timeout", "\(timeout * 3 / 4)"), ("lock_timeout", "\(timeout / 4)"),
             // A server that hangs in a transaction must not block others.
             ("idle_in_transaction_session_timeout", "\(timeout)"),
-            // If this machine disappears, the database ends the connection after half a minute.
+            // The database then ends the connection half a minute after this machine disappears.
             ("tcp_keepalives_idle", "10"), ("tcp_keepalives_interval", "5"), ("tcp_keepalives_count", "4"),
-            // Every statement must find its rows by a key, even if the planner saw an empty table a moment ago: generic
-            // plans, made once, without table scans and without JIT.
+            // Every statement must find its rows by a key, even if the planner just saw an empty table: generic
+            // plans, made once, without table scans and JIT.
             ("plan_cache_mode", "force_generic_plan"), ("enable_seqscan", "off"), ("jit", "off"),
         ]
     }
 
-    /// `postgres://host:port/database`, as far as the URL has these parts.
+    /// `postgres://host:port/database`, with what the URL has of it.
     static func name(of url: String) throws -> String {
         // libpq's message would quote the URL with its password.
         guard let options = PQconninfoParse(url, nil) else {

@@ -2,7 +2,7 @@
 import BraidStore
 
 extension StoreError {
-    /// For an operation that has changed nothing. `name` is the database's address for messages.
+    /// If nothing was changed. `name` is for messages.
     init(_ error: any Error, of name: String) {
         switch error {
         case let error as StoreError: self = error
@@ -21,8 +21,8 @@ extension StoreError {
         case "54000": self = .tooLarge  // a value or a message is longer than PostgreSQL accepts
         case "55P03", "40001", "40P01": self = .busy(path: name)
         case "XX001", "XX002": self = .corrupt("\(name): \(detail)")
-        // Out of memory or connections, starting or shutting down, a slow statement, a refused login: later, the same
-        // request can succeed.
+        // Out of memory or connections, starting or shutting down, a slow statement, a refused login: can succeed
+        // later.
         case "53200", "53300", "57014", "57P01", "57P02", "57P03", "57P05": self = .unavailable(detail)
         case let code where ["08", "28"].contains(code.prefix(2)): self = .unavailable(detail)
         default: self = .io(detail)

@@ -1,37 +1,34 @@
 #if PostgreSQL
 import BraidStore
 
-/// Commits groups of writes to a PostgreSQL database, each in two round trips.
-///
-/// COMMIT is sent after the results of the statements have arrived. If the connection is lost before, nothing is stored.
-/// If it is lost during COMMIT, the group waits until a later connection can tell whether it is stored (`CommitMark`).
+/// Commits a group in two round trips: COMMIT follows the statements' results. A connection lost before it has stored
+/// nothing. If lost during COMMIT, the group waits until a later connection can tell (`CommitMark`).
 ///
 /// Unchecked: only the writer's thread uses the variables.
 final class PostgresCommitter: GroupCommitter, @unchecked Sendable {
     struct Work: Sendable {
-        /// They write everything or nothing, whatever the database contains, and their results say which.
+        /// They write everything or nothing, whatever the database contains, and return which.
         let statements: [PostgresStatement]
-        /// For the other servers, after the commit. `nil` if there is none, or the statements send it.
+        /// For the other servers, after the commit. `nil` also if the statements send it.
         let notice: String?
-        /// Called after the commit, with the rows of each statement.
+        /// After the commit.
         let succeed: @Sendable ([PostgresRows]) -> Void
     }
     typealias Request = WriteRequest<Work>
     typealias Writer = StoreWriter<PostgresCommitter>
 
-    /// A group whose COMMIT was sent, but not confirmed.
+    /// COMMIT was sent, but not confirmed.
     private struct UnconfirmedGroup {
         let group: [Request]
         let rows: [[PostgresRows]]
         let mark: CommitMark
         let start: ContinuousClock.Instant
-        /// How the connection was lost.
         let detail: String
     }
 
     private let dialer: Dialer
     private let readers: ReaderPool<PostgresQueries>
-    /// The name with which each of this server's notifications begins.
+    /// Begins this server's notifications.
     private let sender: String
     private var connection: PostgresConnection? {
         didSet { if connection !== oldValue { mark = nil } }
@@ -39,11 +36,10 @@ final class PostgresCommitter: GroupCommitter, @unchecked Sendable {
     /// Of the connection's last transaction.
     private var mark: CommitMark?
     private var unconfirmed: [UnconfirmedGroup] = []
-    /// How long after its start a write's outcome is still sought, every `pause`.
+    /// How long after its start a write's outcome is sought, every `pause`.
     private let patience: Duration
     var pause: Duration? { unconfirmed.isEmpty ? nil : .milliseconds(50) }
 
-    /// - Parameter connection: the first connection. Without one, the committer connects at the first write.
     init(
         dialer: Dialer, readers: ReaderPool<PostgresQueries>, connection: sending PostgresConnection?, sender: String,
         patience: Duration
@@ -68,7 +64,7 @@ final class PostgresCommitter: GroupCommitter, @unchecked Sendable {
         connection = nil
     }
 
-    /// Returns whether the group is committed.
+    /// Returns whether it committed.
     private func transact(_ group: [Request], attempt: Int = 1, for writer: Writer) -> Bool {
         let start = ContinuousClock.now
         do {
@@ -82,7 +78,7 @@ final class PostgresCommitter: GroupCommitter, @unchecked Sendable {
             return transact(group, attempt: attempt + 1, for: writer)
         } catch let cause {
             let error = StoreError(cause, of: dialer.name)
-            // The dialer reports that the database cannot be reached.
+            // The dialer reports when the database cannot be reached.
             let isTrouble =
                 switch error {
                 case .full, .readOnly, .corrupt, .io: (cause as? PostgresError)?.isOfOneRequest != true
@@ -100,8 +96,7 @@ final class PostgresCommitter: GroupCommitter, @unchecked Sendable {
         for (request, rows) in zip(group, rows) { request.work.succeed(rows) }
     }
 
-    /// Returns the rows of each request, or `nil` if the group is now one of `unconfirmed`. If this throws, nothing was
-    /// written.
+    /// `nil` if the group is now in `unconfirmed`. If this throws, nothing was written.
     private func transaction(_ group: [Request], since start: ContinuousClock.Instant) throws -> [[PostgresRows]]? {
         let connection = try connected()
         let begun: [PostgresRows], mark: CommitMark?
@@ -123,8 +118,8 @@ final class PostgresCommitter: GroupCommitter, @unchecked Sendable {
             if (try? connection.all(["COMMIT"])) == nil { self.connection = nil }
             return rows
         }
-        // The notices follow COMMIT, which would otherwise wait for other servers' transactions that send notices. A
-        // lost one does no harm: every server itself looks for changes every few seconds.
+        // Notices follow COMMIT, which would otherwise wait for other servers' transactions that send some. A lost
+        // one does no harm: every server looks for changes every few seconds.
         let answers = connection.run([mark.statement, "COMMIT"] + notices(of: group))
         if answers.lost != nil { self.connection = nil }
         if answers.outcomes.count > 1, case .success(let end) = answers.outcomes[1] {
@@ -148,9 +143,7 @@ final class PostgresCommitter: GroupCommitter, @unchecked Sendable {
         connection = nil
     }
 
-    /// Gives the requests of unconfirmed groups their outcome, as far as it is known.
-    ///
-    /// - Parameter isLast: whether there is no later attempt. Otherwise attempts go on until `patience` is over.
+    /// Looks for the outcome of unconfirmed groups, until `patience` is over or this is the last attempt.
     private func settle(isLast: Bool = false, for writer: Writer) {
         unconfirmed = unconfirmed.filter { unconfirmed in
             switch isStored(unconfirmed.mark) {
@@ -171,7 +164,7 @@ final class PostgresCommitter: GroupCommitter, @unchecked Sendable {
         }
     }
 
-    /// A notification's payload must have fewer than 8,000 bytes, so many notices need several.
+    /// A payload must have fewer than 8,000 bytes.
     private func notices(of group: [Request]) -> [PostgresStatement] {
         let words = group.compactMap(\.work.notice)
         return stride(from: 0, to: words.count, by: Self.noticesOfPayload).map { start in
@@ -193,14 +186,12 @@ final class PostgresCommitter: GroupCommitter, @unchecked Sendable {
     }
 }
 
-/// Names one transaction of one connection, which writes it into the table `last_commit`. If the connection is lost
-/// during COMMIT, the mark is in the database exactly if the transaction is stored.
-///
-/// The change itself does not tell, because another server may have stored the same one. Neither does the transaction's
-/// ID, which PostgreSQL can use again after a crash.
+/// Names a transaction, which writes the mark to the table `last_commit`. After a connection is lost during COMMIT,
+/// the mark is there exactly if the transaction is stored. The change itself would not tell, because another server
+/// may have stored the same; nor would the transaction's ID, which PostgreSQL can use again after a crash.
 private struct CommitMark {
-    /// Random: the key of the connection's row, and of an advisory lock that the connection holds. While it is held, the
-    /// transaction may still be committed.
+    /// The key of the connection's row, and of an advisory lock: while it is held, the transaction may still be
+    /// committed.
     let connection = Int.random(in: .min ... .max)
     var number = 0
 
@@ -213,7 +204,7 @@ private struct CommitMark {
     }
 
     static let now = "extract(epoch FROM clock_timestamp()) * 1000"
-    /// Milliseconds after which a row is deleted. A server asks for its mark only for some seconds.
+    /// Milliseconds until a row is deleted. A server looks only for some seconds.
     static let lifetime = 24 * 60 * 60 * 1000
 }
 
@@ -225,7 +216,7 @@ extension PostgresCommitter {
         return next
     }
 
-    /// Takes the lock of the connection's marks, and deletes the rows of old connections.
+    /// Takes the lock, and deletes old rows.
     private func firstMark(on connection: PostgresConnection) throws -> CommitMark {
         let mark = CommitMark()
         _ = try connection.all([
@@ -240,12 +231,11 @@ extension PostgresCommitter {
         return mark
     }
 
-    /// Returns whether a transaction of another connection is stored, or `nil` if it may still be committed or the
-    /// database cannot say.
+    /// Of another connection. `nil` if the transaction may still be committed or the database cannot say.
     private func isStored(_ mark: CommitMark) -> Bool? {
         do {
             let connection = try connected()
-            // Two queries, so that the second one sees what was committed before the lock became free.
+            // Two queries: the second sees what was committed before the lock became free.
             let hasEnded = try connection.query("SELECT pg_try_advisory_xact_lock(\(mark.connection))").first?.bool(0)
             let last = try connection.query("SELECT number FROM last_commit WHERE connection = \(mark.connection)")
             return last.first?.int(0) == mark.number ? true : hasEnded == true ? false : nil

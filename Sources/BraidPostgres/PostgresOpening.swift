@@ -2,14 +2,12 @@
 import BraidStore
 import Glibc
 
-/// Checks that a database's tables belong to Braid Server, and creates or upgrades them. They are in the first schema of
-/// the connection's search path, by default `public`.
+/// In the first schema of the search path (by default `public`).
 enum PostgresOpening {
-    /// The advisory lock, an arbitrary number, under which servers that start together prepare the database one after
-    /// the other.
+    /// Arbitrary; for servers that start together.
     static let lock = 1_114_792_297
 
-    /// Returns the schema version before, or 0 if there were no tables.
+    /// Returns the schema version before, 0 without tables.
     static func prepare(
         _ connection: PostgresConnection, name: String, before: ((Int) throws -> Void)? = nil
     ) throws -> Int {
@@ -45,7 +43,6 @@ enum PostgresOpening {
             try PostgresQueries(db: connection).shape(of: schema), path: name, version: version)
     }
 
-    /// Returns the name of the PostgreSQL schema that can contain the tables.
     static func check(_ connection: PostgresConnection, name: String) throws -> String {
         guard connection.serverVersion >= 120_000 else {
             throw StoreError.io("\(name) is PostgreSQL \(connection.serverVersion / 10_000); 12 or later is needed")
@@ -63,7 +60,7 @@ enum PostgresOpening {
         return schema
     }
 
-    /// Returns the version of the tables, or `nil` if there are none. Throws if they belong to another application.
+    /// `nil` without tables. Throws for another application's.
     static func version(_ connection: PostgresConnection, schema: String, name: String) throws -> Int? {
         let found = try connection.query(
             """
@@ -80,7 +77,7 @@ enum PostgresOpening {
             }
             let version = mark.int(1)
             guard version > 0 else { throw StoreError.corrupt("\(name): table braid_server: version is \(version)") }
-            // A newer table has the column `minimum_version`, which this reads, or another program has made it.
+            // A newer server's table has `minimum_version`, which this reads; otherwise another program has made it.
             if version > PostgresSchema.version { _ = try PostgresQueries(db: connection).sharedAnswerTime() }
             return version
         } catch let error as PostgresError where error.code == "42703" {  // a column of a query does not exist

@@ -3,12 +3,10 @@ import BraidEngine
 import BraidRuntime
 import BraidStore
 
-/// A store in a PostgreSQL database that several servers can use at the same time.
-///
-/// Reads have connections of their own, so they neither wait for a write nor delay one. A lost connection is replaced
-/// when it is next needed.
+/// A store in a PostgreSQL database, for several servers at once. Reads have their own connections: they neither wait
+/// for a write nor delay one. A lost connection is replaced when it is next needed.
 public final class PostgresStore: SessionStore {
-    /// The database's address for messages, without a password.
+    /// For messages, without a password.
     public var name: String { dialer.name }
 
     let dialer: Dialer
@@ -21,15 +19,15 @@ public final class PostgresStore: SessionStore {
     public var answerClock: AnswerClock { dialer.answerClock }
     public var schemaNotice: String? { dialer.schemaNotice }
 
-    /// Opens a database, and creates the tables if the first schema of the search path has none. Tables of another
-    /// application are not changed.
+    /// Creates missing tables in the first schema of the search path. Does not change another application's.
+    ///
+    ///     let store = try PostgresStore(url: "postgres://braid@localhost/braid")
     ///
     /// - Parameters:
-    ///   - url: in libpq's form, `postgres://user@host:port/database?…`.
-    ///   - timeout: after this time without data, a connection is closed. A single statement may take three quarters of
-    ///     it, and wait for a lock for a quarter.
-    ///   - connects: whether to connect now. Otherwise the first operation does, and throws why it cannot.
-    /// - Throws: ``StoreError`` with the reason why the database cannot be opened.
+    ///   - url: in libpq's form.
+    ///   - timeout: without data for this long, a connection is closed. A statement may take three quarters of it,
+    ///     and wait for a lock for a quarter.
+    ///   - connects: now, or with the first operation, which then throws why it cannot.
     public init(
         url: String, options: StoreOptions = StoreOptions(), timeout: Duration = .seconds(20), connects: Bool = true
     ) throws {
@@ -54,7 +52,7 @@ public final class PostgresStore: SessionStore {
 
     public var statistics: StoreStatistics { writer.statistics }
 
-    /// Performs a read. Returns the connection for the thread's next one, or `nil` if it cannot be used any more.
+    /// Returns the connection for the next read, `nil` if it is broken.
     private static func serve(
         _ read: ReaderPool<PostgresQueries>.Read, _ kept: PostgresQueries?, _ dialer: Dialer
     ) -> PostgresQueries? {
@@ -74,7 +72,7 @@ public final class PostgresStore: SessionStore {
                 do {
                     return try perform(kept)
                 } catch is LostConnection {
-                    // Most likely it broke while it was idle. A read changes nothing, so it is repeated.
+                    // It most likely broke while idle. Repeating a read changes nothing.
                 }
             }
             return try perform(PostgresQueries(db: dialer.connect()))
@@ -84,12 +82,8 @@ public final class PostgresStore: SessionStore {
         }
     }
 
-    /// Returns what `value` makes of the statements' rows after the commit. It throws a `StoreError` if they have
-    /// refused the write.
-    ///
-    /// - Parameters:
-    ///   - cost: about how many rows the statements write.
-    ///   - notice: for the other servers.
+    /// `value` runs after the commit, and throws a `StoreError` if the rows refused the write. `cost`: about how many
+    /// rows are written.
     func write<Value: Sendable>(
         _ statements: [PostgresStatement], isTest: Bool = false, cost: Int = 1, notice: String? = nil,
         value: @escaping @Sendable ([PostgresRows]) throws -> Value
@@ -126,8 +120,8 @@ extension PostgresStore {
         try await waitingForLocks(PostgresQueries.deleteTable(name), value: PostgresQueries.tableDeletion)
     }
 
-    /// Writes what may have to wait for a lock of another connection: briefly, because the other writes wait with it,
-    /// but again and again for a quarter of `timeout`.
+    /// For locks of other connections: waits each time briefly, because the other writes wait as well, but again and
+    /// again for a quarter of `timeout`.
     private func waitingForLocks<Value: Sendable>(
         _ statements: [PostgresStatement], value: @escaping @Sendable ([PostgresRows]) throws -> Value
     ) async throws -> Value {
@@ -137,7 +131,7 @@ extension PostgresStore {
         }
         while true {
             do {
-                // The setting would last until the end of the transaction, so it is restored for its other requests.
+                // The setting lasts until the end of the transaction, so restore it for the other requests.
                 return try await write([timeout(.milliseconds(50))] + statements + [timeout(longest)]) {
                     try value(Array($0.dropFirst().dropLast()))
                 }

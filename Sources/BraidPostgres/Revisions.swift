@@ -2,7 +2,7 @@
 import BraidStore
 import Synchronization
 
-/// Reads the stored revisions of sessions. Requests that arrive before a query begins share it.
+/// Requests that arrive before a query begins share it.
 final class Revisions: Sendable {
     private final class Batch: Sendable {
         let asked = Mutex<[Int: [CheckedContinuation<StoredRevision?, any Error>]]>([:])
@@ -15,7 +15,7 @@ final class Revisions: Sendable {
     }
 
     private let readers: ReaderPool<PostgresQueries>
-    /// The batch that further requests can still join.
+    /// Open for further requests.
     private let open = Mutex<Batch?>(nil)
 
     init(readers: ReaderPool<PostgresQueries>) { self.readers = readers }
@@ -50,11 +50,11 @@ final class Revisions: Sendable {
 }
 
 extension PostgresQueries {
-    /// By session number, without sessions that have ended.
+    /// Not of ended sessions.
     fileprivate func revisions(of sessions: [Int]) throws -> [Int: StoredRevision] {
         let rows = try db.query("SELECT number, revision, updated FROM session WHERE number = ANY (\(sessions))")
-        // A damaged number of one session must not fail the query for the others. That session's copy becomes stale, and
-        // reading it reports the damage.
+        // One session's damaged number must not fail the query for the others. Its copy becomes stale, and reading it
+        // reports the damage.
         return Dictionary(rows.map { ($0.int(0), StoredRevision(number: $0.int(1), time: $0.int(2))) }) { $1 }
     }
 }

@@ -1,29 +1,25 @@
 import Synchronization
 
-/// A response body that is sent while it is produced: a queue of limited size between a producer (any thread or task)
-/// and an event loop.
+/// A body that is sent while it is produced: a limited queue between a producer (any thread or task) and an event
+/// loop.
 ///
-/// The queue holds arrays without copying them, so thousands of streams can share the bytes of one event. An idle
-/// stream holds no buffer. The server may set a coding (`encode(in:)`), and then attaches the stream to its event loop,
-/// which starts the producer (`onAttach`).
+/// It copies nothing, so thousands of streams can share an event's bytes. The server may set a coding
+/// (`encode(in:)`), then attaches the stream to its event loop, which starts the producer (`onAttach`).
 public final class ByteStream: Sendable {
     public enum WriteResult: Equatable, Sendable {
         case accepted
-        /// The queue has no room.
         case full
         /// The reader has disconnected, or the stream has ended.
         case closed
     }
 
-    /// What the event loop takes at once.
     public struct Taken: Sendable {
         public var pieces: [[UInt8]] = []
         public var bytes = 0
-        /// Those of the large pieces.
+        /// Of large pieces.
         public var leases: [Quota.Lease] = []
-        /// Whether the body ends with these pieces.
         public var isLast = false
-        /// The body breaks off here: the loop closes the connection, so that the client sees it.
+        /// The loop closes the connection, so that the client sees it.
         public var isBroken = false
 
         fileprivate mutating func append(_ piece: [UInt8]) {
@@ -49,16 +45,15 @@ public final class ByteStream: Sendable {
     }
 
     private let state = Mutex(State())
-    /// Of the queue, unless a single piece is larger. The connection can hold as many again.
+    /// Bytes in the queue, unless a single piece is larger. The connection can hold as many again.
     public let limit: Int
-    /// Whether the body has no end, as an event stream. When the server stops or the client closes its sending side, it
-    /// is ended; any other may finish.
+    /// Ended when the server stops or the client closes its sending side; other bodies may finish.
     public let isEndless: Bool
-    /// The bytes of the whole body, if they are known before the first one is sent.
+    /// If known beforehand.
     public let length: Int?
 
     private let estimate: (@Sendable () -> Int)?
-    /// About the plain bytes of the whole body.
+    /// About the plain bytes.
     public var estimatedLength: Int? { length ?? estimate?() }
 
     public init(
@@ -78,19 +73,16 @@ public final class ByteStream: Sendable {
 
     public var coding: ContentCoding? { state.withLock { $0.frame.coding } }
 
-    /// Starts the producer when the stream is attached. It runs on the event loop, so it must not block.
+    /// Starts the producer. On the event loop, so it must not block.
     public func onAttach(_ action: @escaping @Sendable () -> Void) {
         state.withLock { if $0.closer == nil { $0.onAttach = action } }
     }
 
-    /// Compresses and queues bytes if there is room. Never waits.
+    /// Compresses. Never waits.
     @discardableResult
     public func write(_ bytes: [UInt8]) -> WriteResult { write(BodyPiece(bytes, in: coding)) }
 
-    /// Queues a piece in the stream's coding if there is room. Never waits. An empty queue accepts even one above the
-    /// limit.
-    ///
-    /// - Parameter lease: held until the piece is sent or dropped.
+    /// Never waits. An empty queue accepts even a piece above the limit. The lease ends when it is sent or dropped.
     @discardableResult
     public func write(_ piece: BodyPiece, _ lease: Quota.Lease? = nil) -> WriteResult {
         let (result, tell): (WriteResult, (@Sendable () -> Void)?) = state.withLock { state in
@@ -113,13 +105,12 @@ public final class ByteStream: Sendable {
         end { Self.endBody(&$0) }
     }
 
-    /// For the producer: the connection closes after the queued bytes.
+    /// For the producer. The connection closes after the queued bytes.
     public func fail() {
         end { $0.queue.isBroken = true }
     }
 
-    /// Runs once when the client disconnects or the server (not the producer) ends the stream; at once if it has. Must
-    /// not block.
+    /// Runs once when the client disconnects or the server ends the stream; at once if it has. Must not block.
     public func onClose(_ action: @escaping @Sendable () -> Void) {
         let isLate = state.withLock { state in
             if state.closer == nil { state.onClose = action }
@@ -128,7 +119,7 @@ public final class ByteStream: Sendable {
         if isLate { action() }
     }
 
-    /// Waits until the queue is taken or the stream closed.
+    /// Until the queue is taken or the stream closed.
     public func drained() async {
         await withCheckedContinuation { continuation in
             let isDrained = state.withLock { state in
@@ -155,7 +146,7 @@ public final class ByteStream: Sendable {
 
     // MARK: Event loop
 
-    /// `tell` notifies the loop of new bytes or the end: on any thread, once until it calls `take()`.
+    /// `tell` reports bytes or the end: on any thread, once until `take()`.
     public func attach(_ tell: @escaping @Sendable () -> Void) {
         let start = state.withLock { state in
             state.tellLoop = tell
@@ -165,8 +156,7 @@ public final class ByteStream: Sendable {
         start?()
     }
 
-    /// Attaches the stream to a task in place of an event loop. The sequence has an element when there is something to
-    /// `take()`. Close the stream at its end.
+    /// For a task in place of an event loop. An element means something to `take()`. Close the stream at its end.
     public func attach() -> (news: AsyncStream<Void>, end: @Sendable () -> Void) {
         let (news, tell) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         attach { tell.yield() }
@@ -174,7 +164,7 @@ public final class ByteStream: Sendable {
         return (news, { tell.finish() })
     }
 
-    /// A whole body that has an end. `nil` if it breaks off, or if the task is cancelled.
+    /// `nil` if the body breaks off or the task is cancelled.
     public func gathered() async -> [UInt8]? {
         defer { close() }
         var bytes: [UInt8] = []
@@ -188,7 +178,6 @@ public final class ByteStream: Sendable {
         return nil
     }
 
-    /// For the event loop.
     public func take() -> Taken {
         let (taken, waiting) = state.withLock { state in
             let taken = state.queue
@@ -202,7 +191,7 @@ public final class ByteStream: Sendable {
         return taken
     }
 
-    /// On any thread, for example because the server stops. Queued bytes are still sent.
+    /// On any thread. Queued bytes are still sent.
     public func endFromServer() {
         close { state in
             Self.endBody(&state)
@@ -210,7 +199,7 @@ public final class ByteStream: Sendable {
         }
     }
 
-    /// Drops the queue: all bytes are sent, the client has disconnected, or the body is not sent.
+    /// Drops the queue.
     public func close() {
         close { state in
             state.queue = Taken()

@@ -1,13 +1,12 @@
 import Glibc
 
-/// For durations.
 public func monotonicNanoseconds() -> Int {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)
     return time.tv_sec * 1_000_000_000 + time.tv_nsec
 }
 
-/// Milliseconds since 1970. It can jump.
+/// Milliseconds since 1970. Can jump.
 public func systemMilliseconds() -> Int {
     var time = timespec()
     clock_gettime(CLOCK_REALTIME, &time)
@@ -15,7 +14,7 @@ public func systemMilliseconds() -> Int {
 }
 
 extension Duration {
-    /// Whole milliseconds, rounded toward zero; they must fit into `Int`.
+    /// Rounded toward zero; must fit into `Int`.
     public var milliseconds: Int {
         Int(clamping: components.seconds) * 1_000 + Int(components.attoseconds / 1_000_000_000_000_000)
     }

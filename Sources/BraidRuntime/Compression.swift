@@ -2,9 +2,8 @@ import CZlib
 import CZstd
 import Synchronization
 
-/// A content coding (RFC 9110, 8.4.1).
+/// RFC 9110, 8.4.1. Of two with the same weight, the server takes the first.
 public enum ContentCoding: String, Sendable, CaseIterable {
-    /// Of two codings that a client gives the same weight, the server prefers the first one here.
     case zstd, gzip
 
     public func compress(_ bytes: [UInt8]) -> [UInt8] {
@@ -18,20 +17,19 @@ public enum ContentCoding: String, Sendable, CaseIterable {
     fileprivate static let gzipLevel: Int32 = 6
 }
 
-/// A piece of a body, plain or compressed independently of other pieces, so that all streams can share that of an event.
-/// - A zstd piece is one frame, and a body a sequence of frames (RFC 8878, 3).
-/// - A gzip piece is a sequence of deflate blocks that end at a byte boundary and refer to no byte before them
-///   (RFC 1951, 3.2). A body is one member with the blocks of all its pieces (RFC 1952, 2.2), because curl and browsers
-///   read only the first member.
+/// Plain or compressed independently, so that all streams can share an event's.
+/// - zstd: a frame; a body is a sequence of frames (RFC 8878, 3).
+/// - gzip: deflate blocks that end at a byte boundary and refer to no earlier byte (RFC 1951, 3.2). A body is one
+///   member with the blocks of all pieces (RFC 1952, 2.2), because curl and browsers read only the first member.
 public struct BodyPiece: Sendable {
     public let bytes: [UInt8]
-    /// The CRC-32 and the size of the plain bytes, for a gzip piece: a gzip body ends with those of the whole body.
+    /// Of the plain bytes: a gzip body ends with its CRC-32 and size.
     fileprivate var checksum: UInt = 0
     fileprivate var plainSize = 0
 
     public init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-    /// Compresses plain bytes: a millisecond for each 50 to 200 KB. Not for an event loop's thread.
+    /// Takes a millisecond for each 50 to 200 KB. Not for an event loop's thread.
     public init(_ plain: [UInt8], in coding: ContentCoding?) {
         switch coding {
         case _ where plain.isEmpty: bytes = []
@@ -51,13 +49,13 @@ public struct BodyPiece: Sendable {
         let size = plain.withUnsafeBytes {
             ZSTD_compress(frame, limit, $0.baseAddress, $0.count, ContentCoding.zstdLevel)
         }
-        // The buffer is large enough, so this can only fail for lack of memory.
+        // The buffer is large enough, so only memory can lack.
         precondition(ZSTD_isError(size) == 0, "libzstd has no memory")
         return Array(UnsafeRawBufferPointer(start: frame, count: size))
     }
 
     private static func deflateBlocks(_ plain: [UInt8]) -> [UInt8] {
-        // A window as large as the input is enough, and a small one needs little memory.
+        // No window need be larger than the input, and a small one needs little memory.
         let windowBits = min(15, max(9, Int32(Int.bitWidth - (plain.count + 262).leadingZeroBitCount)))
         // zlib stores the address of the `z_stream`, so it must not move.
         let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
@@ -68,7 +66,7 @@ public struct BodyPiece: Sendable {
             Int32(MemoryLayout<z_stream>.size))
         precondition(isReady == Z_OK, "zlib has no memory")
         defer { deflateEnd(stream) }
-        // `deflateBound` is for a finished stream. This one is only flushed, which adds an empty block of 5 bytes.
+        // `deflateBound` is for a finished stream; a flush adds an empty block of 5 bytes.
         let limit = Int(deflateBound(stream, UInt(plain.count))) + 16
         let blocks = UnsafeMutablePointer<UInt8>.allocate(capacity: limit)
         defer { blocks.deallocate() }
@@ -93,7 +91,6 @@ public struct BodyPiece: Sendable {
     }
 }
 
-/// The bytes before and after the pieces of a body.
 struct BodyFrame {
     let coding: ContentCoding?
     private var isOpen = false
@@ -117,13 +114,12 @@ struct BodyFrame {
             + trailer.flatMap { number in (0..<4).map { UInt8(truncatingIfNeeded: number >> ($0 * 8)) } }
     }
 
-    /// Deflate, without a time and a name, on an unknown system (RFC 1952, 2.3).
+    /// Deflate, without time and name, on an unknown system (RFC 1952, 2.3).
     private static let gzipHeader: [UInt8] = [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 255]
-    /// An empty block, marked as the last one (RFC 1951, 3.2.6).
+    /// An empty block, marked as the last (RFC 1951, 3.2.6).
     private static let lastBlock: [UInt8] = [3, 0]
 }
 
-/// One value for each content coding, made on its first use.
 public struct PerCoding<Value: Sendable>: ~Copyable, Sendable {
     private let gzip = OnFirstUse<Value>()
     private let zstd = OnFirstUse<Value>()
@@ -145,10 +141,8 @@ public struct PerCoding<Value: Sendable>: ~Copyable, Sendable {
     }
 }
 
-/// A value that is made on its first use.
-///
-/// It is made outside of the lock, so that no thread waits for one of a lower priority. Threads that need it at the same
-/// time may each make it: the first result is kept.
+/// Made without the lock, so that no thread waits for one of a lower priority. Several may make it; the first result
+/// stays.
 public struct OnFirstUse<Value: Sendable>: ~Copyable, Sendable {
     private let known = Mutex<Value?>(nil)
 
@@ -167,7 +161,7 @@ public struct OnFirstUse<Value: Sendable>: ~Copyable, Sendable {
     public var isMade: Bool { known.withLock { $0 != nil } }
 }
 
-/// Bytes that several answers share, with their compressed forms, which are made on their first use.
+/// For several answers.
 public final class SharedBytes: Sendable {
     public let plain: [UInt8]
     private let compressed = PerCoding<[UInt8]>()

@@ -1,7 +1,6 @@
-// BraidEngine has its own, because it and this module know no other one.
+// BraidEngine has its own: neither module knows another.
 extension Int {
-    /// Reads a whole text of one or more ASCII digits, without a sign. `nil` for any other text, and if the number is
-    /// too large.
+    /// Of ASCII digits only. `nil` also if too large.
     public init?(digits: some Collection<UInt8>) {
         guard !digits.isEmpty else { return nil }
         var number = 0
@@ -14,10 +13,9 @@ extension Int {
         self = number
     }
 
-    /// Reads a text as ``init(digits:)`` reads its UTF-8.
     public init?(digits text: some StringProtocol) { self.init(digits: text.utf8) }
 
-    /// As ``init(digits:)``, but a number that is too large is `Int.max`.
+    /// `Int.max` if too large.
     public init?(clampingDigits text: some StringProtocol) {
         guard !text.isEmpty, text.utf8.allSatisfy({ $0 &- UInt8(ascii: "0") < 10 }) else { return nil }
         self = Int(digits: text) ?? .max

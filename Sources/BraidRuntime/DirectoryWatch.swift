@@ -2,10 +2,10 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// Notices files that were written and closed, renamed, moved or deleted, and new subdirectories (inotify(7)). It
-/// watches directories, because most editors save by renaming a new file.
+/// Notices files that were written and closed, renamed, moved or deleted, and new subdirectories (inotify(7)).
+/// Watches directories, because most editors save by renaming a new file.
 public final class DirectoryWatch {
-    /// An element for all changes since the last one was taken.
+    /// One element for all changes since the last.
     public let changes: AsyncStream<Void>
     private let descriptor: CInt
     private let source: any DispatchSourceRead
@@ -22,7 +22,7 @@ public final class DirectoryWatch {
         }
     }
 
-    /// Watches nothing yet. If it returns `nil`, `errno` says why.
+    /// `nil` with `errno`.
     public init?() {
         let descriptor = inotify_init1(CInt(IN_NONBLOCK) | CInt(IN_CLOEXEC))
         guard descriptor >= 0 else { return nil }
@@ -39,7 +39,7 @@ public final class DirectoryWatch {
 
     deinit { source.cancel() }
 
-    /// Watches a directory without its subdirectories; again has no effect. If it returns `false`, `errno` says why.
+    /// Not its subdirectories. `false` with `errno`.
     public func add(_ directory: String) -> Bool {
         let events =
             IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_CREATE | IN_DELETE | IN_DELETE_SELF | IN_MOVE_SELF
@@ -50,7 +50,7 @@ public final class DirectoryWatch {
         return true
     }
 
-    /// Returns whether one is a change. A new file is none, because it is still empty; a new link is.
+    /// A new file is no change, because it is still empty; a new link is.
     private static func readEvents(from descriptor: CInt, _ directories: Directories) -> Bool {
         var buffer = [UInt8](repeating: 0, count: 16 * 1024), isChange = false
         while true {

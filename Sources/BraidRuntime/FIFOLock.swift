@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A lock for tasks, which acquire it in the order of their arrival. A waiting task is suspended and blocks no thread.
+/// For tasks, in order of arrival. Waiting blocks no thread.
 ///
 ///     try await lock.withLock { … }
 ///
@@ -19,7 +19,7 @@ public final class FIFOLock: Sendable {
 
     private struct State {
         var isLocked = false
-        /// In order of arrival, from `next` on. Those that were cancelled are not in `waiters`.
+        /// By arrival, from `next` on. Cancelled ones are missing in `waiters`.
         var queue: [Int] = []
         var next = 0
         var waiters: [Int: CheckedContinuation<Bool, Never>] = [:]
@@ -31,7 +31,7 @@ public final class FIFOLock: Sendable {
 
     public init(rank: Rank = .leaf) { self.rank = rank }
 
-    /// Throws `CancellationError` if the task is cancelled while it waits.
+    /// Throws `CancellationError` if cancelled while waiting.
     public func withLock<Value>(_ body: () async throws -> Value) async throws -> Value {
         #if DEBUG
         let held = HeldLock(rank)
@@ -48,7 +48,7 @@ public final class FIFOLock: Sendable {
         #endif
     }
 
-    /// `nil` at once if the lock is not free.
+    /// `nil` if not free.
     public func withLockIfFree<Value>(_ body: () -> Value) -> Value? {
         guard lockIfFree() else { return nil }
         defer { unlock() }
@@ -70,7 +70,7 @@ public final class FIFOLock: Sendable {
                         state.isLocked = true
                         return true
                     }
-                    // A task that is cancelled later is found in `waiters` by the cancellation handler.
+                    // If cancelled later, the handler finds it in `waiters`.
                     if Task.isCancelled { return false }
                     state.queue.append(number)
                     state.waiters[number] = continuation
@@ -138,14 +138,13 @@ private final class HeldLock: Sendable {
 }
 #endif
 
-/// Lets each client (a token) have one piece of work under way, others in order, so that one client's many do not delay
-/// those of others.
+/// One client (a token) has one piece of work at a time, so that its many do not delay others.
 public final class Turns: Sendable {
     private let locks = Mutex<[String: (lock: FIFOLock, users: Int)]>([:])
 
     public init() {}
 
-    /// Without a client, runs at once. Throws `CancellationError` if the task is cancelled while it waits.
+    /// At once without a client. Throws `CancellationError` if cancelled while waiting.
     public func withTurn<Value>(of client: String?, _ body: () async throws -> Value) async throws -> Value {
         guard let client else { return try await body() }
         let lock = locks.withLock { locks in
@@ -164,6 +163,5 @@ public final class Turns: Sendable {
 
     var clientCount: Int { locks.withLock { $0.count } }
 
-    /// Whether work of the client waits.
     public func isAwaited(by client: String) -> Bool { locks.withLock { $0[client]?.lock.isAwaited } ?? false }
 }

@@ -1,13 +1,12 @@
 import Glibc
 
-/// Whole files and directories, with plain system calls.
 public enum Files {
-    /// What `errno` says about a path, as the rest of a sentence.
+    /// Of `errno`, as the rest of a sentence.
     public static var failure: String {
         errno == ENOENT ? "does not exist" : "cannot be read: \(String(cString: strerror(errno)))"
     }
 
-    /// Reads a file or a pipe, such as `/dev/stdin` or a shell's `<(…)`. If it returns `nil`, ``failure`` says why.
+    /// Also of a pipe, such as `/dev/stdin` or `<(…)`. `nil` with ``failure``.
     public static func bytes(of path: String) -> [UInt8]? {
         let file = open(path, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { return nil }
@@ -25,7 +24,7 @@ public enum Files {
         }
     }
 
-    /// read(2), repeated if a signal interrupts it. Returns 0 at the end, and -1 with `errno` after an error.
+    /// read(2), repeated after a signal. 0 at the end, -1 with `errno`.
     static func read(_ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer) -> Int {
         while true {
             let count = Glibc.read(descriptor, buffer.baseAddress, buffer.count)
@@ -33,7 +32,7 @@ public enum Files {
         }
     }
 
-    /// Writes to a descriptor in blocking mode. If it returns `false`, `errno` says why not all was written.
+    /// Blocks. `false` with `errno`.
     @discardableResult
     public static func write(_ bytes: some Sequence<UInt8>, to descriptor: Int32) -> Bool {
         let bytes = Array(bytes)
@@ -49,11 +48,11 @@ public enum Files {
         return true
     }
 
-    /// Drops what comes, until the end or an error. Blocks the thread.
+    /// Blocks, until the end or an error.
     public static func readToEnd(of descriptor: Int32) {
         var piece = [UInt8](repeating: 0, count: 4096)
         while true {
-            // Another process may have made the descriptor non-blocking.
+            // Another process may have made it non-blocking.
             var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
             _ = poll(&entry, 1, -1)
             let count = Glibc.read(descriptor, &piece, piece.count)
@@ -61,7 +60,7 @@ public enum Files {
         }
     }
 
-    /// The names in a directory, without `.` and `..`, unordered. If it returns `nil`, ``failure`` says why.
+    /// Unordered, without `.` and `..`. `nil` with ``failure``.
     public static func names(in directory: String) -> [String]? {
         guard let stream = opendir(directory) else { return nil }
         defer { closedir(stream) }

@@ -1,6 +1,6 @@
 import CZlib
 
-/// Decompresses a gzip body (RFC 1952), of which memory holds one piece at a time.
+/// RFC 1952, piece by piece.
 public final class Gunzip {
     /// `detail` is a clause.
     public struct Failure: Error { public let detail: String }
@@ -8,7 +8,7 @@ public final class Gunzip {
     private let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
     private var input: [UInt8] = []
     private var position = 0
-    /// A body consists of one or several members.
+    /// Of a member; a body has one or several.
     private var isAtEnd = false
 
     private static let pieceSize = 64 * 1024
@@ -31,10 +31,10 @@ public final class Gunzip {
         position = 0
     }
 
-    /// At most 64 KB; `nil` if more compressed bytes are needed.
+    /// At most 64 KB. `nil` if it needs more.
     public func next() throws(Failure) -> [UInt8]? {
         while true {
-            // zlib may hold decompressed bytes even when it has read all input.
+            // zlib may hold bytes even when it has read all input.
             if isAtEnd {
                 guard position < input.count else { return nil }
                 inflateReset(stream)
@@ -64,7 +64,7 @@ public final class Gunzip {
         }
     }
 
-    /// Throws unless the bytes end with a complete member.
+    /// Throws within a member.
     public func finish() throws(Failure) {
         guard isAtEnd else { throw Failure(detail: "the compressed bytes end too early") }
     }

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Reads a file or a pipe line by line, with the line and at most 64 KiB in memory.
+/// Keeps a line and at most 64 KiB in memory.
 public final class LineReader {
     private let descriptor: CInt
     private let ownsDescriptor: Bool
@@ -9,15 +9,14 @@ public final class LineReader {
     private var isAtEnd = false
     public private(set) var bytesRead = 0
 
-    /// The file cannot be opened or read, or a line is too long.
     public struct Failure: Error, CustomStringConvertible {
         public let description: String
     }
 
-    /// Bytes, for an archive that is no lines at all; a line may exceed it by 64 KiB.
+    /// For archives that are no lines at all. A line may exceed it by 64 KiB.
     public static let longestLine = 1 << 30
 
-    /// `-` means the standard input.
+    /// `-` is the standard input.
     public init(_ path: String) throws(Failure) {
         ownsDescriptor = path != "-"
         descriptor = ownsDescriptor ? open(path, O_RDONLY | O_CLOEXEC) : STDIN_FILENO
@@ -28,13 +27,13 @@ public final class LineReader {
         if ownsDescriptor { close(descriptor) }
     }
 
-    /// Bytes; 0 for a pipe.
+    /// 0 for a pipe.
     public var size: Int {
         var status = stat()
         return fstat(descriptor, &status) == 0 ? Int(status.st_size) : 0
     }
 
-    /// The next line without its line feed; `nil` at the end.
+    /// Without its line feed. `nil` at the end.
     public func next() throws(Failure) -> [UInt8]? {
         var searched = start
         while true {

@@ -1,20 +1,18 @@
 import Glibc
 
-/// A thread that writes log lines, so that no other thread waits for the file descriptor.
-///
-/// A line for which the queue has no room, or that cannot be written, is dropped and counted. Once lines can be written
-/// again, a note says how many were dropped.
+/// Writes log lines on its thread, so that no other waits for the descriptor. Lines without room, or that cannot be
+/// written, are dropped; a later note counts them.
 public final class LogWriter: @unchecked Sendable {
     private struct Line {
         var bytes: [UInt8]
-        /// The number of dropped lines that a note reports; 0 for other lines.
+        /// The dropped lines that this note counts.
         var reported = 0
     }
 
     /// Guards `queue`, `pending`, `total`, `unreported`, `failed` and `isWaiting`.
     private let condition = Condition()
     private var queue: [Line] = []
-    /// Bytes, of the batch that is being written, too.
+    /// Bytes, also of the batch being written.
     private var pending = 0
     private var total = 0
     private var unreported = 0
@@ -24,14 +22,14 @@ public final class LogWriter: @unchecked Sendable {
     private let descriptor: CInt
     private let limit: Int
     private let note: @Sendable (_ dropped: Int) -> [UInt8]
-    /// Whether a failed write has left half a line. Only the thread uses it.
+    /// A failed write has left half a line. For the thread only.
     private var isInLine = false
 
-    /// How often a note is tried while no lines come.
+    /// For a note, while no lines come.
     private static let retryTime = Duration.seconds(1)
     /// After each batch: under load, every line would wake the thread.
     private static let pauseMicroseconds: UInt32 = 1_000
-    /// PIPE_BUF: the kernel writes so many bytes to a pipe at once, so that lines of several processes do not mix.
+    /// PIPE_BUF: so many bytes go to a pipe at once, so that lines of several processes do not mix.
     private static let atomicBytes = 4_096
 
     public init(
@@ -46,7 +44,7 @@ public final class LogWriter: @unchecked Sendable {
 
     public var dropped: Int { condition.withLock { total } }
 
-    /// Queues a line, which ends with a line feed, or drops it. Never waits for the descriptor.
+    /// With its line feed. Never waits for the descriptor.
     public func write(_ line: [UInt8]) {
         condition.withLock {
             guard pending + line.count <= limit else { return drop(1, new: 1) }
@@ -55,7 +53,7 @@ public final class LogWriter: @unchecked Sendable {
         }
     }
 
-    /// Waits until all lines are written or dropped, at most for `time`.
+    /// Until all lines are written or dropped.
     public func flush(within time: Duration) {
         let deadline = ContinuousClock.now + time
         condition.withLock {
@@ -63,7 +61,7 @@ public final class LogWriter: @unchecked Sendable {
         }
     }
 
-    // The caller holds `condition` in the following methods.
+    // The caller holds `condition`.
 
     private func append(_ line: Line) {
         queue.append(line)
@@ -86,8 +84,6 @@ public final class LogWriter: @unchecked Sendable {
         append(Line(bytes: note(count), reported: count))
     }
 }
-
-// MARK: The thread
 
 extension LogWriter {
     private func run() {
@@ -121,7 +117,7 @@ extension LogWriter {
         }
     }
 
-    /// Stops at the first write that fails. Returns how many lines were written whole.
+    /// Until the first failed write. Returns the lines written whole.
     private func write(_ lines: [Line]) -> Int {
         var next = 0
         while next < lines.count {
@@ -137,7 +133,7 @@ extension LogWriter {
                 continue
             }
             if rest < piece.count { isInLine = piece[piece.count - rest - 1] != UInt8(ascii: "\n") }
-            // Go back over the lines whose bytes, the last `rest` of the piece, were not written.
+            // Go back over the lines whose bytes, the piece's last `rest`, were not written.
             while rest > 0, next > start {
                 next -= 1
                 rest -= lines[next].bytes.count
@@ -147,8 +143,7 @@ extension LogWriter {
         return next
     }
 
-    /// Stops at the first write that fails. Returns how many bytes were written. Waits if the descriptor is
-    /// non-blocking.
+    /// Until the first failed write. Returns the bytes written. Waits for a non-blocking descriptor.
     private func write(_ bytes: [UInt8]) -> Int {
         bytes.withUnsafeBytes { buffer in
             var written = 0

@@ -1,9 +1,11 @@
 import Synchronization
 
-/// A supply that requests share: bytes, requests, subscribers. One session or token may lease only its share, so none
-/// can use it all up; a single lease may exceed the share.
+/// A supply that requests share: bytes, requests, subscribers. One session or token may lease only its part, so none
+/// can use it all up; a single lease may exceed the part.
+///
+///     let lease = try quota.lease(body.count, to: Quota.Account(client: token))
 public final class Quota: Sendable {
-    /// The session (`resource`) and the token (`client`) whose shares a lease uses.
+    /// Who leases: a session (`resource`) and a token (`client`).
     public struct Account: Sendable, Hashable {
         public var resource: String?
         public var client: String?
@@ -14,7 +16,6 @@ public final class Quota: Sendable {
         }
     }
 
-    /// What a lease would have exceeded: the whole quota, or the share of its session or token.
     public enum Exceeded: Error, Sendable { case quota, share }
 
     public let limit: Int
@@ -23,7 +24,7 @@ public final class Quota: Sendable {
     private let used = Atomic<Int>(0)
     private let held = Mutex<[Account: Int]>([:])
 
-    /// The shares are divisors of the limit: with `resourcePart` 2, one resource can lease half of it.
+    /// With `resourcePart` 2, one resource can lease half.
     public init(_ limit: Int, resourcePart: Int = 1, clientPart: Int = 1) {
         self.limit = limit
         resourceShare = max(1, limit / resourcePart)
@@ -33,7 +34,7 @@ public final class Quota: Sendable {
     public var taken: Int { used.load(ordering: .relaxed) }
     public var isShort: Bool { taken > limit / 2 }
 
-    /// Returns whether a lease of the amount would fit now, whatever the shares.
+    /// Whatever the shares.
     public func has(_ amount: Int) -> Bool { Self.fits(amount, own: 0, taken: taken, limit) }
 
     public func lease(_ amount: Int = 1, to account: Account = Account()) throws(Exceeded) -> Lease {
@@ -42,16 +43,15 @@ public final class Quota: Sendable {
         return lease
     }
 
-    /// Returns whether a lease, which holds `own` of what is taken, can grow by the amount. If nobody else holds any, it
-    /// always can: otherwise an amount above the limit could never be leased.
+    /// `own` is what the lease holds. If nobody else holds any, it fits: otherwise an amount above the limit could
+    /// never be leased.
     private static func fits(_ amount: Int, own: Int, taken: Int, _ limit: Int) -> Bool {
         taken == own || amount <= limit - taken
     }
 
     fileprivate func take(_ amount: Int, own: Int, for account: Account) throws(Exceeded) {
         guard charge(amount, own: own, to: account) else { throw .share }
-        // If the amount were added first and checked afterwards, a concurrent smaller request could be refused for no
-        // reason.
+        // Adding first and checking afterwards could refuse a concurrent smaller request for no reason.
         var before = taken
         while Self.fits(amount, own: own, taken: before, limit) {
             let (isTaken, present) = used.weakCompareExchange(
@@ -100,26 +100,25 @@ public final class Quota: Sendable {
         }
     }
 
-    /// A part of a quota that an account uses, until its last reference is released at the latest.
     public final class Lease: Sendable {
         private let quota: Quota
         private let account: Account
         private let amount = Atomic<Int>(0)
 
-        /// Creates a lease of nothing, which `grow(to:)` enlarges.
+        /// Of nothing; see `grow(to:)`.
         public init(of quota: Quota, to account: Account = Account()) {
             self.quota = quota
             self.account = account
         }
         deinit { end() }
 
-        /// Gives the whole amount back at once, even if references remain.
+        /// At once; otherwise with the last reference.
         public func end() {
             let amount = amount.exchange(0, ordering: .relaxed)
             if amount > 0 { quota.give(amount, from: account) }
         }
 
-        /// Enlarges a smaller lease. If the quota refuses, the lease keeps its amount. Only one caller at a time.
+        /// If refused, keeps its amount. For one caller at a time, as `resize`.
         public func grow(to wanted: Int) throws(Exceeded) {
             let own = amount.load(ordering: .relaxed)
             guard wanted > own else { return }
@@ -127,7 +126,6 @@ public final class Quota: Sendable {
             amount.store(wanted, ordering: .relaxed)
         }
 
-        /// Changes the amount. If the quota refuses, the lease keeps its amount. Only one caller at a time.
         public func resize(to wanted: Int) throws(Exceeded) {
             let own = amount.load(ordering: .relaxed)
             guard wanted < own else { return try grow(to: wanted) }

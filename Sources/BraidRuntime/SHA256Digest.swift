@@ -1,7 +1,6 @@
 import CMD
 
-/// A SHA-256 digest (FIPS 180-4), by libmd. Comparison takes the same time wherever two differ, so that it tells
-/// nothing of a secret.
+/// FIPS 180-4, by libmd. Compared in constant time, which tells nothing of a secret.
 public struct SHA256Digest: Sendable, Equatable {
     public static let byteCount = 32
 

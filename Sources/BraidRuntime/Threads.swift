@@ -2,14 +2,12 @@ import CEpoll
 import Glibc
 import Synchronization
 
-/// Bytes. The engine follows nested JSON and expressions by recursion, up to its limits of depth. Otherwise `ulimit -s`
-/// decides, and without it glibc gives only 2 MB, too few for a debug build.
+/// The engine follows nested JSON and expressions by recursion. The default is `ulimit -s`, or without one only 2 MB
+/// (glibc), too few for a debug build.
 private let threadStackSize = 8 << 20
 
-/// Starts a thread with a stack of 8 MB and all signals blocked, so that other threads handle them.
-///
-/// - Parameter name: at most 15 bytes (pthread_setname_np(3)).
-/// - Returns: 0, or the error number of pthread_create(3) or of the functions that set the stack's size.
+/// Blocks all signals, so that other threads handle them. The name has at most 15 bytes
+/// (pthread_setname_np(3)). Returns 0 or an error number.
 @discardableResult
 public func startThread(named name: String, _ body: @escaping @Sendable () -> Void) -> Int32 {
     final class Start {
@@ -41,7 +39,6 @@ public func startThread(named name: String, _ body: @escaping @Sendable () -> Vo
     return failure
 }
 
-/// The system did not start a thread.
 public struct ThreadFailure: Error, CustomStringConvertible {
     /// Of pthread_create(3).
     let number: Int32
@@ -51,7 +48,7 @@ public struct ThreadFailure: Error, CustomStringConvertible {
     }
 }
 
-/// Starts threads that do nothing, all at once, and waits for their end. Throws if the system refuses one.
+/// Starts so many at once, which do nothing. Throws if the system refuses one.
 public func checkThreads(_ count: Int) throws(ThreadFailure) {
     final class Trial: Sendable {
         let condition = Condition()
@@ -79,16 +76,14 @@ public func checkThreads(_ count: Int) throws(ThreadFailure) {
     guard failure == 0 else { throw ThreadFailure(number: failure) }
 }
 
-/// A mutex with a condition variable, for threads; Swift tasks must not wait for it.
-///
-/// `@unchecked`: the pthread objects may be shared.
+/// For threads; tasks must not wait for it. `@unchecked`: the pthread objects may be shared.
 public final class Condition: @unchecked Sendable {
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private let variable = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
 
     public init() {
         pthread_mutex_init(mutex, nil)
-        // Deadlines must not depend on the system's time, which can jump.
+        // The system's time can jump.
         var attributes = pthread_condattr_t()
         pthread_condattr_init(&attributes)
         pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
@@ -103,26 +98,22 @@ public final class Condition: @unchecked Sendable {
         mutex.deallocate()
     }
 
-    /// Holds the mutex while `body` runs.
     public func withLock<Value>(_ body: () throws -> Value) rethrows -> Value {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
         return try body()
     }
 
-    /// Waits for a signal. Call it inside `withLock`, in a loop: a wait can end without one.
+    /// In `withLock` and in a loop: a wait can end without a signal.
     public func wait() { pthread_cond_wait(variable, mutex) }
 
-    /// Waits for a signal, at most for the time.
     public func wait(for time: Duration) {
         let deadline = monotonicNanoseconds() + max(0, time.nanoseconds)
         var until = timespec(tv_sec: deadline / 1_000_000_000, tv_nsec: deadline % 1_000_000_000)
         pthread_cond_timedwait(variable, mutex, &until)
     }
 
-    /// Wakes one thread that waits.
     public func signal() { pthread_cond_signal(variable) }
 
-    /// Wakes all threads that wait.
     public func broadcast() { pthread_cond_broadcast(variable) }
 }

@@ -1,11 +1,11 @@
 import CEpoll
 import Glibc
 
-/// Threads that start tasks in order of arrival.
+/// Starts tasks in order of arrival.
 ///
-/// A task that uses a thread for longer than `demotionTime` while others wait is demoted: its thread gets a low
-/// priority, a new one replaces it, and it ends after the task, because a process without privileges cannot raise a
-/// priority again. So a wrong estimate of a task's cost delays nobody for long.
+/// A task that runs longer than `demotionTime` while others wait is demoted: its thread gets a low priority, a new
+/// one replaces it, and it ends after the task, because an unprivileged process cannot raise a priority again. So a
+/// wrong estimate of a task's cost delays nobody for long.
 ///
 /// `@unchecked`: `lock` guards all mutable state.
 public final class WorkerPool: TaskExecutor, @unchecked Sendable {
@@ -15,18 +15,18 @@ public final class WorkerPool: TaskExecutor, @unchecked Sendable {
         var threads: Int
         /// 0 is normal, 19 the lowest priority (sched(7)).
         var niceness: Int32 = 0
-        /// `nil`: no thread is demoted.
+        /// `nil`: never.
         var demotionTime: Duration?
     }
 
     /// About a tenth of a normal thread's processor time.
     static let lowPriority: Int32 = 10
-    /// With this many demoted threads, tasks wait for a free one.
+    /// With so many demoted threads, tasks wait for a free one.
     private static let mostDemoted = 64
 
     private final class Worker {
         let thread = cepoll_thread_id()
-        /// Monotonic nanoseconds; `nil` without a task.
+        /// Monotonic nanoseconds.
         var taskStart: Int?
         var isDemoted = false
     }
@@ -39,13 +39,13 @@ public final class WorkerPool: TaskExecutor, @unchecked Sendable {
     /// The first of `jobs` that no thread has taken.
     private var nextJob = 0
     private var workers: [Worker] = []
-    /// Threads that wait for a task, and those among them that were signalled and do not run yet.
+    /// Threads without a task; the `woken` ones were signalled and do not run yet.
     private var waiting = 0
     private var woken = 0
     private var isWatching = false
     private var demotions = 0
 
-    /// The error number of the first thread that the system refused, or 0.
+    /// The error number of the first refused thread, or 0.
     private(set) var failure: Int32 = 0
 
     init(_ configuration: Configuration) {
@@ -71,16 +71,13 @@ public final class WorkerPool: TaskExecutor, @unchecked Sendable {
         pthread_mutex_unlock(lock)
     }
 
-    /// The tasks that wait, and the threads that were ever demoted.
+    /// `demotions`: ever.
     var statistics: (queued: Int, demotions: Int) {
         pthread_mutex_lock(lock)
         defer { pthread_mutex_unlock(lock) }
         return (jobs.count - nextJob, demotions)
     }
 
-    // MARK: Threads
-
-    /// Returns 0 or an error number.
     private func start(_ body: @escaping @Sendable (WorkerPool) -> Void) -> Int32 {
         startThread(named: configuration.name) { [self] in body(self) }
     }
@@ -103,7 +100,7 @@ public final class WorkerPool: TaskExecutor, @unchecked Sendable {
         pthread_mutex_unlock(lock)
     }
 
-    /// Waits for a task if there is none. The caller holds `lock`.
+    /// Waits for one. The caller holds `lock`.
     private func takeJob() -> UnownedJob {
         while nextJob == jobs.count {
             waiting += 1
@@ -137,7 +134,7 @@ public final class WorkerPool: TaskExecutor, @unchecked Sendable {
             let now = monotonicNanoseconds()
             for worker in workers where !worker.isDemoted && workers.count < configuration.threads + Self.mostDemoted {
                 guard let start = worker.taskStart, now - start > limit else { continue }
-                // A demoted thread ends after its task: without a replacement, the pool could lose its last thread.
+                // A demoted thread ends after its task: the pool could lose its last one.
                 guard self.start({ $0.work() }) == 0 else { continue }
                 worker.isDemoted = true
                 demotions += 1
@@ -147,38 +144,36 @@ public final class WorkerPool: TaskExecutor, @unchecked Sendable {
     }
 }
 
-/// The process's threads for the work of requests, apart from those of the event loops and of the stores.
+/// For requests. Event loops and stores have their own threads.
 public struct Workers: Sendable {
-    /// For a few milliseconds of processor time at most, and for waits, for example for the disk. Work that takes longer
-    /// is demoted.
+    /// For a few milliseconds of processor time, and for waits such as the disk's. Longer work is demoted.
     public let short: WorkerPool
-    /// For large tables, bodies, answers and histories, at low priority: event loops, short work and the store go first.
+    /// For large tables, bodies, answers and histories: event loops, short work and the store go first.
     public let long: WorkerPool
-    /// For readiness and metrics, which the server answers even when the other pools are busy.
+    /// For readiness and metrics, even when the others are busy.
     public let probes: WorkerPool
 
-    /// The most rows that work on the short pool handles; a session with more is large.
+    /// Of a session or of work; what has more is large.
     public static let shortRows = 1_000
-    /// The most bytes that the short pool indents or compresses.
+    /// The short pool indents and compresses no more.
     public static let shortBytes = 64 << 10
     /// Nanoseconds. A kind of command that last took longer runs on the long pool.
     public static let shortTime = 2_000_000
 
     public init(processors: Int = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))) {
-        // Half of the processors are for the event loops and the store. More threads would be slower: waking one costs
-        // as much as a small command.
+        // Half of the processors are for event loops and the store. More threads would be slower: waking one costs as
+        // much as a small command.
         short = WorkerPool(.init(name: "braid-short", threads: max(1, processors / 2), demotionTime: .milliseconds(4)))
         long = WorkerPool(.init(name: "braid-long", threads: 2 * processors, niceness: WorkerPool.lowPriority))
         probes = WorkerPool(.init(name: "braid-probes", threads: 1))
     }
 
-    /// Throws if the system did not start a thread: a pool without threads would keep its work for ever.
+    /// A pool without threads would keep its work for ever.
     public func check() throws(ThreadFailure) {
         for pool in [short, long, probes] where pool.failure != 0 { throw ThreadFailure(number: pool.failure) }
     }
 
-    /// The most threads of a server that starts: those of the pools, of the event loops, the log and the store, and
-    /// Swift's own.
+    /// Pools, event loops, log, store, and Swift's own.
     public static let threadsAtStart = 5 * max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))) + 8
 
     public static let shared = Workers()

@@ -1,21 +1,17 @@
 import BraidRuntime
 import Glibc
 
-/// A new file that gets its name PATH when it is complete and on disk, and is `PATH-partial` before.
-///
-/// Replaces no file, except one that appears meanwhile on a file system without hard links. Without `finish`, the
-/// partial file is removed, unless the process is killed. Only the owner can read it: sessions are confidential.
+/// A file, for its owner only, that is `PATH-partial` until it is complete and on disk. Replaces nothing, except what
+/// appears meanwhile on a file system without hard links. Without `finish`, `deinit` removes it.
 package final class NewFile {
     package let path: String
     package let partial: String
-    /// Of the locked partial file. Closed last, because closing any descriptor drops SQLite's locks.
+    /// Closed last: closing any descriptor drops SQLite's locks.
     private let descriptor: CInt
-    /// Whether the partial file must not be removed: it has its final name, could not be opened, or is another's.
+    /// Or the partial file is another process's, or could not be opened.
     private var isFinished = false
 
-    /// Creates and locks the partial file, or reuses what a killed process has left.
-    ///
-    /// - Parameter isDatabase: whether to refuse an old write-ahead log, which would damage an SQLite database.
+    /// Reuses what a killed process has left, but no write-ahead log, which would damage a database.
     package init(_ path: String, isDatabase: Bool) throws {
         self.path = path
         partial = path + "-partial"
@@ -47,7 +43,7 @@ package final class NewFile {
         guard Files.write(bytes, to: descriptor) else { throw StoreError.writing(partial, errno) }
     }
 
-    /// Flushes the file and gives it its name: by `link`, because `rename` would replace another program's file.
+    /// By `link`, because `rename` would replace another program's file.
     package func finish() throws {
         guard fsync(descriptor) == 0 else { throw StoreError.writing(partial, errno) }
         if link(partial, path) == 0 {
@@ -59,7 +55,7 @@ package final class NewFile {
         }
         isFinished = true
         let directory = open(Self.directory(of: path), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        // A directory that cannot be read cannot be flushed.
+        // An unreadable directory cannot be flushed.
         guard directory >= 0 else { return }
         defer { close(directory) }
         guard fsync(directory) == 0 else { throw StoreError.writing(path, errno) }
@@ -72,14 +68,13 @@ package final class NewFile {
 }
 
 extension StoreError {
-    /// - Parameter error: the value of `errno`.
     static func writing(_ path: String, _ error: CInt) -> StoreError {
         [ENOSPC, EDQUOT, EFBIG].contains(error)
             ? .noRoom(path: path) : .io("\(path): \(String(cString: strerror(error)))")
     }
 }
 
-/// `nil` if the file does not exist. Does not open it, because closing it again would drop SQLite's locks.
+/// Without opening it: closing would drop SQLite's locks.
 func fileStatus(_ path: String) -> stat? {
     var status = stat()
     return stat(path, &status) == 0 ? status : nil

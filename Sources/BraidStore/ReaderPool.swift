@@ -1,27 +1,27 @@
 import BraidRuntime
 
-/// A store's threads for reads, each with a connection of its own. Reads begin in the order of their arrival, and none
-/// blocks a thread that runs Swift's tasks. When all threads are busy, the pool starts another, up to its limit.
+/// Threads for reads, each with its own connection, so that no read blocks Swift's tasks. Reads begin in order of
+/// arrival. While all threads are busy, another starts, up to `limit`.
 package final class ReaderPool<Connection>: @unchecked Sendable {
     package struct Read: Sendable {
-        /// Returns what hands the result to the caller. The pool may call it again with another connection.
+        /// Returns what hands over the result. May run again with another connection.
         package let perform: @Sendable (Connection) throws -> @Sendable () -> Void
         package let fail: @Sendable (any Error) -> Void
     }
 
     private let condition = Condition()
-    /// The reads from index `next` on wait for a thread.
+    /// Those from `next` on wait.
     private var reads: [Read?] = []
     private var next = 0
     private var threads = 0
-    /// A thread that was woken for a read counts as idle until it runs.
+    /// A thread that is woken for a read counts until it runs.
     private var idleThreads = 0
     private var isClosed = false
     private let limit: Int
     private let serve: @Sendable (Read, Connection?) -> Connection?
 
-    /// - Parameter serve: performs a read on the thread's connection, or on a new one if it has none or if its
-    ///   connection is broken. Returns the connection to keep.
+    /// - Parameter serve: reads on the given connection, or on a new one if it is missing or broken. Returns the one
+    ///   to keep.
     package init(limit: Int = 4, serve: @escaping @Sendable (Read, Connection?) -> Connection?) {
         self.limit = max(1, limit)
         self.serve = serve
@@ -38,7 +38,7 @@ package final class ReaderPool<Connection>: @unchecked Sendable {
         }
     }
 
-    /// As `read`, for a caller that is no task.
+    /// For a caller outside a task.
     package func run(
         perform: @escaping @Sendable (Connection) throws -> @Sendable () -> Void,
         fail: @escaping @Sendable (any Error) -> Void
@@ -95,7 +95,7 @@ package final class ReaderPool<Connection>: @unchecked Sendable {
 
     package var queued: Int { condition.withLock { reads.count - next } }
 
-    /// Refuses new reads, and blocks until the waiting ones are finished and all connections are closed.
+    /// Blocks until the waiting reads are done and all connections closed.
     package func close() {
         condition.withLock {
             isClosed = true

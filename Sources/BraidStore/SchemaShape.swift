@@ -1,8 +1,6 @@
-/// The tables, columns and indexes of a database: those expected are read from the text of `schema.sql` or
-/// `schema-postgres.sql`, those found from the database's catalog.
+/// Expected by `schema.sql` or `schema-postgres.sql`, or found in a database's catalog.
 package struct SchemaShape: Equatable {
     package struct Column: Equatable {
-        /// In lower case.
         package var type: String
         package var isRequired: Bool
         package var hasDefault: Bool
@@ -16,12 +14,12 @@ package struct SchemaShape: Equatable {
         fileprivate var text: String { type.uppercased() + (isRequired ? " NOT NULL" : "") }
     }
 
-    /// May also belong to a primary key or a unique constraint. Its name does not count.
+    /// Also of a primary key or a unique constraint. Names do not count.
     package struct Index: Hashable {
         package var table: String
         package var columns: String
         package var isUnique: Bool
-        /// The WHERE condition of a partial index.
+        /// Of a partial index.
         package var condition: String?
 
         package init(table: String, columns: String, isUnique: Bool, condition: String?) {
@@ -33,8 +31,7 @@ package struct SchemaShape: Equatable {
     }
 
     package var tables: [String: [String: Column]] = [:]
-    /// Each index with the statement that creates it. `nil` if it belongs to a table's definition, or was read from
-    /// PostgreSQL's catalog.
+    /// With the statement that creates it. `nil` if it is part of a table, or from PostgreSQL's catalog.
     package var indexes: [Index: String?] = [:]
 
     package init() {}
@@ -43,7 +40,7 @@ package struct SchemaShape: Equatable {
         tables[table, default: [:]][name] = column
     }
 
-    /// Throws `differentSchema` if a server that expects this shape cannot use a database of the shape `found`.
+    /// Throws `differentSchema`.
     package func check(_ found: SchemaShape, path: String, version: Int) throws {
         let differences = differences(in: found)
         guard differences.isEmpty else {
@@ -51,8 +48,7 @@ package struct SchemaShape: Equatable {
         }
     }
 
-    /// Says what is missing or different. Additional tables, indexes and columns are allowed, except a column without
-    /// which no row can be inserted.
+    /// Additions are allowed, except a column without which no row can be inserted.
     package func differences(in found: SchemaShape) -> [String] {
         var differences: [String] = []
         for (table, columns) in tables.sorted(by: { $0.key < $1.key }) {
@@ -85,7 +81,7 @@ package struct SchemaShape: Equatable {
 }
 
 extension SchemaShape {
-    /// What the log says of an opened database. `found` is 0 for a new one.
+    /// For the log. `found` is 0 for a new database.
     package static func notice(found: Int, known: Int) -> String? {
         if found == 0 || found == known { return nil }
         return found < known
@@ -95,8 +91,7 @@ extension SchemaShape {
 }
 
 extension SchemaShape {
-    /// Executes the statements of an upgrade, and then `check`. Calls `before` before each statement and once more at
-    /// the end, with the number of earlier calls.
+    /// `before` gets the number of earlier calls: before each statement, and after `check`.
     package static func upgrade(
         by statements: [String], before: ((Int) throws -> Void)?, execute: (String) throws -> Void,
         check: () throws -> Void
@@ -110,9 +105,8 @@ extension SchemaShape {
     }
 }
 
-// Understands only the SQL that the two schemas use. The tests compare the results with the catalogs of new databases.
+// Understands only the SQL of the two schemas. The tests compare with catalogs.
 extension SchemaShape {
-    /// - Parameter schema: the SQL that creates the database.
     package init(schema: String) {
         let lines = schema.split(separator: "\n").map { line in
             line.split(separator: " ").prefix { !$0.hasPrefix("--") }.joined(separator: " ")
@@ -132,13 +126,11 @@ extension SchemaShape {
         }
     }
 
-    /// The WHERE condition in the statement that creates a partial index.
     static func condition(of statement: String) -> String? {
         let words = statement.split(whereSeparator: \.isWhitespace)
         return words.firstIndex(of: "WHERE").map { words[($0 + 1)...].joined(separator: " ") }
     }
 
-    /// - Parameter part: a column or a constraint.
     private mutating func add(_ part: String, to table: String) {
         let words = part.split(separator: " ")
         guard words.count > 1 else { return }
@@ -157,7 +149,7 @@ extension SchemaShape {
         if isKey || words.contains("UNIQUE") { unique(String(words[0])) }
     }
 
-    /// The text between the first parenthesis and its closing one, split at the commas outside inner parentheses.
+    /// In the first parentheses, split at outer commas.
     private static func parts(_ text: String) -> [String] {
         var parts: [String] = [], depth = 0, part = ""
         for character in text {

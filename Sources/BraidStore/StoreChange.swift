@@ -1,16 +1,14 @@
 import Synchronization
 
-/// A change of a store's state that operators need to know.
+/// For operators.
 public enum StoreChange: Sendable, Equatable {
-    /// Operations of the store now fail.
     case failing(StoreError)
-    /// They succeed again.
     case working(after: StoreError)
     /// The database was restored or may have lost commits.
     case newEpochs
 }
 
-/// Reports the first failure, each failure of another kind than the last one, and the recovery.
+/// Reports the first failure, each of another kind than the last, and the recovery.
 package final class StoreTrouble: Sendable {
     private let error = Mutex<StoreError?>(nil)
     private let isFailing = Atomic<Bool>(false)
@@ -39,7 +37,7 @@ package final class StoreTrouble: Sendable {
 }
 
 extension StoreError {
-    /// Such as `disk-full`, for failures of the disk or the database. `nil` for errors that callers can cause.
+    /// Such as `disk-full`. `nil` for what callers can cause.
     public var kind: String? {
         switch self {
         case .full: "disk-full"

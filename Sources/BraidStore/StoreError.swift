@@ -1,32 +1,27 @@
 import Glibc
 
-/// Why a store refused an operation or could not be opened.
 public enum StoreError: Error, Sendable, Equatable {
-    // Errors that a caller can cause. The store has changed nothing.
+    // A caller's mistakes. The store has changed nothing.
     case sessionExists
     case sessionMissing
-    /// The stored session is at another revision, or, in PostgreSQL, locked by another server.
+    /// Or, in PostgreSQL, another server has locked the session.
     case revisionConflict
-    /// The idempotency key has an answer already, perhaps by another server.
+    /// Perhaps by another server.
     case answered
-    /// A session needs a table description that is not registered.
     case tableMissing
-    /// The latest version of the table description is another.
     case tableChanged
-    /// The session has used up its 2^32 − 1 row keys, section numbers or revisions.
+    /// A session's 2^32 − 1 row keys, section numbers or revisions are used up.
     case exhausted
-    /// A value or a statement is larger than the database accepts at once.
     case tooLarge
     case closed
 
-    // Errors of the disk or the database. The store has changed nothing, except after `outcomeUnknown`.
+    // Failures of the disk or the database. The store has changed nothing, except after `outcomeUnknown`.
     case full
     case io(String)
-    /// A lock of another process, transaction or server did not become free in time, or, in PostgreSQL, the transaction
-    /// lost a conflict or a deadlock.
+    /// A lock was held for too long. In PostgreSQL also a lost conflict or a deadlock.
     case busy(path: String)
     case corrupt(String)
-    /// The database cannot be reached, or does not accept requests at the moment.
+    /// Not reachable, or accepting no requests for now.
     case unavailable(String)
     /// The change may be stored or not.
     case outcomeUnknown(String)
@@ -37,28 +32,24 @@ public enum StoreError: Error, Sendable, Equatable {
     case locked(path: String, holder: String?)
     case readOnly(path: String)
     case notADatabase(path: String)
-    /// A server uses the file under another name, such as a hard link, and the log with the latest changes is there.
+    /// A server uses the file under another name, such as a hard link, where the log with the latest changes is.
     case usedByOtherName(path: String)
-    /// The database belongs to another application. Commands such as `backup` also throw this for an empty file.
+    /// For commands such as `backup` also an empty file.
     case wrongApplication(path: String)
-    /// The schema is newer, and this server cannot use it.
     case newerVersion(found: Int, known: Int)
-    /// A table, column or index is missing or different.
     case differentSchema(path: String, version: Int, differences: [String])
 
-    // Why a command such as `braid-server backup` did not read or write.
+    // Why a command such as `braid-server backup` failed.
     case missing(path: String)
     case exists(path: String)
-    /// The disk is full. A new file was removed.
+    /// A new file was removed.
     case noRoom(path: String)
-    /// The command needs another schema version, and upgrades none.
     case otherVersion(found: Int, known: Int)
-    /// An import accepts only an empty database.
+    /// For an import.
     case notEmpty(path: String)
 }
 
 extension StoreError {
-    /// - Parameter failure: the error number of pthread_create(3).
     package static func noThread(_ failure: Int32) -> StoreError {
         .io("no thread can be started: \(String(cString: strerror(failure)))")
     }

@@ -1,31 +1,30 @@
 import BraidRuntime
 import Glibc
 
-/// The options that every store has.
+/// For every store.
 ///
 ///     let store = try SQLiteStore(path: "braid.sqlite", options: StoreOptions(journalLimit: 100))
 public struct StoreOptions: Sendable {
-    /// When the store reports a commit as done.
+    /// When a commit counts as done.
     public enum Synchronous: Sendable {
-        /// After it is on disk, so it survives a power loss. One disk flush serves a group of commits. If PostgreSQL
-        /// waits for a standby, the commit is on the standby's disk as well.
+        /// On disk: survives a power loss. One disk flush serves a group of commits. If PostgreSQL waits for a
+        /// standby, on that one's disk as well.
         case full
-        /// Before the disk flush. The commit survives a crash of this process. A power loss, or a crash of the
-        /// PostgreSQL server, can lose the last commits (by default those of 0.6 s); what remains is consistent.
+        /// Before the disk flush: survives a crash of this process. A power loss or a crash of PostgreSQL can lose
+        /// the last commits (by default those of 0.6 s); the rest is consistent.
         case normal
     }
 
     public var synchronous: Synchronous
-    /// The most revisions in a session's journal. It may hold up to a 64th more, or more after the limit was lowered.
+    /// Revisions per session, up to a 64th more, or more after the limit was lowered.
     public var journalLimit: Int
-    /// The most bytes in a session's journal, which always keeps the last revision.
+    /// Per session. The last revision always stays.
     public var journalBytes: Int
-    /// Returns a suffix for the epochs of the database's sessions: a hyphen, and what differs from the current suffix
-    /// `last` and all before it.
+    /// A hyphen, and what differs from all suffixes before.
     public var newEpochSuffix: @Sendable (_ last: String) -> String
-    /// Called on any thread; must not block.
+    /// On any thread; must not block.
     public var onChange: @Sendable (StoreChange) -> Void
-    /// For tests: called before each statement of an upgrade of the schema, and before its COMMIT.
+    /// For tests: before each statement of a schema upgrade and before COMMIT.
     package var upgrading: (@Sendable (Int) throws -> Void)?
 
     public init(
@@ -41,21 +40,19 @@ public struct StoreOptions: Sendable {
     }
 }
 
-/// The options of a store in an SQLite file, for the disk below it.
 public struct SQLiteFileOptions: Sendable {
-    /// The size of the reserve file, which the store deletes to make room when the disk is full. 0: no such file.
+    /// The file is deleted when the disk is full. 0: none.
     public var reserveBytes: Int
-    /// Called when a disk access of a COMMIT failed, so that the data may or may not be on disk. A later flush cannot
-    /// find out, because the kernel reports a failed flush once. The program must not go on as usual: if this returns,
-    /// the store refuses every further write.
+    /// A disk access of a COMMIT failed: the data may be on disk or not, and no later flush can tell, because the
+    /// kernel reports a failed one once. The program must not go on as usual. If this returns, the store refuses all
+    /// writes.
     public var onLostWrite: @Sendable (_ explanation: String) -> Void
-    /// For tests: the SQLite error code with which the next COMMIT fails, or `nil`.
+    /// For tests: an SQLite code for the next COMMIT.
     var simulatedFailure: (@Sendable () -> CInt?)?
 
-    /// EX_IOERR, the exit status of `endProcess`.
+    /// EX_IOERR.
     public static let lostWriteExitStatus: CInt = 74
 
-    /// Writes the explanation to stderr and ends the process.
     public static let endProcess: @Sendable (String) -> Void = { explanation in
         Files.write("braid-server: \(explanation)\n".utf8, to: STDERR_FILENO)
         _exit(lostWriteExitStatus)
@@ -67,16 +64,14 @@ public struct SQLiteFileOptions: Sendable {
     }
 }
 
-/// The text that a database appends to the epochs of its sessions. A new one, after the database may have lost commits
-/// that clients have seen, changes the epochs of all sessions that exist then.
+/// After the database may have lost commits that clients have seen, a new suffix gives all sessions new epochs.
 public enum EpochSuffix {
-    /// A hyphen and eight random letters and digits.
     public static func random(after last: String) -> String {
         let letters = Array("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
         var generator = SystemRandomNumberGenerator()
         return "-" + String((0..<8).map { _ in letters[Int.random(in: 0..<letters.count, using: &generator)] })
     }
 
-    /// `-1`, `-2`, …, for predictable tests. Not unique: a backup that is restored twice gets the same suffix twice.
+    /// `-1`, `-2`, … for tests. Not unique: restoring one backup twice gives the same.
     public static func counted(after last: String) -> String { "-\((Int(digits: last.dropFirst()) ?? 0) + 1)" }
 }

@@ -1,41 +1,35 @@
 import BraidRuntime
 import Synchronization
 
-/// What one kind of database does for its `StoreWriter`, which calls it on its thread only.
+/// Called on the writer's thread only.
 package protocol GroupCommitter<Work>: AnyObject, Sendable {
-    /// What one request writes.
     associatedtype Work: Sendable
 
-    /// Commits a group of requests as one transaction, and gives each its result or an error, now or in a later call.
-    ///
-    /// - Returns: whether the database accepts writes.
+    /// One transaction. Answers each request, now or later. Returns whether the database accepts writes.
     func commitGroup(_ group: [WriteRequest<Work>], for writer: StoreWriter<Self>) -> Bool
-    /// Called before the first group.
     func prepare()
-    /// If set, the writer calls `commitGroup` again after this time, if need be with an empty group.
+    /// Then `commitGroup` is called again, if need be with an empty group.
     var pause: Duration? { get }
-    /// Called after the last group. Closes the database.
+    /// After the last group.
     func close(for writer: StoreWriter<Self>)
 }
 
 package struct WriteRequest<Work: Sendable>: Sendable {
     package let work: Work
-    /// Only tests whether the database accepts writes, and does not count as a commit.
+    /// Not counted as a commit.
     package let isTest: Bool
     package let fail: @Sendable (StoreError) -> Void
 }
 
-/// The thread that performs a store's writes. While it commits one group, requests wait for the next (`WriteQueue`), so
-/// that one disk flush serves them all.
-///
-/// A thread, not a task, because a flush would block one of the few threads that run Swift's tasks.
+/// The thread that writes. While it commits one group, requests gather for the next (`WriteQueue`), so that one disk
+/// flush serves them all. No task: a flush would block one of Swift's few threads.
 package final class StoreWriter<Committer: GroupCommitter>: @unchecked Sendable {
     package typealias Request = WriteRequest<Committer.Work>
 
     /// Guards `waiting`, `writingSince`, `lastSucceeded` and `isStopping`.
     private let condition = Condition()
     private var waiting = WriteQueue<Request>()
-    /// `nil` while the writer waits for requests.
+    /// `nil` while idle.
     private var writingSince: ContinuousClock.Instant?
     private var lastSucceeded = true
     private var isStopping = false
@@ -51,11 +45,7 @@ package final class StoreWriter<Committer: GroupCommitter>: @unchecked Sendable 
         guard failure == 0 else { throw StoreError.noThread(failure) }
     }
 
-    /// Returns when the write is committed, even if the calling task is cancelled meanwhile.
-    ///
-    /// - Parameters:
-    ///   - cost: about how many rows the request writes.
-    ///   - work: makes the work that resumes the continuation after the commit.
+    /// Returns after the commit, even if the task is cancelled. `cost`: about how many rows it writes.
     package func enqueue<Value: Sendable>(
         isTest: Bool = false, cost: Int, _ work: (CheckedContinuation<Value, any Error>) -> Committer.Work
     ) async throws -> Value {
@@ -74,16 +64,14 @@ package final class StoreWriter<Committer: GroupCommitter>: @unchecked Sendable 
 
     package var statistics: StoreStatistics { counted.withLock { $0 } }
 
-    /// The number of waiting requests.
     package var queued: Int { condition.withLock { waiting.count } }
 
-    /// Whether a group has been under way for less than `limit`, and the one before it was committed. Then a test write
-    /// would only wait for the group.
+    /// A test write would only wait for the group under way.
     func isBusyAndHealthy(within limit: Duration) -> Bool {
         condition.withLock { lastSucceeded && (writingSince.map { .now - $0 < limit } ?? false) }
     }
 
-    /// Lets the thread finish the waiting requests and end. Returns at once.
+    /// Returns at once. Waiting requests are still committed.
     package func stop() {
         condition.withLock {
             isStopping = true
@@ -91,13 +79,10 @@ package final class StoreWriter<Committer: GroupCommitter>: @unchecked Sendable 
         }
     }
 
-    /// Stops the writer, and returns when the database is closed.
     package func stopped() async {
         stop()
         await end.opened()
     }
-
-    // MARK: On the writer's thread
 
     private func run() {
         committer.prepare()
@@ -128,9 +113,7 @@ package final class StoreWriter<Committer: GroupCommitter>: @unchecked Sendable 
         }
     }
 
-    /// Counts a committed transaction, before its callers receive their results.
-    ///
-    /// - Parameter isWhole: whether the database accepts all kinds of writes.
+    /// Before the callers get their results. `isWhole`: all kinds of writes are accepted.
     package func committed(_ group: [Request], since start: ContinuousClock.Instant, isWhole: Bool = true) {
         let duration = ContinuousClock.now - start, writes = group.count { !$0.isTest }
         if writes > 0 {
@@ -142,21 +125,18 @@ package final class StoreWriter<Committer: GroupCommitter>: @unchecked Sendable 
         if isWhole { trouble.succeeded() }
     }
 
-    /// - Parameter isTrouble: whether operators must know, because the error is not of one request alone.
+    /// `isTrouble`: operators must know, because not one request alone caused the error.
     package func fail(_ group: [Request], _ error: StoreError, isTrouble: Bool) {
         if isTrouble, !group.isEmpty { trouble.failed(error) }
         counted.withLock { $0.failures += group.count { !$0.isTest } }
-        // Before the callers receive the error, so that a health check which begins after that sees it.
+        // First, so that a health check that begins after the error sees it.
         condition.withLock { lastSucceeded = false }
         for request in group { request.fail(error) }
     }
 }
 
-/// The writes that wait, and the decision which of them share a transaction.
-///
-/// A small write that shares a transaction with a large one waits for it. Each transaction therefore has at most one
-/// large write, and while small writes wait, every second transaction has none. So a small write waits for at most one
-/// large write, and a large one for those before it and for one transaction of small writes before each.
+/// A small write would wait for a large one in its transaction. So a transaction has at most one large write, and
+/// while small ones wait, every second has none: a small write waits for at most one large one.
 package struct WriteQueue<Request> {
     private var requests: [Request] = []
     private var large: [Request] = []
@@ -171,7 +151,7 @@ package struct WriteQueue<Request> {
         if cost < Workers.shortRows { requests.append(request) } else { large.append(request) }
     }
 
-    /// Removes and returns the requests of the next transaction, a large one last. Empty only if no request waits.
+    /// A large one last.
     package mutating func takeGroup() -> [Request] {
         hadLarge = !large.isEmpty && (requests.isEmpty || !hadLarge)
         defer { requests = [] }
@@ -179,9 +159,9 @@ package struct WriteQueue<Request> {
     }
 }
 
-/// A gate that stays open once it is opened. Tasks use it to wait for the end of a thread.
+/// Opens once, for tasks that wait for a thread's end.
 package final class Latch: Sendable {
-    /// `nil` after the latch is opened.
+    /// `nil` once open.
     private let waiting = Mutex<[CheckedContinuation<Void, Never>]?>([])
 
     package init() {}
@@ -194,7 +174,7 @@ package final class Latch: Sendable {
         for waiter in waiters { waiter.resume() }
     }
 
-    /// Waits even if the task is cancelled.
+    /// Even if the task is cancelled.
     package func opened() async {
         await withCheckedContinuation { continuation in
             let isOpen = waiting.withLock { waiting in

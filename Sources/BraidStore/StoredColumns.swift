@@ -1,18 +1,17 @@
 import BraidEngine
 
-/// One row of a database, with columns that count from 0. The extensions contain the decoding, and the SQL, that the
-/// stores share.
+/// Columns count from 0. The extensions are the decoding and the SQL that the stores share.
 package protocol StoredColumns {
     func int(_ column: CInt) -> Int
     func isNull(_ column: CInt) -> Bool
-    /// The bytes of a text column, valid as long as the row is.
+    /// Valid as long as the row.
     func bytes(_ column: CInt) -> UnsafeRawBufferPointer
 }
 
 extension StoredColumns {
     package func optionalInt(_ column: CInt) -> Int? { isNull(column) ? nil : int(column) }
 
-    /// Throws `corrupt`, with `name`, for an integer outside the range of its kind.
+    /// Throws `corrupt`, with `name`.
     package func number(_ column: CInt, _ kind: StoredNumber, _ name: String) throws -> Int {
         try kind.checked(int(column), name)
     }
@@ -25,8 +24,8 @@ extension StoredColumns {
 
     package func optionalText(_ column: CInt) -> String? { isNull(column) ? nil : text(column) }
 
-    /// Validates the JSON again, because the disk may return other bytes than were written. It may be nested deeper than
-    /// a request: a stored update is nested deeper than the models in it.
+    /// Validates again, because the disk may return other bytes than were written. Nested deeper than a request: an
+    /// update contains models.
     package func json(_ column: CInt) throws -> JSONText {
         do {
             return try JSONText(parsing: [UInt8](bytes(column)), depthLimit: 1000)
@@ -38,8 +37,8 @@ extension StoredColumns {
     package func optionalJSON(_ column: CInt) throws -> JSONText? { isNull(column) ? nil : try json(column) }
 }
 
-// `columns` and `select` are for queries in which `s` is the table `session`, and `t` the table `token`. `isSound` is an
-// SQL condition: the initializer accepts the row. Lists leave out damaged rows.
+// `s` is the table `session`, `t` the table `token`. `isSound` is SQL for rows that the initializer accepts; lists
+// leave out damaged ones.
 
 extension SessionSummary {
     package static let columns = """
@@ -80,7 +79,7 @@ extension UnusedSession {
 }
 
 extension StoredSession {
-    /// Lacks the condition.
+    /// Without a condition.
     package static let select = """
         SELECT \(SessionSummary.columns), coalesce(st.description, t.description, o.description),
                st.state, st.displayed_sections, st.cells, s.next_key, s.next_section, s.journal_bytes
@@ -88,7 +87,6 @@ extension StoredSession {
         LEFT JOIN table_description t ON t.name = s.table_name AND t.version = s.table_version
         """
 
-    /// The session without its sections.
     package init(_ columns: some StoredColumns) throws {
         _ = try columns.number(15, .bytes, "journal_bytes")
         self.init(
@@ -100,7 +98,7 @@ extension StoredSession {
 }
 
 extension StoredOpening {
-    /// Lacks the condition.
+    /// Without a condition.
     package static let select = """
         SELECT \(SessionSummary.columns), coalesce(o.description, t.description), o.body
         FROM session s JOIN opening o ON o.session = s.number
@@ -115,7 +113,7 @@ extension StoredOpening {
 }
 
 extension PublishedTable {
-    /// The table without its sections, from the columns updated, displayed_sections.
+    /// updated, displayed_sections.
     package init(_ columns: some StoredColumns) throws {
         self.init(
             updated: try columns.number(0, .time, "updated"), displayedSections: try columns.optionalJSON(1),
@@ -145,7 +143,7 @@ extension StoredRow {
 }
 
 extension JournalRecord {
-    /// From the columns revision, at, command, changes, cell_events, hidden.
+    /// revision, at, command, changes, cell_events, hidden.
     package init(_ columns: some StoredColumns, revision: Int) throws {
         self.init(
             revision: revision, at: try columns.number(1, .time, "at"), command: try columns.json(2),
@@ -155,7 +153,7 @@ extension JournalRecord {
 }
 
 extension KeptAnswer {
-    /// From the columns at, request, answer.
+    /// at, request, answer.
     package init(_ columns: some StoredColumns, key: String, requester: String, session: Int) throws {
         self.init(
             session: session, requester: requester, key: key, at: try columns.number(0, .time, "at"),

@@ -1,38 +1,33 @@
 import BraidEngine
 
-/// A section's summary with its rows.
 public typealias SectionRows = (summary: StoredSectionSummary, rows: [StoredRow])
 
-/// A session that is about to be stored. Times are in milliseconds since 1970.
+/// Times are milliseconds since 1970.
 public struct NewSession: Sendable {
     /// With the number and the revision 0.
     public var summary: SessionSummary
-    /// The text of the description, registered or not. Without one, the JSON that the session shows while it has no
-    /// rows.
+    /// Without one, the JSON that the session shows while it has no rows.
     public var description: JSONText?
-    /// The body from which `reset` starts, and `replay` unless the journal begins with a checkpoint: that of the request
-    /// or, for a fork, one with the copied table.
+    /// Where `reset` starts, and `replay` unless the journal begins with a checkpoint: the request's body or, for a
+    /// fork, one with the copied table.
     public var opening: JSONText
     public var state: JSONText
-    /// The ids that a command has chosen, as a JSON array.
+    /// Ids that a command has chosen.
     public var displayedSections: JSONText?
-    /// The session's own cells by model type, as JSON.
+    /// By model type.
     public var cells: JSONText?
-    /// The key of the next new row.
+    /// For the next new row, as `nextSection`.
     public var nextKey: Int
-    /// The number of the next new section.
     public var nextSection: Int
     public var sections: [StoredSectionSummary]
-    /// Each with the number of its section.
     public var rows: [(section: Int, row: StoredRow)]
-    /// The table of a fork. It takes the place of `opening` and `rows`, which are empty then.
+    /// Of a fork, in place of `opening` and `rows`, which are empty.
     public var shared: SharedTable?
-    /// The answer to the request, for retries with its `Idempotency-Key`.
     public var answer: KeptAnswer?
-    /// The seconds after which the session ends when nobody uses it.
+    /// Seconds without use until the session ends.
     public var unusedLimit: Int?
 
-    /// With an opening and rows of its own, for a store that cannot share a table.
+    /// For stores that cannot share a table.
     package var copied: NewSession {
         get throws {
             guard let shared else { return self }
@@ -44,10 +39,8 @@ public struct NewSession: Sendable {
         }
     }
 
-    /// The description that is stored with the session, because no registered version contains it.
     package var inlineDescription: JSONText? { summary.tableVersion == nil ? description : nil }
 
-    /// When a session with an `unusedLimit` was last used.
     package var used: Int? { unusedLimit == nil ? nil : summary.created }
 
     package var isExhausted: Bool { nextKey > Key.largest || nextSection > Key.largest }
@@ -73,8 +66,8 @@ public struct NewSession: Sendable {
     }
 }
 
-/// The table of a fork, whose functions capture values that share memory with the origin. A store in memory keeps the
-/// functions; a store on disk calls them once and stores the results.
+/// A fork's table, whose functions capture values that share memory with the origin. A store in memory keeps them;
+/// one on disk calls them once.
 public struct SharedTable: Sendable {
     /// Throws a `StoreError` if the body would be too large.
     let opening: @Sendable () throws -> JSONText
@@ -89,23 +82,21 @@ public struct SharedTable: Sendable {
     }
 }
 
-/// A session as it appears in the list of sessions. Times are in milliseconds since 1970.
+/// Times are milliseconds since 1970.
 public struct SessionSummary: Sendable, Equatable {
     public var id: String
-    /// Given by the store, and never used again.
+    /// Never used again.
     public var number: Int
-    /// The name of the table description, or `nil` without one.
     public var table: String?
-    /// The version of the registered description. `nil` if a request contained the description, or without one.
+    /// Of a registered description.
     public var tableVersion: Int?
-    /// Distinguishes this session from others with the same id. Ends with the database's epoch suffix if the session is
-    /// older than this suffix.
+    /// Distinguishes sessions with the same id. Ends with the database's suffix if the session is older than that.
     public var epoch: String
     public var revision: Int
     public var created: Int
-    /// The time of the last revision.
+    /// By the last revision.
     public var updated: Int
-    /// Of the rows that clients see.
+    /// Visible to clients.
     public var totalRowCount: Int
 
     public init(
@@ -124,28 +115,24 @@ public struct SessionSummary: Sendable, Equatable {
     }
 }
 
-/// A session that ends when nobody uses it.
 public struct UnusedSession: Sendable {
     public var summary: SessionSummary
     /// Seconds.
     public var limit: Int
-    /// Milliseconds since 1970: the session's opening or its last renewal.
+    /// Milliseconds since 1970: the opening or the last renewal.
     public var used: Int
 }
 
-/// With what a session was opened. It can be as large as the session.
 public struct StoredOpening: Sendable {
     public var summary: SessionSummary
-    /// As `NewSession.description`. `StoredSession.description` contains what the session uses now.
+    /// As of the opening.
     public var description: JSONText?
-    /// As `NewSession.opening`.
     public var body: JSONText
 }
 
-/// The whole content of a session at one moment.
 public struct StoredSession: Sendable {
     public var summary: SessionSummary
-    /// The description that the session uses now. Without one, the JSON that it shows while it has no rows.
+    /// As of now.
     public var description: JSONText?
     // As in `NewSession`:
     public var state: JSONText
@@ -153,9 +140,9 @@ public struct StoredSession: Sendable {
     public var cells: JSONText?
     public var nextKey: Int
     public var nextSection: Int
-    /// By ascending ordinal, each with its rows by ascending rank.
+    /// By ordinal, with rows by rank.
     public var sections: [SectionRows]
-    /// The table that clients see, if some stored changes are unpublished.
+    /// `nil` if all is published.
     public var published: PublishedTable?
 
     public init(
@@ -175,9 +162,9 @@ public struct StoredSession: Sendable {
     }
 }
 
-/// The table that clients see while the session has unpublished changes.
+/// What clients see while the session has unpublished changes.
 public struct PublishedTable: Sendable {
-    /// When it was published, in milliseconds since 1970.
+    /// Milliseconds since 1970.
     public var updated: Int
     public var displayedSections: JSONText?
     public var sections: [SectionRows]

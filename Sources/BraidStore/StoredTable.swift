@@ -1,8 +1,7 @@
 import BraidEngine
 
-/// One version of a registered table description.
 public struct StoredTable: Sendable {
-    /// How many of the latest versions a store keeps, besides those that sessions use.
+    /// The latest versions, which stay without sessions.
     public static let keptVersions = 20
 
     public var name: String
@@ -19,18 +18,16 @@ public struct StoredTable: Sendable {
     }
 }
 
-/// A ``StoredTable`` without its text.
 public struct TableSummary: Sendable, Equatable {
     public var name: String
     public var version: Int
-    /// When this version was registered, in milliseconds since 1970.
+    /// Milliseconds since 1970.
     public var updated: Int
 }
 
-/// The table description that a session uses.
 public struct SessionDescription: Sendable, Equatable {
     public var table: String
-    /// `nil` if the description is not registered, and is stored with the session.
+    /// `nil` if not registered, but stored with the session.
     public var version: Int?
     public var text: JSONText
 
@@ -40,14 +37,11 @@ public struct SessionDescription: Sendable, Equatable {
         self.text = text
     }
 
-    /// The text that is stored with the session.
     package var inlineText: JSONText? { version == nil ? text : nil }
 }
 
-/// The outcome of deleting a table description.
 public enum TableDeletion: Sendable, Equatable {
     case deleted
     case missing
-    /// Nothing was deleted, because so many sessions use one of the versions.
     case inUse(sessions: Int)
 }

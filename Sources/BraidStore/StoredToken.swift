@@ -1,13 +1,12 @@
-/// A token that is about to be stored. Times are in milliseconds since 1970.
+/// Times are milliseconds since 1970.
 public struct NewToken: Sendable, Equatable {
-    /// Not secret, and unique among all tokens.
+    /// Not secret; unique among all tokens.
     public var id: String
     /// `participant` or `viewer`.
     public var role: String
     public var created: Int
-    /// From then on, the server refuses the token.
     public var expires: Int
-    /// Of the token's text, which is not stored.
+    /// Of the text, which is not stored.
     public var hash: String
 
     public init(id: String, role: String, created: Int, expires: Int, hash: String) {
@@ -19,11 +18,9 @@ public struct NewToken: Sendable, Equatable {
     }
 }
 
-/// A token with the session to which it gives access.
 public struct StoredToken: Sendable, Equatable {
     public var token: NewToken
-    /// The session's number. A later session with the same id has another.
+    /// A later session with the same id has another.
     public var session: Int
-    /// The session's id.
     public var sessionID: String
 }

@@ -1,12 +1,10 @@
 import BraidEngine
 
-/// What leads a stored session from a revision back to the one before. The journal stores it with each of its records,
-/// so that a session can be restored at any revision that the journal reaches.
+/// Leads a stored session back by one revision. Each journal record has one.
 public struct StoredUndo: Sendable {
     public var change: TableChange
     // As of the previous revision:
 
-    /// `nil` if this revision did not change the description.
     public var description: SessionDescription?
     /// Milliseconds since 1970.
     public var updated: Int
@@ -27,7 +25,7 @@ public struct StoredUndo: Sendable {
         self.isPublished = isPublished
     }
 
-    /// With the members `updated`, `nextKey` and `nextSection`, and others only for what the revision changed.
+    /// `updated`, `nextKey`, `nextSection`, and what the revision changed.
     public var json: JSONText {
         .object {
             $0.member("updated", updated)
@@ -54,7 +52,7 @@ public struct StoredUndo: Sendable {
         }
     }
 
-    /// Decodes ``json``, or throws `corrupt`.
+    /// Throws `corrupt`.
     public init(json: JSONText) throws {
         func keys(_ name: String) throws -> [Int] { try (json[name]?.elements() ?? []).map { try $0.stored(.key) } }
         change = TableChange()
@@ -92,16 +90,16 @@ public struct StoredUndo: Sendable {
     }
 }
 
-/// Takes a stored session back to earlier revisions, by the undo records of its journal, the latest first.
+/// Goes back by undo records, the latest first.
 package struct SessionRewind {
-    /// At the revision reached so far. Its sections are in `content`; `sections` is outdated.
+    /// At the revision reached; `sections` is outdated, see `content`.
     private var session: StoredSession
     private var content: StoredContent
     /// What clients saw, if every revision so far had unpublished changes.
     private var published: PublishedTable?
     private var isPublished: Bool
-    /// At the earliest revision so far at which clients saw the stored table. Set when they saw an older table at the
-    /// revision before, because the journal does not contain that.
+    /// The earliest revision at which clients saw the stored table, if they saw an older one before, which the
+    /// journal does not contain.
     private var lastPublished: StoredSession?
 
     package init(_ session: StoredSession) {
@@ -133,16 +131,15 @@ package struct SessionRewind {
         session.published = nil
     }
 
-    /// The session at the earliest revision at which clients saw the stored table, or `start`, whose `totalRowCount` the
-    /// result always has.
+    /// Where clients saw the stored table, otherwise `start`. Always with its `totalRowCount`.
     package func earliest(from start: StoredSession) throws -> StoredSession {
         isPublished ? try stored : lastPublished ?? start
     }
 
-    /// Whether the session is rewound to the table that clients saw at this revision.
+    /// Back at what clients saw at this revision.
     package func reaches(_ revision: Int) -> Bool { isPublished && session.summary.revision <= revision }
 
-    /// The session as clients saw it at a revision, or `nil` if the undo records do not lead back to it.
+    /// `nil` if the records do not lead back to it.
     package func seen(at revision: Int) throws -> StoredSession? {
         var seen: StoredSession
         if reaches(revision) {
@@ -169,7 +166,7 @@ package struct SessionRewind {
     }
 }
 
-/// Sections by number and rows by key, so that changes can be applied to them.
+/// By number and key, for changes.
 package struct StoredContent {
     package var sections: [Int: StoredSectionSummary]
     package var rows: [Int: (section: Int, row: StoredRow)] = [:]
@@ -191,19 +188,17 @@ package struct StoredContent {
         for summary in change.writtenSections { sections[summary.number] = summary }
     }
 
-    /// Sets the section in a database row, or removes it if its id is null: it was not there when the row was published.
+    /// A null id: there was no section when the row was published.
     package mutating func setSection(from columns: some StoredColumns, number: Int) throws {
         sections[number] = columns.isNull(1) ? nil : try StoredSectionSummary(columns, number: number)
     }
 
-    /// Sets the row in a database row, or removes it if its section is null.
+    /// A null section: there was no row.
     package mutating func setRow(from columns: some StoredColumns, key: Int) throws {
         rows[key] = try columns.optionalNumber(1, .key, "section").map { ($0, try StoredRow(columns, key: key)) }
     }
 
-    /// By ascending ordinal, each with its rows by ascending rank.
-    ///
-    /// - Parameter session: the session's number, for messages.
+    /// By ordinal, with rows by rank. The session's number is for messages.
     package func sorted(_ session: Int) throws -> [SectionRows] {
         var bySection: [Int: [StoredRow]] = [:]
         for (section, row) in rows.values {
@@ -221,8 +216,7 @@ package struct StoredContent {
 extension StoredRow: JSONWritable {
     public func write(to writer: inout JSONWriter) { write(to: &writer, section: nil) }
 
-    /// Writes the row as a JSON array `[key, rank, id or null, model]`. If `section` is given, this number of the row's
-    /// section follows as a fifth element.
+    /// `[key, rank, id or null, model]`, and the section's number if given.
     func write(to writer: inout JSONWriter, section: Int?) {
         writer.array {
             $0.value(key)
@@ -233,7 +227,7 @@ extension StoredRow: JSONWritable {
         }
     }
 
-    /// Decodes what `write` writes, or throws `corrupt`.
+    /// Throws `corrupt`.
     public static func read(_ json: JSONText) throws -> (section: Int?, row: StoredRow) {
         guard let parts = json.elements(), parts.count == 4 || parts.count == 5,
             parts[2].isNull || parts[2].stringValue != nil
@@ -248,7 +242,7 @@ extension StoredRow: JSONWritable {
 }
 
 extension StoredSectionSummary {
-    /// Writes `number`, `ordinal` and `id`, and those of `header`, `footer` and `prefetched` that are set.
+    /// `header`, `footer` and `prefetched` only if set.
     public func writeMembers(to writer: inout JSONWriter) {
         writer.member("number", number)
         writer.member("ordinal", ordinal)
@@ -258,7 +252,7 @@ extension StoredSectionSummary {
         writer.member("prefetched", prefetched)
     }
 
-    /// Decodes what `writeMembers` writes, or throws `corrupt`.
+    /// Throws `corrupt`.
     public init(stored json: JSONText) throws {
         guard let id = json["id"]?.stringValue else { throw StoreError.corrupt("a stored section is not one") }
         self.init(

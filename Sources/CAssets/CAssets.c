@@ -1,8 +1,7 @@
 #include "CAssets.h"
 
-// The paths of the embedded files are relative to this C file. The compiler reports embedded files as dependencies, so
-// `swift build` compiles this C file again when an embedded file changes. For a new file in Web/, add an array here and
-// a line in the table `web`.
+// Paths are relative to this file, which `swift build` compiles again when an embedded file changes. For a new file in
+// Web/, add an array here and a line in the table `web`.
 
 static const unsigned char schema[] = {
 #embed "../../schema.sql"

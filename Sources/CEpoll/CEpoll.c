@@ -17,8 +17,7 @@ static int argument_count;
 static char **argument_values;
 
 #ifdef __GLIBC__
-// glibc passes main's arguments to constructor functions, too, so this function can keep them. Other C libraries do not
-// pass them.
+// Only glibc passes main's arguments to constructors.
 __attribute__((constructor)) static void keep_arguments(int count, char **values) {
     argument_count = count;
     argument_values = values;
@@ -34,7 +33,7 @@ int cepoll_event(void) { return eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC); }
 void cepoll_signal(int event) {
     uint64_t one = 1;
     ssize_t written = write(event, &one, sizeof one);
-    // If the write fails with EAGAIN, the event counter is at its maximum, which wakes the loop as well.
+    // EAGAIN: the counter is at its maximum, which wakes the loop as well.
     (void)written;
 }
 

@@ -1,22 +1,18 @@
-// SQLite's C interface, and functions for the parts of it that Swift cannot import: a variadic function, casts, and
-// SQLite's table of system calls.
+// What Swift cannot import of SQLite: a variadic function, casts, and the table of system calls.
 #include <errno.h>
 #include <sqlite3.h>
 #include <unistd.h>
 
-/// Calls `sqlite3_db_config` for an option that has one integer argument.
 static inline int csqlite_set(sqlite3 *connection, int option, int value) {
     return sqlite3_db_config(connection, option, value, (int *)0);
 }
 
-/// Calls `sqlite3_bind_text64` with a text in UTF-8. SQLite copies the bytes (`SQLITE_TRANSIENT`). For an empty text,
-/// `bytes` may be a null pointer, which this function replaces, because SQLite would bind NULL.
+/// For an empty text, `bytes` may be null, for which SQLite itself would bind NULL.
 static inline int csqlite_bind_text_copy(sqlite3_stmt *statement, int index, const void *bytes, sqlite3_uint64 count) {
     return sqlite3_bind_text64(statement, index, bytes ? (const char *)bytes : "", count, SQLITE_TRANSIENT, SQLITE_UTF8);
 }
 
-/// Calls `sqlite3_bind_blob64`. SQLite copies the bytes (`SQLITE_TRANSIENT`). For an empty blob, `bytes` may be a null
-/// pointer, which this function replaces, because SQLite would bind NULL.
+/// As `csqlite_bind_text_copy`.
 static inline int csqlite_bind_blob_copy(sqlite3_stmt *statement, int index, const void *bytes, sqlite3_uint64 count) {
     return sqlite3_bind_blob64(statement, index, bytes ? bytes : "", count, SQLITE_TRANSIENT);
 }
@@ -32,10 +28,9 @@ static ssize_t csqlite_pwrite_full(int file, const void *bytes, size_t count, of
     return csqlite_full(pwrite(file, bytes, count, offset));
 }
 
-/// Makes SQLite report a write beyond a disk quota or the largest size of a file as it reports a full disk:
-/// SQLITE_FULL, after which it rolls the transaction back. SQLite itself knows only ENOSPC, and its error number of
-/// other failures may be that of a later call (https://sqlite.org/c3ref/vfs.html, xSetSystemCall). Call it before the
-/// first connection is opened.
+/// Before the first connection: makes SQLite report a write beyond a disk quota or the largest file size as
+/// SQLITE_FULL, after which it rolls back. It knows only ENOSPC, and its error number of other failures may be a later
+/// call's (https://sqlite.org/c3ref/vfs.html, xSetSystemCall).
 static inline void csqlite_report_full_disk(void) {
     sqlite3_vfs *vfs = sqlite3_vfs_find((const char *)0);
     if (!vfs || vfs->iVersion < 3) return;

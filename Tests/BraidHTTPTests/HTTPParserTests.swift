@@ -2,14 +2,14 @@ import Testing
 
 @testable import BraidHTTP
 
-/// The result of parsing some bytes. The result does not record how the bytes were cut into pieces.
+/// Whatever the pieces of the input were.
 struct Parsed: Equatable {
     var heads: [String] = []
     var bodies: [[UInt8]] = []
     var ended = 0
     var failure: HTTPFailure?
 
-    /// Passes `bytes` to a parser in pieces. `cuts` are the indexes at which the second and later pieces start.
+    /// The second and later pieces start at `cuts`.
     init(_ bytes: [UInt8], cuts: [Int] = [], limits: HTTPParser.Limits = .init()) {
         var parser = HTTPParser(limits: limits)
         for (start, end) in zip([0] + cuts, cuts + [bytes.count]) {
@@ -243,7 +243,7 @@ struct HTTPParserTests {
         let bare = request().count + "P: \r\n".utf8.count
         #expect(Parsed(request(padding: 32_768 - bare)).failure == nil)
         #expect(Parsed(request(padding: 32_769 - bare)).failure?.status == 431)
-        // The following limits belong to the framing of a body: trailers, chunk sizes and Content-Length.
+        // The framing of bodies: trailers, chunk sizes, Content-Length.
         func trailers(_ count: Int) -> [UInt8] {
             [UInt8]("\(chunked)0\r\nT: \(String(repeating: "t", count: count - 7))\r\n\r\n".utf8)
         }
@@ -278,8 +278,7 @@ struct HTTPParserTests {
     }
 
     @Test("The parser's time is linear in the length of a header line that arrives byte by byte") func linearTime() {
-        // Parsing a header line of 1 MB in pieces of one byte would take longer than this test allows if the parser
-        // read the whole head again for each piece.
+        // In pieces of one byte, a parser that reads the head again for each would take too long for 1 MB.
         var parser = HTTPParser(limits: .init(headBytes: 20 << 20))
         var position = 0
         let start = [UInt8]("GET / HTTP/1.1\r\nX: ".utf8)
@@ -299,9 +298,9 @@ private let get = "GET / HTTP/1.1\r\n"
 private let post = "POST / HTTP/1.1\r\nHost: a\r\n"
 private let chunked = post + "Transfer-Encoding: chunked\r\n\r\n"
 
-/// Malformed requests, which the server must refuse, each with the status of the answer.
+/// With the status of the answer.
 let malformed: [(String, Int)] = [
-    // Malformed request lines.
+    // Request lines.
     ("GET\r\n\r\n", 400), ("GET /\r\n\r\n", 400), ("GET / \r\n\r\n", 400), ("GET  / HTTP/1.1\r\nHost: a\r\n\r\n", 400),
     ("GET / HTTP/1.1 \r\nHost: a\r\n\r\n", 400), (" GET / HTTP/1.1\r\nHost: a\r\n\r\n", 400),
     ("GET\t/\tHTTP/1.1\r\n\r\n", 400),

@@ -7,7 +7,7 @@ import Testing
 
 @testable import BraidHTTP
 
-/// Tests of the HTTP server over real sockets.
+/// Over real sockets.
 struct HTTPServerTests {
     @Test("The server answers many requests on one connection") func keepAlive() async throws {
         try await withServer { server, _ in
@@ -50,7 +50,7 @@ struct HTTPServerTests {
             for byte in "POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n".utf8
             {
                 try client.send([byte])
-                // Without a pause, the server would receive several bytes at once.
+                // Otherwise the server receives several bytes at once.
                 usleep(500)
             }
             #expect(try client.answer().body == "abc")
@@ -151,13 +151,11 @@ struct HTTPServerTests {
             try client.get("/download?n=4194304")
             let all = try client.receive(until: "\r\n0\r\n\r\n")
             #expect(all.utf8.count { $0 == UInt8(ascii: "y") } == 4_194_304)
-            // The client does not read the many answers yet. The server then stops reading requests, but loses none of
-            // them.
+            // Unread answers stop the server's reading, but it loses no request.
             let sender = Thread {
                 try? client.send(String(repeating: "GET /large?n=50000 HTTP/1.1\r\nHost: a\r\n\r\n", count: 200))
             }
             sender.start()
-            // The client reads late on purpose.
             usleep(100_000)
             for _ in 0..<200 { #expect(try client.answer().body.utf8.count == 50_000) }
         }
@@ -184,7 +182,7 @@ struct HTTPServerTests {
             for head in ["Content-Length: 30000000\r\n\r\n", "Transfer-Encoding: chunked\r\n\r\n1C9C380\r\n"] {
                 let client = try Client(server)
                 try client.send("POST /echo HTTP/1.1\r\nHost: a\r\n" + head)
-                // Like a simple client, the test sends the whole body before it reads the answer.
+                // Like a simple client: the whole body before the answer.
                 try client.send([UInt8](repeating: 97, count: 30_000_000))
                 #expect(status(try client.receive(until: "\r\n\r\n")) == 413)
             }
@@ -229,8 +227,7 @@ struct HTTPServerTests {
             let started = ContinuousClock.now
             try client.send("POST /slow-reader HTTP/1.1\r\nHost: a\r\nContent-Length: \(body.count)\r\n\r\n")
             try client.send(body)
-            // The buffers of the kernel hold less than 40 MB. So the time shows that the sender had to wait for the
-            // reader.
+            // The kernel's buffers hold less than 40 MB, so the sender had to wait for the reader.
             #expect(started.duration(to: .now) > .milliseconds(400))
             #expect(try client.answer().body == "counted 40000000")
             try client.get("/x?n=1")
@@ -343,12 +340,11 @@ struct HTTPServerTests {
     }
 }
 
-/// Tests of a server that refuses connections for a while.
 struct RefusedConnectionTests {
     enum Place: CaseIterable {
         case four, six, unix
 
-        /// A new address for each test, because tests run at the same time.
+        /// Tests run at the same time.
         var address: HTTPAddress {
             switch self {
             case .four: .tcp(host: "127.0.0.1", port: 0)
@@ -364,8 +360,7 @@ struct RefusedConnectionTests {
         return server
     }
 
-    /// Opens connections to the server, and sends one request on each. The method blocks its thread, so it must not run
-    /// in a task.
+    /// Each with one request. Blocks, so not for tasks.
     private func clients(of server: HTTPServer) throws -> [Client] {
         let clients = try (0..<8).map { _ in try Client(server) }
         for client in clients {
@@ -413,7 +408,6 @@ struct RefusedConnectionTests {
     }
 }
 
-/// Tests of the addresses at which a server can listen.
 struct HTTPAddressTests {
     @Test("The server listens on a Unix socket, which no second server can take, and removes the socket when it stops")
     func unixSockets() async throws {
@@ -477,7 +471,7 @@ struct HTTPAddressTests {
     func leasedAnswers(size: Int) async throws {
         let outgoing = Quota(4 << 20)
         try await withServer(outgoing: outgoing) { server, application in
-            // The quota grants every lease while it has no other lease, so the test also takes another lease.
+            // An only lease is always granted.
             let other = try outgoing.lease(1 << 20), lease = try outgoing.lease(3 << 20)
             application.lease.withLock { $0 = lease }
             let client = try Client(server)

@@ -8,18 +8,18 @@ import Testing
 
 @testable import BraidHTTP
 
-/// An application for tests. Each of its routes answers in a different way.
+/// Each route answers in a different way.
 final class TestApplication: HTTPHandler {
     let requests = Watched<[String]>([])
     let streams = Watched<[ByteStream]>([])
     let closedStreams = Watched(0)
     let answeredSoon = Watched(0)
-    /// The number of handlers that have begun to read a streamed body.
+    /// Handlers that have begun to read a streamed body.
     let readers = Watched(0)
     let readFailures = Watched<[String]>([])
-    /// The lease that the next answer to a request for `/large` has.
+    /// Of the next answer for `/large`.
     let lease = Mutex<Quota.Lease?>(nil)
-    /// A request for `/held` is answered only after a test has finished this stream.
+    /// `/held` is answered when a test has finished it.
     let gate = AsyncStream<Void>.makeStream()
     let bodyLimit = 100_000
 
@@ -36,7 +36,7 @@ final class TestApplication: HTTPHandler {
         case "echo":
             return .ready(HTTPResponse(status: 200, body: .bytes(body)))
         case "later":
-            // A handler that needs this time: other answers overtake it, or the server stops before its end.
+            // Other answers overtake it, or the server stops before its end.
             return .task(on: Workers.shared.short) {
                 try? await Task.sleep(for: .milliseconds(number))
                 return HTTPResponse(status: 200, body: .bytes([UInt8]("later \(number)".utf8)))
@@ -114,7 +114,6 @@ struct TestExchange: HTTPExchange {
         var count = 0
         application.readers.withLock { $0 += 1 }
         do {
-            // The reader is slow on purpose.
             if head.path.first == "slow-reader" { try await Task.sleep(for: .milliseconds(500)) }
             while let bytes = try await body.next() { count += bytes.count }
         } catch {
@@ -129,7 +128,7 @@ struct TestExchange: HTTPExchange {
 }
 
 extension HTTPServer.Limits {
-    /// Short time limits, so that tests need not wait long.
+    /// So that tests need not wait long.
     static var short: Self {
         var limits = Self()
         limits.headTime = .milliseconds(400)
@@ -142,8 +141,8 @@ extension HTTPServer.Limits {
         return limits
     }
 
-    /// Time limits that a test never reaches, even if its thread stands still for seconds on a busy machine. The server
-    /// closes idle connections of a crowded server after two sweeps, so the sweeps are rare too.
+    /// Never reached, even if a thread stands still for seconds. Sweeps are rare, because a crowded server closes
+    /// idle connections after two.
     static var patient: Self {
         var limits = Self()
         limits.headTime = .seconds(600)
@@ -170,7 +169,6 @@ extension HTTPHeaders {
         self.init(bytes: bytes, fields: fields)
     }
 
-    /// The names and values of all header lines, in order.
     var all: [(name: String, value: String)] {
         func text(_ range: Range<Int32>) -> String {
             String(decoding: bytes[Int(range.lowerBound)..<Int(range.upperBound)], as: UTF8.self)
@@ -179,8 +177,7 @@ extension HTTPHeaders {
     }
 }
 
-/// Runs a server, and runs `body` on a separate thread. A blocking client must not block a thread that the handlers
-/// need.
+/// `body` blocks, so it must not run on a thread that the handlers need.
 func withServer(
     _ limits: HTTPServer.Limits = .patient, address: HTTPAddress = .tcp(host: "127.0.0.1", port: 0),
     maxConnections: Int = 10_000, outgoing: Quota = Quota(256 << 20),
@@ -207,12 +204,11 @@ struct ClientError: Error {
     var code = errno
 }
 
-/// A blocking client. The method `send` sends exactly the bytes that a test passes.
+/// Blocks, and sends exactly the given bytes.
 final class Client: Sendable {
     let socket: Int32
     private let rest = Mutex<[UInt8]>([])
-    /// The flag SOCK_CLOEXEC keeps processes that other tests start from inheriting the socket. An inherited socket
-    /// would stay open after the client has closed it.
+    /// SOCK_CLOEXEC: other tests' processes would inherit the socket, and keep it open.
     private static let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
 
     init(_ server: HTTPServer, receiveBuffer: Int32? = nil) throws {
@@ -269,8 +265,7 @@ final class Client: Sendable {
 
     func endSending() { shutdown(socket, Int32(SHUT_WR)) }
 
-    /// Returns the bytes that an earlier call has left over. If there are none, receives at most `limit` bytes. The
-    /// result is empty at the end of the connection.
+    /// What an earlier call left over, or at most `limit` new bytes. Empty at the end of the connection.
     func receive(_ limit: Int = 65_536) throws -> [UInt8] {
         let early = rest.withLock { rest in
             defer { rest = [] }
@@ -283,7 +278,6 @@ final class Client: Sendable {
         return Array(buffer[..<count])
     }
 
-    /// Receives all bytes until the server closes the connection.
     func receiveAll() throws -> String {
         var all: [UInt8] = []
         while case let bytes = try receive(), !bytes.isEmpty { all += bytes }
@@ -298,7 +292,7 @@ final class Client: Sendable {
             if bytes.isEmpty {
                 throw ClientError(what: "ended before the mark: \(String(decoding: all, as: UTF8.self))")
             }
-            // The mark can begin in the bytes of an earlier piece, but not end there.
+            // The mark can begin in an earlier piece, but not end there.
             let start = max(0, all.count - mark.count)
             all += bytes
             if let range = all[start...].firstRange(of: mark) {
@@ -308,8 +302,7 @@ final class Client: Sendable {
         }
     }
 
-    /// Receives the next answer, and returns its head and its body. The body is empty if `isHead` is true or if the
-    /// answer has no Content-Length.
+    /// The body is empty for HEAD and without Content-Length.
     func answer(isHead: Bool = false) throws -> (head: String, body: String) {
         let head = try receive(until: "\r\n\r\n")
         let line = head.split(separator: "\r\n").first { $0.lowercased().hasPrefix("content-length:") }
@@ -324,7 +317,7 @@ final class Client: Sendable {
         return (head, String(decoding: body[..<length], as: UTF8.self))
     }
 
-    /// Returns whether the server closes the connection within `seconds` seconds, without sending another byte.
+    /// And sends no other byte.
     func isClosedByServer(within seconds: Double) -> Bool {
         var wait = timeval(tv_sec: Int(seconds), tv_usec: Int((seconds - seconds.rounded(.down)) * 1_000_000))
         setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &wait, socklen_t(MemoryLayout<timeval>.size))

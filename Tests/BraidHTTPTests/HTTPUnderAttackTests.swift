@@ -7,7 +7,7 @@ import Testing
 
 @testable import BraidHTTP
 
-/// Tests of the server with clients that are slow, greedy or too many, or that disappear.
+/// With clients that are slow, greedy or too many, or that disappear.
 struct HTTPUnderAttackTests {
     @Test("The server answers 408 if a request's head is not complete within the time limit")
     func slowHeads() async throws {
@@ -17,7 +17,7 @@ struct HTTPUnderAttackTests {
         try await withServer(limits) { server, _ in
             let clients = try (0..<50).map { _ in try Client(server) }
             let started = ContinuousClock.now
-            // Each client sends a byte now and then, for longer than the time limit of 400 ms.
+            // A byte now and then, for longer than the limit of 400 ms.
             for _ in 0..<10 {
                 for client in clients { try? client.send("G") }
                 usleep(50_000)
@@ -31,8 +31,7 @@ struct HTTPUnderAttackTests {
     func silentConnections() async throws {
         try await withServer(.short) { server, _ in
             let silent = try Client(server)
-            // If this thread stands still, the server can close a connection before its first request. Then the test
-            // opens another connection.
+            // If this thread stands still, the server can close a connection before its first request: open another.
             var used: Client?
             let isAnswered = eventually {
                 used = try? Client(server)
@@ -56,10 +55,9 @@ struct HTTPUnderAttackTests {
             let absent = try Client(server)
             let head = "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 90600\r\n\r\n"
             for client in [slow, absent] { try client.send(head) }
-            // At the minimum rate, the first 90,000 bytes are enough for 450 seconds, so the average rate stays high
-            // even if this thread stands still.
+            // Enough for 450 seconds at the minimum rate, even if this thread stands still.
             try steady.send(head + String(repeating: "f", count: 90_000))
-            // Each client sends slowly, for longer than the grace period of 400 ms.
+            // For longer than the grace period of 400 ms.
             for _ in 0..<15 {
                 try? slow.send("s")
                 try steady.send(String(repeating: "f", count: 40))
@@ -78,8 +76,7 @@ struct HTTPUnderAttackTests {
         try await withServer(limits) { server, _ in
             let others = try server.configuration.incoming.lease(200 << 20)
             let client = try Client(server)
-            // At the usual minimum rate of one byte per second, 130 bytes of the body would be enough for 130 seconds.
-            // While memory is short, the server requires a higher rate.
+            // Enough for 130 seconds at the usual rate. While memory is short, the server requires more.
             try client.send(
                 "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 600\r\n\r\n" + String(repeating: "s", count: 130))
             #expect(status(try client.receive(until: "\r\n\r\n")) == 408)
@@ -91,13 +88,12 @@ struct HTTPUnderAttackTests {
     func slowStreamedBodies() async throws {
         var limits = HTTPServer.Limits.short
         limits.idleTime = .seconds(600)
-        // The server allows long pauses in the slow body, because the pauses of this thread are longer on a busy
-        // machine.
+        // Pauses of this thread are longer on a busy machine.
         limits.streamedBodyPause = .seconds(600)
         try await withServer(limits) { server, _ in
             let client = try Client(server)
             try client.send("POST /count HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n")
-            // The body takes longer than the grace period of 400 ms that other bodies have.
+            // Longer than the grace period of 400 ms of other bodies.
             for _ in 0..<6 {
                 try client.send("1\r\nx\r\n")
                 usleep(100_000)
@@ -132,8 +128,7 @@ struct HTTPUnderAttackTests {
             let events = application.streams.value[0]
             var accepted = 0
             var refusals = 0
-            // If the stream refuses writes for 200 ms without a break, the reader has stopped and is not just slower
-            // than this thread.
+            // After 200 ms of refusals, the reader has stopped and is not just slower than this thread.
             while refusals < 200, accepted < 100_000_000 {
                 switch events.write([UInt8](repeating: 101, count: 500)) {
                 case .accepted:
@@ -147,7 +142,7 @@ struct HTTPUnderAttackTests {
             #expect(refusals == 200, "the queue is bounded: \(accepted) bytes were taken")
             #expect(application.closedStreams.wait { $0 == 1 })
             #expect(eventually { server.connectionStatistics?.open == 0 })
-            // On a TCP connection, the kernel may have closed the connection of the stalled client before the server.
+            // With TCP, the kernel may close the stalled client's connection first.
             guard case .unix = address else { return }
             let facts = try #require(server.connectionStatistics)
             #expect(facts.stalled == 2 && facts.stalledStreams == 1)
@@ -161,7 +156,7 @@ struct HTTPUnderAttackTests {
         limits.writeTime = .seconds(2)
         try await withServer(limits) { server, _ in
             var download = try Self.download(from: server)
-            // If the client stood still, it did not continue to read, so the test repeats the download.
+            // A client that stood still did not go on reading: repeat.
             while download.received <= 8_000_000, download.longestPause > .seconds(1) {
                 download = try Self.download(from: server)
             }
@@ -169,8 +164,8 @@ struct HTTPUnderAttackTests {
         }
     }
 
-    /// Downloads 8 MB. For three seconds, the client reads so slowly that the server's socket does not become writable
-    /// within the write time of two seconds.
+    /// Downloads 8 MB. For three seconds it reads so slowly that the socket does not become writable within the write
+    /// time of two.
     private static func download(from server: HTTPServer) throws -> (received: Int, longestPause: Duration) {
         let client = try Client(server, receiveBuffer: 16_384)
         try client.get("/large?n=8000000")
@@ -183,7 +178,6 @@ struct HTTPUnderAttackTests {
             last = .now
             if count == 0 { break }
             received += count
-            // The client is slow on purpose.
             if isSlow { usleep(50_000) }
         }
         return (received, longestPause)
@@ -208,11 +202,11 @@ struct HTTPUnderAttackTests {
         }
     }
 
-    /// Opens as many connections as the server allows. Each connection follows a stream, so none is idle.
+    /// Each follows a stream, so none is idle.
     private static func fill(_ server: HTTPServer) throws -> [Client] {
         var clients: [Client] = []
-        // If this thread stands still, a crowded server can close a connection before its first request. Then the test
-        // opens another connection.
+        // If this thread stands still, a crowded server can close a connection before its first request: open
+        // another.
         _ = eventually {
             if let client = try? Client(server), (try? client.get("/stream")) != nil,
                 let head = try? client.receive(until: "\r\n\r\n"), status(head) == 200
@@ -281,8 +275,7 @@ struct HTTPUnderAttackTests {
                 if number % 2 == 0 { try? client.send("GET /probe HTTP/1.1\r\nHo") }
                 return client
             }
-            // If this thread stands still, the server can also close the connection of the probe. Then the test opens
-            // another connection.
+            // As above, for the probe.
             let isAnswered = eventually {
                 guard let probe = try? Client(server), (try? probe.get("/probe?n=9")) != nil else { return false }
                 return (try? probe.receiveAll())?.hasSuffix("ready 9") == true
@@ -302,8 +295,7 @@ struct HTTPUnderAttackTests {
         try await withServer(limits, maxConnections: 2) { server, _ in
             let idle = try (0..<2).map { _ in try Client(server) }
             #expect(eventually { server.connectionStatistics.map { $0.accepted == 2 && $0.open < 2 } ?? false })
-            // If this thread stands still, the server can also close the new connection. Then the test opens another
-            // one.
+            // As above.
             let isAnswered = eventually {
                 guard let next = try? Client(server), (try? next.get("/x?n=9")) != nil else { return false }
                 return (try? next.answer().body) == "ready 9"
@@ -339,21 +331,19 @@ struct HTTPUnderAttackTests {
                 default: try client.get("/stream")
                 }
                 if number % 2 == 0 {
-                    // The client resets the connection instead of closing it normally.
+                    // Resets the connection.
                     var linger = linger(l_onoff: 1, l_linger: 0)
                     setsockopt(
                         client.socket, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout<Glibc.linger>.size))
                 }
             }
-            // The server may not have accepted the last connections yet, so the test also waits until it has accepted
-            // all 200.
+            // The server may not have accepted the last ones yet.
             #expect(eventually { server.connectionStatistics.map { $0.accepted == 200 && $0.open == 0 } ?? false })
             #expect(eventually { application.streams.withLock { $0.allSatisfy { $0.write([1]) == .closed } } })
         }
     }
 }
 
-/// Tests of what happens to running requests when the server stops.
 struct HTTPStopTests {
     private func started(_ limits: HTTPServer.Limits = .patient) throws -> (HTTPServer, TestApplication) {
         let application = TestApplication()
@@ -366,11 +356,11 @@ struct HTTPStopTests {
 
     @Test("A stopping server completes running answers and downloads, and ends event streams cleanly")
     func runningAnswers() async throws {
-        // The test keeps its connections open. At the sweeps after the stop, the server closes those that linger.
+        // Sweeps after the stop close the test's lingering connections.
         var limits = HTTPServer.Limits.patient
         limits.sweep = .milliseconds(100)
         let (server, application) = try started(limits)
-        // The server assigns connections to its two event loops in turn. So each loop has one idle connection.
+        // Dealt in turn: one for each of the two loops.
         let idle = [try Client(server), try Client(server)]
         let held = try Client(server)
         let stream = try Client(server)
@@ -388,8 +378,7 @@ struct HTTPStopTests {
         application.streams.withLock { _ = $0[0].write([UInt8]("last".utf8)) }
         async let stopped: Void = server.stop(grace: .seconds(120))
         let received = await onThread {
-            // When a loop has closed its idle connection, the loop knows that the server is stopping. The held answer
-            // is finished only then, so that it contains `Connection: close`.
+            // Only now do both loops know of the stop, so the held answer contains `Connection: close`.
             let closed = idle.allSatisfy { $0.isClosedByServer(within: 60) } ? "closed" : "open"
             application.gate.continuation.finish()
             return [closed] + clients.map { (try? $0.receiveAll()) ?? "error" }

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite struct CompressionTests {
-    /// Bytes of many sizes: for each size, a repetitive sample and a random sample.
+    /// Of each size a repetitive and a random one.
     private static let samples: [[UInt8]] = {
         var random = SeededGenerator(seed: 5)
         return [1, 2, 100, 249, 250, 1_000, 65_535, 65_536, 300_000].flatMap { size -> [[UInt8]] in
@@ -38,7 +38,7 @@ import Testing
                 guard let sample = shared.randomElement(using: &random) else { continue }
                 plain += sample.plain
                 #expect(stream.write(sample.piece) == .accepted)
-                // The reader can decompress a whole piece before the next piece exists.
+                // Before the next piece exists.
                 #expect(try decompressor.add(Array(stream.take().pieces.joined())) == sample.plain)
             }
             stream.write(Array("the end".utf8))
@@ -110,7 +110,7 @@ import Testing
 
     // MARK: Gunzip
 
-    /// Decompresses a body that arrives in pieces of `size` bytes, and returns the plain bytes.
+    /// In pieces of `size` bytes.
     private func unpacked(_ body: [UInt8], by size: Int) throws -> [UInt8] {
         let gunzip = Gunzip()
         var plain: [UInt8] = []
@@ -146,8 +146,7 @@ import Testing
             for bit in 0..<8 {
                 var damaged = body
                 damaged[place] ^= 1 << bit
-                // Some bits do not influence the content, such as those of the time and the operating system in the
-                // gzip header.
+                // Some bits do not matter, such as those of the time in the gzip header.
                 let unpacked = try? unpacked(damaged, by: 64)
                 #expect(unpacked == nil || unpacked == plain, "byte \(place)")
                 if place >= body.count - 8 { #expect(unpacked == nil, "the checksum and the size") }

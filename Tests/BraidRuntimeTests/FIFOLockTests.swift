@@ -9,7 +9,7 @@ import Testing
         let other = try await low.withLock {
             try await high.withLock { try await leaf.withLock {} }
             try await high.withLock {}
-            // This task inherits the task local values of the one that holds `low`, but not the lock.
+            // Inherits the task local values of the task that holds `low`, but not the lock.
             let other = Task { try await low.withLock { 1 } }
             while !low.isAwaited { await Task.yield() }
             return other

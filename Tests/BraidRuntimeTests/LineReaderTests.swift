@@ -42,7 +42,7 @@ import Testing
                 continuation.resume(returning: Result { try LineReader(path).next() })
             }
         }
-        // Each signal interrupts a read, if the pause was long enough for the thread to begin one.
+        // Each signal interrupts a read, if the thread has begun one.
         for _ in 0..<20 {
             if let thread = thread.withLock({ $0 }) { pthread_kill(thread, SIGUSR2) }
             try await Task.sleep(for: .milliseconds(1))

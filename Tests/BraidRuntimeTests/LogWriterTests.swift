@@ -3,7 +3,7 @@ import Testing
 
 @testable import BraidRuntime
 
-/// A pipe. The log writer writes to it, and the test decides when to read from it.
+/// Read when the test wants.
 private final class TestPipe {
     let reader: CInt
     let writer: CInt
@@ -19,7 +19,7 @@ private final class TestPipe {
         close(writer)
     }
 
-    /// Reads lines until one of them satisfies the condition. Waits without a time limit.
+    /// Without a time limit.
     func lines(through isLast: (String) -> Bool) -> [String] {
         var text = "", piece = [UInt8](repeating: 0, count: 65_536)
         while true {
@@ -50,8 +50,7 @@ private final class TestPipe {
         #expect(writer.dropped == 0)
     }
 
-    /// Returns the number of lines that were written, and the number of dropped lines that the notes report. Fails the
-    /// test if a note is not exactly where its lines are missing.
+    /// Fails the test if a note is not exactly where its lines are missing.
     private func account(_ lines: [String]) -> (written: Int, reported: Int) {
         var next = 0, reported = 0
         for line in lines {
@@ -75,12 +74,12 @@ private final class TestPipe {
         if isNonBlocking { _ = fcntl(pipe.writer, F_SETFL, O_NONBLOCK) }
         let writer = try writer(to: pipe.writer, limit: 50_000), count = 100_000
         for number in 0..<count { writer.write(line(number)) }
-        // `flush` returns after its time limit, although the lines cannot be written.
+        // After its limit, although the lines cannot be written.
         writer.flush(within: .milliseconds(1))
         let dropped = writer.dropped
         #expect(dropped > 0)
-        // The note about the last dropped lines is written as soon as the pipe has room, even without another line. If
-        // the last lines were not dropped, no note follows them.
+        // The last note comes as soon as the pipe has room, even without another line, unless no last line was
+        // dropped.
         var lines: [String] = [], found = account(lines)
         while found.written + found.reported < count {
             lines += pipe.lines { _ in true }

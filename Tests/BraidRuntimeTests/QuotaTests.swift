@@ -108,8 +108,7 @@ import Testing
             let hasAsked = Atomic(false), isDone = Atomic(false)
         }
         let flags = Flags()
-        // The requests for large leases run in a thread. A task that never suspends would occupy one of the few threads
-        // that run the tests.
+        // In a thread: a task that never suspends would occupy one of the few that run the tests.
         let granted = await withCheckedContinuation { continuation in
             startThread(named: "too-much") {
                 var granted = 0

@@ -5,7 +5,7 @@ import Testing
 @testable import BraidRuntime
 
 @Suite struct ThreadTests {
-    /// Without `pthread_attr_setstacksize`, this test fails under `ulimit -s unlimited` and under any limit below 8 MB.
+    /// Without `pthread_attr_setstacksize`, fails under `ulimit -s unlimited` and any limit below 8 MB.
     @Test("A started thread has a stack of at least 8 MB, whatever the limit of the process is")
     func stackSize() async {
         let size: Int? = await withCheckedContinuation { continuation in
@@ -33,10 +33,9 @@ extension ThreadTests {
 }
 #endif
 
-/// Returns the size of the calling thread's stack in bytes, or `nil` if it is unknown.
+/// Bytes.
 private func stackSizeOfThisThread() -> Int? {
-    // Swift's module Glibc does not contain pthread_getattr_np, which is an extension of GNU. So the test looks up the
-    // function by its name.
+    // Glibc's Swift module lacks pthread_getattr_np.
     typealias GetAttributes = @convention(c) (pthread_t, UnsafeMutablePointer<pthread_attr_t>) -> CInt
     guard let symbol = dlsym(nil, "pthread_getattr_np") else { return nil }
     let getAttributes = unsafeBitCast(symbol, to: GetAttributes.self)

@@ -13,11 +13,11 @@ import Testing
             let hasRun = Flag()
             refuseThreads()
             Task(executorPreference: pool) {
-                // The slow task ends when its thread is demoted, or when the pool has had enough time to demote it.
+                // Until its thread is demoted, or the pool had the time to.
                 for _ in 0..<200 where pool.statistics.demotions == 0 { usleep(1_000) }
             }
             Task(executorPreference: pool) { hasRun.set() }
-            // Blocks this thread, because without further threads a suspended task might not continue.
+            // Blocks: without further threads a suspended task might not continue.
             func waitForTask() -> Bool { hasRun.wait() }
             if waitForTask() { exit(3) }
         }

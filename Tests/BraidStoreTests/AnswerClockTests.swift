@@ -8,8 +8,7 @@ import Testing
 @testable import BraidPostgres
 #endif
 
-/// Tests the clock by which a store measures the age of kept answers. It differs from the machine's clock, which can be
-/// set back.
+/// The machine's clock can be set back.
 @Suite struct AnswerClockTests {
     private static let day = 24 * 60 * 60 * 1000
 
@@ -48,7 +47,7 @@ import Testing
     func shared() async throws {
         let place = try PostgresCluster.newSchema()
         let first = try PostgresStore(url: place)
-        // Sets the first server's clock ahead by three days, as if it had run for that time without keeping an answer.
+        // As if it had run for three days without keeping an answer.
         let later = first.answerClock.now() + 3 * Self.day
         first.answerClock.advance(to: later)
         let isShared = AsyncStream.makeStream(of: Void.self)
@@ -56,7 +55,7 @@ import Testing
         for await _ in isShared.stream { break }
         let second = try PostgresStore(url: place)
         #expect(second.answerClock.now() >= later)
-        // A server that is already running must also receive the later time of another server.
+        // As a running server, too.
         second.answerClock.advance(to: later + Self.day)
         let isSharedBack = AsyncStream.makeStream(of: Void.self)
         try second.listen { if case .look = $0 { isSharedBack.continuation.yield() } }

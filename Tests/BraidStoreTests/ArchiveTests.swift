@@ -82,8 +82,7 @@ import Testing
         await copy.close()
     }
 
-    /// Expects that two stores have the same content. Only the epochs of the sessions differ, because an import begins
-    /// new ones.
+    /// Except for epochs, because an import begins new ones.
     private func expectSame(_ store: any SessionStore, _ copy: any SessionStore) async throws {
         let tables = try await store.tables()
         #expect(try await copy.tables() == tables)
@@ -116,7 +115,7 @@ import Testing
                 try await copy.tokens(of: summary.id, after: nil, limit: 100, now: 0)
                     == store.tokens(of: summary.id, after: nil, limit: 100, now: 0))
         }
-        // A session that is opened after the import must get a number that no session had before.
+        // No session had this number before.
         let numbers = (try await store.createSession(.make("later")), try await copy.createSession(.make("later")))
         #expect(numbers.1 == numbers.0 || numbers.1 > (sessions.map(\.number).max() ?? 0))
     }
@@ -158,7 +157,7 @@ import Testing
         let found = String(decoding: archive, as: UTF8.self).matches(of: /"at":([-0-9]+)/).map { Int($0.1) }
         #expect(found.compactMap(\.self).sorted() == ages.map { -$0 }.sorted())
 
-        // A server may already run on the new PostgreSQL database. An import does not set the clock of that server.
+        // An import does not set the clock of a PostgreSQL server that already runs.
         let place = try kinds.to.place(), running = kinds.to == .postgres ? try kinds.to.open(at: place) : nil
         try `import`(archive, kinds.to, place)
         for copy in [running, try kinds.to.open(at: place)].compactMap({ $0 }) {
@@ -301,13 +300,13 @@ import Testing
                 #expect($0.hasPrefix("line \(mistake.line):"), "\(mistake): \($0)")
             }
         }
-        // The archive without any mistake can be imported.
+        // Without a mistake, the archive can be imported.
         let place = try kind.place()
         try `import`([UInt8](Self.archive.utf8), kind, place)
         #expect(String(decoding: try export(kind, place), as: UTF8.self) == Self.archive)
     }
 
-    /// Reads an archive with one row, and returns the fault.
+    /// Of an archive with one row.
     private func fault(of table: ArchiveTable, _ column: Int, _ value: Int) -> String {
         let members = table.columns.enumerated().map { index, other in
             let text =
@@ -368,8 +367,7 @@ import Testing
         for cut in cuts {
             try await expectRefused(String(decoding: bytes[..<cut], as: UTF8.self), kind) { _ in }
         }
-        // An archive that lacks any one of its lines must be refused. The last line contains the number of rows of each
-        // table.
+        // Any missing line is noticed: the last one counts the rows.
         let lines = Self.archive.split(separator: "\n").map(String.init)
         for index in lines.indices {
             var rest = lines
@@ -390,7 +388,7 @@ import Testing
         }
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder).isEmpty)
         if kind == .postgres {
-            // After a refused import, the PostgreSQL database is still empty.
+            // Still empty.
             #expect(throws: StoreError.self) { try export(.postgres, place) }
         }
     }
@@ -436,7 +434,7 @@ import Testing
             _ = try await store.deleteSession("s")
         }
         await store.close()
-        // An import that fails changes nothing, not even the number that the next session gets.
+        // A failed import changes nothing, not even the next session's number.
         let faulty = Self.archive.replacingOccurrences(of: #""last_session":2"#, with: #""last_session":1"#)
         #expect(throws: ArchiveError.self) { try `import`([UInt8](faulty.utf8), .postgres, place) }
         store = try StoreKind.postgres.open(at: place)
@@ -445,7 +443,7 @@ import Testing
         await store.close()
         try `import`(archive, .postgres, place)
         #expect(try export(.postgres, place) == archive)
-        // A database with a kept answer is not empty, even if the answer's session no longer exists.
+        // A kept answer counts, even without its session.
         store = try StoreKind.postgres.open(at: place)
         try await store.keep(
             KeptAnswer(session: 4, requester: "", key: "k", at: 1, request: 1, answer: "{}"))
@@ -476,10 +474,10 @@ import Testing
     }
 }
 
-/// Makes random changes in a store, so that every table of the database contains rows.
+/// Makes random changes that leave no table empty.
 private struct RandomFlow {
     let store: any SessionStore
-    /// Names with characters that are difficult to encode.
+    /// With characters that are difficult to encode.
     private static let names = ["a", "é\u{301}", "nul\u{0}l", "\"quoted\\", "line\nfeed", "😀", "ÿ"]
 
     init(on store: any SessionStore) { self.store = store }

@@ -28,14 +28,14 @@ import Testing
     func partialFile() async throws {
         let path = TestDirectory.make() + "/braid.sqlite", partial = path + ".1-partial"
         let store = try SQLiteStore(path: path)
-        // The test holds a lock on the partial file, as another backup does while it is writing.
+        // Another backup holds this lock while it writes.
         let other = open(partial, O_RDWR | O_CREAT, 0o644)
         #expect(flock(other, LOCK_EX | LOCK_NB) == 0 && write(other, "half", 4) == 4)
         #expect(throws: StoreError.exists(path: partial)) { try SQLiteStore.backup(of: path, to: path + ".1") }
         #expect(FileManager.default.contents(atPath: partial) == Data("half".utf8))
         #expect(!FileManager.default.fileExists(atPath: path + ".1"))
-        // The lock of a backup that was killed is free. The test releases its lock explicitly, because a program that
-        // another test starts at this moment may have a copy of the file's descriptor.
+        // A killed backup's lock is free. Unlock explicitly: a program that another test starts now may hold a copy
+        // of the descriptor.
         flock(other, LOCK_UN)
         close(other)
         try SQLiteStore.backup(of: path, to: path + ".1")

@@ -3,8 +3,7 @@ import Testing
 
 @testable import BraidStore
 
-/// Tests the store while the machine's time jumps back and ahead. The revisions, and not the times, define the order of
-/// changes.
+/// The machine's time jumps. Revisions, not times, define the order of changes.
 @Suite struct ClockTests {
     private static let hour = 60 * 60 * 1000
 
@@ -25,13 +24,13 @@ import Testing
         }
         #expect(try await store.journal(of: number, after: 0, limit: 10).map(\.revision) == Array(1...6))
         #expect(try await store.sessionSummary("s")?.updated == start)
-        // When the clock was right again, the store deleted the answers that it had kept while the clock was more than
-        // a day behind. The other answers are found, even if the clock is then set back by years.
+        // Once the clock was right again, the answers from more than a day behind went. The others are found, even if
+        // the clock is then set back by years.
         for index in [0, 4, 5] {
             #expect(
                 try await store.answer(to: "k\(index)", by: "", of: number, now: -100 * Self.hour)?.request == index)
         }
-        // An answer of the last day is found, even if the store also has answers from a clock that ran ahead.
+        // Even if other answers are from a clock that ran ahead.
         #expect(try await store.answer(to: "k5", by: "", of: number, now: start + 23 * Self.hour)?.request == 5)
         await store.close()
     }

@@ -8,7 +8,7 @@ import Testing
 @Suite struct DiskFullTests {
     private func large(_ n: Int) -> JSONText { "\"\(String(repeating: "x", count: n))\"" }
 
-    /// A limit on the number of pages in the database file has the same effect as a full disk.
+    /// A limit of pages has the effect of a full disk.
     @Test(
         "On a full disk, a large commit fails, reads succeed, and a commit for which there is room succeeds",
         arguments: [StoreKind.file, .memory])
@@ -52,13 +52,12 @@ import Testing
                 revision += 1
             }
         }
-        // The store has deleted its reserve file to get free disk space. Until the store can create that file again, it
-        // accepts only requests that make room.
+        // Until the store can make the reserve file again, it accepts only requests that make room.
         #expect(access(path + "-reserve", F_OK) != 0)
         #expect(try await store.check() == .full)
         #expect(try await store.session("s")?.sections[0].rows.count == revision)
         #expect(try await store.deleteSession("large") != nil)
-        // Another program now makes room on the disk.
+        // Another program makes room.
         disk.clear()
         #expect(await eventually { (try? await store.check()) == .writable })
         #expect(access(path + "-reserve", F_OK) == 0)
@@ -71,7 +70,7 @@ import Testing
         await again.close()
     }
 
-    /// Fills the disk three times in a row. Each time, only deleting sessions makes room again.
+    /// Three times in a row, only deletes make room again.
     @Test(
         "Deleting a session on a full disk makes room for new commits",
         .enabled(if: SmallDisk.isAvailable, "only root can mount a small disk"))
@@ -128,7 +127,7 @@ import Testing
     }
 }
 
-/// A small file system in memory, which the test can fill without filling the machine's disk.
+/// In memory, so that the machine's disk stays free.
 final class SmallDisk {
     static let isAvailable = (try? SmallDisk(megabytes: 1)) != nil
     let path = TestDirectory.make()
@@ -139,7 +138,7 @@ final class SmallDisk {
 
     deinit { umount2(path, Int32(MNT_DETACH)) }
 
-    /// Fills the disk with a file, and leaves 200 kB free unless `all` is true.
+    /// Leaves 200 kB unless `all`.
     func fill(all: Bool = false) {
         let file = open(path + "/filler", O_WRONLY | O_CREAT | O_TRUNC, 0o644)
         let block = [UInt8](repeating: 0, count: 4096)

@@ -6,8 +6,7 @@ import Testing
 @testable import BraidStore
 
 @Suite struct DurabilityTests {
-    /// A process commits on eight sessions and writes each acknowledged revision to a file, until it is killed at a
-    /// random moment.
+    /// The process notes each acknowledged revision, until it is killed at a random moment.
     @Test("After a kill, each session is at one complete revision, and no acknowledged revision is lost")
     func killedProcess() async throws {
         let directory = TestDirectory.make()
@@ -17,7 +16,6 @@ import Testing
                 let store = try SQLiteStore(path: directory + "/braid.sqlite")
                 let log = open(directory + "/acknowledged", O_WRONLY | O_CREAT | O_APPEND, 0o644)
                 Thread.detachNewThread {
-                    // The random moment.
                     usleep(useconds_t(.random(in: 20_000...150_000) + round))
                     kill(getpid(), SIGKILL)
                 }
@@ -31,7 +29,7 @@ import Testing
         }
     }
 
-    /// Commits revisions without end. Revision n inserts row n, and every third revision also removes row n - 1.
+    /// Revision n inserts row n; every third also removes row n - 1.
     private static func commitForEver(on store: SQLiteStore, session: Int, acknowledging log: CInt) async {
         do {
             var summary = try await store.sessionSummary("s\(session)")
@@ -67,8 +65,7 @@ import Testing
         for (id, revision) in acknowledged {
             let session = try #require(try await store.session(id))
             let stored = session.summary.revision
-            // In each round, the process may have been killed after a commit but before it wrote the acknowledgement.
-            // The stored revision may therefore be higher, by one for each round.
+            // Each round may end between a commit and its acknowledgement.
             #expect(stored >= revision && stored <= revision + rounds)
             let expected = stored == 0 ? [] : (1...stored).filter { $0 % 3 != 2 || $0 == stored }
             #expect(session.sections[0].rows.map(\.key) == expected)
@@ -79,7 +76,7 @@ import Testing
         await store.close()
     }
 
-    /// The test cuts off the last bytes of the write-ahead log, as after a power loss during a flush.
+    /// As after a power loss during a flush.
     @Test("If the write-ahead log is cut off within a revision, the store opens at the revision before")
     func tornLog() async throws {
         let path = TestDirectory.make() + "/braid.sqlite"
@@ -118,7 +115,6 @@ import Testing
         }
         let said = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
         #expect(said.contains("is not known") && said.contains(path))
-        // The next start must find a database without damage.
         let store = try SQLiteStore(path: path)
         #expect(try await store.check() == .writable)
         await store.close()
@@ -145,7 +141,7 @@ import Testing
         await store.close()
     }
 
-    /// An error before COMMIT cannot have changed anything.
+    /// Before COMMIT, nothing can have changed.
     @Test("An error before COMMIT fails only its group of commits, and the store continues")
     func otherErrors() async throws {
         let fails = Flag()

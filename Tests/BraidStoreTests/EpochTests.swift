@@ -3,7 +3,7 @@ import BraidStore
 import Foundation
 import Testing
 
-/// Tests the suffix that a database adds to the epochs of its earlier sessions in a backup or after a power loss.
+/// In a backup, or after a power loss.
 @Suite struct EpochTests {
     private let directory = TestDirectory.make()
     private let path: String
@@ -17,8 +17,7 @@ import Testing
         return epochs
     }
 
-    /// Copies the database files as a crash would leave them. `log` says whether the write-ahead log, with the commits
-    /// that are not yet in the database file, survives.
+    /// As a crash would leave them, with or without the write-ahead log.
     private func crashed(log: Bool = true) throws -> String {
         let copy = directory + "/\(UUID().uuidString)"
         try FileManager.default.copyItem(atPath: path, toPath: copy)
@@ -67,7 +66,7 @@ import Testing
             #expect(try await store.session(id)?.summary.epoch == epoch)
             #expect(try await store.opening(id)?.summary.epoch == epoch)
         }
-        // Opening a backup of the backup gives all sessions new epochs again.
+        // A backup of the backup.
         try SQLiteStore.backup(of: path + ".copy", to: path + ".second")
         await store.close()
         store = try SQLiteStore(

@@ -5,8 +5,7 @@ import Testing
 @testable import BraidStore
 
 @Suite struct GroupCommitTests {
-    /// Keeps the writer busy with one transaction until `count` writes wait. The next transaction then commits all of
-    /// them together.
+    /// Holds one transaction until `count` writes wait, which the next one commits together.
     private func gather(
         _ count: Int, in store: any HoldableStore, _ write: @escaping @Sendable (Int) async throws -> Void
     ) async throws {
@@ -86,7 +85,7 @@ import Testing
         await store.close()
     }
 
-    /// This test does not run on a store in memory, because that store has one connection for both reads and writes.
+    /// Not in memory, where one connection reads and writes.
     @Test(
         "A read does not wait for a write that is in progress",
         arguments: StoreKind.forTests.filter { $0 != .memory })

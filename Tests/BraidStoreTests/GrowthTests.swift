@@ -3,8 +3,7 @@ import Testing
 
 @testable import BraidStore
 
-/// Tests that the amount of data that one edit writes does not depend on the size of the table, its opening data or its
-/// state.
+/// What one edit writes does not depend on the size of the table, its opening or its state.
 @Suite struct GrowthTests {
     private static let edits:
         [(name: String, change: @Sendable (_ rows: Int, _ round: Int, inout TableChange) -> Void)] = [
@@ -22,7 +21,7 @@ import Testing
             ("update", { rows, round, change in change.writtenRows = [(1, .make(rows / 8 + round, "[\(round)]"))] }),
         ]
 
-    /// Returns, for each kind of edit, the number of pages that 20 commits add to the write-ahead log.
+    /// Pages that 20 commits add to the log, for each kind of edit.
     private func pages(rows: Int, publishes: Bool) async throws -> [Int] {
         let store = try SQLiteStore(path: StoreKind.file.place(), options: StoreOptions(journalLimit: 5))
         let large: JSONText = "\"\(String(repeating: "x", count: rows * 10))\""
@@ -36,8 +35,7 @@ import Testing
             try await store.commit(
                 .make(number, to: revision, publishes: publishes, nextKey: rows + 1000, change: change))
         }
-        // After these commits, the journal has reached its limit, and the log of the opening has been copied into the
-        // database.
+        // Now the journal is full, and the opening's log has been copied into the database.
         for _ in 1...10 { try await commit { _ in } }
         var counts: [Int] = []
         for (_, change) in Self.edits {

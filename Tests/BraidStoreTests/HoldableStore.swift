@@ -8,18 +8,15 @@ import Testing
 @testable import BraidPostgres
 #endif
 
-/// A store whose writer a test can keep busy, so that further writes have to wait.
+/// Its writer can be kept busy, so that writes wait.
 protocol HoldableStore: SessionStore {
-    /// The number of writes that wait for the store's next transaction.
     var queued: Int { get }
-    /// Begins a transaction that does not end before the returned closure `release` is called. The returned task `end`
-    /// finishes when the transaction has ended.
+    /// The transaction lasts until `release`; `end` finishes with it.
     func hold() async throws -> (release: @Sendable () -> Void, end: Task<Void, any Error>)
     func stopWriting()
 }
 
 extension HoldableStore {
-    /// Waits until `count` writes wait for the next transaction.
     func hasQueued(_ count: Int) async -> Bool { await eventually { queued >= count } }
 }
 
@@ -54,7 +51,7 @@ extension SQLiteStore: HoldableStore {
 
 #if PostgreSQL
 extension Duration {
-    /// A long timeout, so that a held transaction does not fail on a busy machine.
+    /// For transactions that are held on a busy machine.
     static let patient = Duration.seconds(600)
 }
 
@@ -63,7 +60,7 @@ extension PostgresStore: HoldableStore {
 
     func stopWriting() { writer.stop() }
 
-    /// Holds a PostgreSQL lock on another connection, so that the store's transaction waits for this lock.
+    /// On another connection, for whose lock the transaction waits.
     func hold() async throws -> (release: @Sendable () -> Void, end: Task<Void, any Error>) {
         let gate = DispatchSemaphore(value: 0), isHeld = Flag()
         let key = Int.random(in: 1...1 << 40)
@@ -80,7 +77,7 @@ extension PostgresStore: HoldableStore {
         other.start()
         await isHeld.wait()
         let end = Task { try await write(["SELECT pg_advisory_xact_lock(\(key))"]) { _ in } }
-        // The store's transaction has begun as soon as another connection sees it waiting for the lock.
+        // Begun once another connection sees it wait.
         let watch = try PostgresConnection(url: url, timeout: .seconds(30), settings: [])
         #expect(
             try await eventually {

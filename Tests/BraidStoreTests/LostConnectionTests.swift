@@ -7,7 +7,6 @@ import Testing
 
 @testable import BraidPostgres
 
-/// Tests the store while its PostgreSQL database becomes unavailable and available again.
 @Suite(.enabled(if: PostgresCluster.isThere, "needs to be run by Scripts/with-postgres")) struct LostConnectionTests {
     private let url: String
 
@@ -17,7 +16,7 @@ import Testing
         try PostgresConnection(url: url, timeout: .seconds(30), settings: [])
     }
 
-    /// Returns the process ids of the other connections to the database that meet an SQL condition.
+    /// Process ids of the other connections.
     private func processes(_ condition: String = "true") throws -> [Int] {
         try connect().query(
             "SELECT pid::bigint FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND \(raw: condition)"
@@ -25,13 +24,11 @@ import Testing
         .map { $0.int(0) }
     }
 
-    /// Ends all connections to the database, as a restart of the database does. Returns when all connections have
-    /// ended.
+    /// As a restart does. Returns when they have ended.
     private func endConnections() throws {
-        // Ends only the connections that exist now, and not those that the store opens as replacements in the meantime.
+        // Not those that the store opens meanwhile.
         let all = Set(try processes())
-        // Connections that wait for a lock are ended first. If the holder of the lock were ended before them, they
-        // would get the lock.
+        // Waiting ones first: they would get the lock of an ended holder.
         for condition in ["wait_event_type = 'Lock'", "true"] {
             let ended = try processes(condition).filter { all.contains($0) }
             _ = try connect().query("SELECT pg_terminate_backend(p::int) FROM unnest(\(ended)) p")
@@ -57,8 +54,7 @@ import Testing
         let store = try PostgresStore(url: url, timeout: .patient)
         let number = try await store.createSession(.make())
         let (release, end) = try await store.hold()
-        // The first transaction waits for a lock. The commit behind it is in the store's queue and has not been sent to
-        // the database.
+        // The commit behind it is queued, and not sent yet.
         async let commit: Void = store.commit(.make(number, to: 1))
         #expect(await store.hasQueued(1))
         try endConnections()
@@ -70,7 +66,7 @@ import Testing
         await store.close()
     }
 
-    /// Lets every COMMIT that has written a journal record first run a statement.
+    /// Of a transaction that has written a journal record.
     private func beforeCommit(_ statement: String) throws {
         try connect().script(
             """
@@ -96,18 +92,18 @@ import Testing
         await store.close()
     }
 
-    /// The database hangs, or its machine has failed, during COMMIT.
+    /// The database hangs, or its machine has failed.
     @Test("If the database does not tell in time whether a commit is stored, its outcome is unknown")
     func silentDatabase() async throws {
         let store = try PostgresStore(url: url, timeout: .seconds(10))
         let number = try await store.createSession(.make())
         let writer = try #require(try processes().first)
-        // The database's process suspends itself.
+        // Suspends the database's process.
         try beforeCommit("COPY (SELECT) TO PROGRAM 'cat >/dev/null; kill -STOP $PPID'")
         await #expect { try await store.commit(.make(number, to: 1)) } throws: {
             if case StoreError.outcomeUnknown = $0 { true } else { false }
         }
-        // Other writes go on, although the suspended process still holds its locks.
+        // Although the suspended process holds its locks.
         #expect(try await store.putTable("t", description: "1", at: 1) == 1)
         #expect(kill(pid_t(writer), SIGCONT) == 0)
         #expect(try await eventually { try !processes().contains(writer) })
@@ -144,8 +140,7 @@ import Testing
         let store = try PostgresStore(url: url, timeout: .seconds(10))
         let number = try await store.createSession(.make())
         let other = try connect()
-        // The lock on the session's row looks like another server's commit in progress. That commit would make this
-        // revision a conflict.
+        // It looks like another server's commit, which would make this revision a conflict.
         _ = try other.all(["BEGIN", "SELECT 1 FROM session FOR UPDATE"])
         await #expect(throws: StoreError.revisionConflict) { try await store.commit(.make(number, to: 1)) }
         _ = try other.all(["LOCK TABLE journal"])
@@ -157,7 +152,7 @@ import Testing
         await store.close()
     }
 
-    /// Another program holds a lock in an open transaction, as a server that hangs does, or a person who uses `psql`.
+    /// As a server that hangs does, or a person with `psql`.
     @Test("While writes wait for another program's lock, commits on other sessions succeed")
     func otherWrites() async throws {
         let store = try PostgresStore(url: url, timeout: .patient)

@@ -2,8 +2,7 @@ import BraidStore
 import Foundation
 import Testing
 
-/// Tests what happens if another program moves the files of a running store. The store could still write to its open
-/// files, but no later start would find that data.
+/// The store could still write to its open files, but no later start would find that.
 @Suite struct MovedFilesTests {
     private let path = TestDirectory.make() + "/braid.sqlite"
 

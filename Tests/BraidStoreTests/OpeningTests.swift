@@ -42,7 +42,7 @@ import Testing
         await store.close()
     }
 
-    /// SQLite's own error is "unable to open database file" or, for a backup, "disk I/O error", and names no file.
+    /// SQLite's own errors name no file: "unable to open database file" or, for a backup, "disk I/O error".
     @Test("The error for a directory in place of a database file names the directory")
     func directoryAsDatabase() throws {
         let directory = String(path.dropLast("/braid.sqlite".count))
@@ -64,7 +64,7 @@ import Testing
 
     // MARK: Two at once
 
-    /// A program that is just being started has a copy of every file descriptor for a moment.
+    /// A program that is just starting holds copies of all descriptors for a moment.
     @Test("A store that was closed can be opened again while copies of its file descriptors are open")
     func copiedDescriptors() async throws {
         let store = try SQLiteStore(path: path)
@@ -107,8 +107,7 @@ import Testing
         sqlite3_close(other)
     }
 
-    /// A database file can have a second name, through a hard link or a mount into another container. Each name has its
-    /// own lock file.
+    /// A hard link, or a mount into another container. Each name has its own lock file.
     @Test("A store that is open is locked under each name of its file") func hardLink() async throws {
         try await make()
         let other = path + "-other"
@@ -146,8 +145,7 @@ import Testing
         arguments: ["PRAGMA application_id = 5", "PRAGMA application_id = 0"])
     func otherApplications(change: String) async throws {
         try await make(change)
-        // The header of the other application's file says that the database is not in WAL mode (SQLite file format,
-        // section 1.3.3). Opening the file must not change that.
+        // Its header says that it is not in WAL mode (SQLite file format, section 1.3.3), and must stay so.
         var before = try #require(contents(path))
         before[18...19] = Data([1, 1])
         try before.write(to: URL(fileURLWithPath: path))

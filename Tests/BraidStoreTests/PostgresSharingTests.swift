@@ -7,7 +7,6 @@ import Testing
 
 @testable import BraidPostgres
 
-/// Tests what several servers need from the PostgreSQL database that they share.
 @Suite(.enabled(if: PostgresCluster.isThere, "needs to be run by Scripts/with-postgres")) struct PostgresSharingTests {
     private let stores: [PostgresStore]
     private let url: String
@@ -82,7 +81,7 @@ import Testing
             try await stores[1].takeTurn(of: session)
             order.withLock { $0.append(1) }
         }()
-        // The time in which the second store tries in vain.
+        // The second store tries in vain.
         try await Task.sleep(for: .milliseconds(20))
         order.withLock { $0.append(0) }
         await stores[0].endTurn(of: session)
@@ -116,7 +115,7 @@ import Testing
         await #expect(throws: StoreError.answered) { try await stores[1].keep(answer(session, "k", "3")) }
         #expect(try await stores[1].answer(to: "k", by: "", of: session, now: 1_000)?.answer == "1")
         #expect(try await stores[1].revision(of: session)?.number == 1)
-        // A day later, the same idempotency key belongs to a new request.
+        // A day later, the key belongs to a new request.
         try await commit(session, to: 2, answer: answer(session, "k", "4", at: 1_000 + KeptAnswer.lifetime), by: 1)
         await close()
     }
@@ -193,8 +192,7 @@ import Testing
             heard.withLock { $0.filter { $0 != .look } } == [
                 .hearing, .committed(session: session, revision: 1), .revoked(token: "t"), .ended(session: session),
             ])
-        // A server may stop between its commit and the notification of the other servers. These servers must therefore
-        // also look for changes without a notification.
+        // A server may stop between its commit and the notification.
         #expect(await heard.wait { $0.contains(.look) })
         await close()
     }
@@ -210,7 +208,7 @@ import Testing
             }
         }
         #expect(await isHearing.wait { $0 })
-        // Commits on 400 sessions at once, more than one notification of PostgreSQL can name.
+        // More than one notification can name.
         let made = try await withThrowingTaskGroup(of: Int.self) { group in
             for number in 0..<400 {
                 group.addTask { [store = stores[0]] in
@@ -230,7 +228,7 @@ import Testing
         let heard = Watched<[StoreNotice]>([])
         try stores[1].listen { notice in heard.withLock { $0.append(notice) } }
         #expect(await heard.wait { $0.contains(.hearing) })
-        // Waits until the connections have ended. Otherwise one of them could end in the middle of a commit below.
+        // Otherwise one could end in the middle of a commit below.
         try PostgresCluster.run(
             "SELECT pg_terminate_backend(pid, 20000) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()",
             in: url)

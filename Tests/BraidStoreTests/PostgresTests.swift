@@ -8,7 +8,7 @@ import Testing
 
 @testable import BraidPostgres
 
-/// Tests what only the PostgreSQL store has: opening a database on a server, and several servers on one database.
+/// Only the PostgreSQL store: a database on a server, several servers on one database.
 @Suite(.enabled(if: PostgresCluster.isThere, "needs to be run by Scripts/with-postgres")) struct PostgresTests {
     private static let tests = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
 
@@ -18,7 +18,7 @@ import Testing
 
     // MARK: The schema
 
-    /// The versions include the current one: a released schema may be changed only by adding a step.
+    /// Also the current one: a released schema changes only by a step.
     @Test(
         "A database of any released schema version is upgraded to the schema of a new database",
         arguments: 1...PostgresSchema.version)
@@ -32,7 +32,7 @@ import Testing
         #expect(try shape(new).count > 60)
     }
 
-    /// The columns, indexes and constraints of a database as sorted text. Their order of creation does not matter.
+    /// As sorted text: the order of creation does not matter.
     private func shape(_ url: String) throws -> [String] {
         let rows = try connect(url).query(
             """
@@ -142,7 +142,7 @@ import Testing
         let refusal = StoreError.newerVersion(found: known + 1, known: known)
         try PostgresCluster.run("UPDATE braid_server SET minimum_version = \(known + 1)", in: url)
         #expect(throws: refusal) { try PostgresStore(url: url) }
-        // A running server notices the new minimum version when it next looks for changes of other servers.
+        // When it next looks for changes.
         try running.listen { _ in }
         #expect(await eventually { running.dialer.retirement != nil })
         await #expect(throws: refusal) { try await running.commit(.make(number, to: 2)) }
@@ -215,7 +215,7 @@ import Testing
 
     // MARK: Several at once
 
-    /// Simulates two servers that both commit the next revision of the same session.
+    /// As of two servers.
     @Test("If two stores commit the same revision at the same time, exactly one commit succeeds")
     func concurrentCommits() async throws {
         let url = try PostgresCluster.newDatabase()

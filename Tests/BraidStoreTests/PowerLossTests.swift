@@ -5,23 +5,22 @@ import Testing
 
 @testable import BraidStore
 
-/// Simulates a disk that lost power during a write. Whichever part of the last commit is on the disk, the store must
-/// open at a complete revision. With `BRAID_POWER_LOSSES=all`, the tests cut the write-ahead log at every byte of the
-/// last commit.
+/// Whatever part of the last commit a power loss left, the store must open at a complete revision.
+/// `BRAID_POWER_LOSSES=all` cuts the log at every byte of the last commit.
 @Suite struct PowerLossTests {
     private static let isExhaustive = ProcessInfo.processInfo.environment["BRAID_POWER_LOSSES"] == "all"
     private static let revisions = 6
 
-    /// The bytes of a database file and its write-ahead log, before any part of the log was copied into the database.
+    /// Before any part of the log was copied into the database.
     struct Files {
         var database: Data
         var log: Data
-        /// The end of each commit, as an offset in the log.
+        /// As offsets in the log.
         var commits: [Int]
     }
 
-    /// Returns the files of a process that was killed after six commits. Revision n inserts row n, gives row n - 1
-    /// another rank, and keeps an answer.
+    /// Of a process killed after six commits. Revision n inserts row n, gives row n - 1 another rank, and keeps an
+    /// answer.
     private static func files() async throws -> Files {
         let path = TestDirectory.make() + "/braid.sqlite"
         await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String] in
@@ -45,15 +44,15 @@ import Testing
         return Files(database: contents(path), log: log, commits: ends(of: log))
     }
 
-    /// A frame of the log consists of 24 bytes and a page. In the last frame of a commit, the bytes 4 to 7 contain the
-    /// size of the database (SQLite file format, section 4.1).
+    /// A frame is 24 bytes and a page. In a commit's last one, bytes 4 to 7 have the database's size (SQLite file
+    /// format, section 4.1).
     private static func ends(of log: Data) -> [Int] {
         func number(_ offset: Int) -> Int { log[offset..<offset + 4].reduce(0) { $0 << 8 | Int($1) } }
         let frame = 24 + number(8)
         return stride(from: 32, to: log.count - frame + 1, by: frame).filter { number($0 + 4) != 0 }.map { $0 + frame }
     }
 
-    /// Opens the files that remain after the power loss, checks the session, and returns its revision.
+    /// After the power loss. Also checks the session.
     private func revision(_ files: Files, at path: String) async throws -> Int {
         try files.database.write(to: URL(fileURLWithPath: path))
         try files.log.write(to: URL(fileURLWithPath: path + "-wal"))
@@ -81,7 +80,7 @@ import Testing
         return revision
     }
 
-    /// A path on a file system in memory, if the machine has one, because the tests open many stores.
+    /// In memory, if the machine can, because the tests open many stores.
     private var path: String {
         let directory = "/dev/shm/power-loss-\(getpid())-\(UUID().uuidString)"
         if mkdir(directory, 0o755) == 0 { return directory + "/braid.sqlite" }
@@ -100,7 +99,7 @@ import Testing
         var random = SeededGenerator(seed: 1)
         var torn = 0
         for offset in start..<end {
-            // By default, tries only the header and the edges of each frame, and some bytes of its page.
+            // The header and the edges of each frame, and some bytes of its page.
             let inFrame = (offset - 32) % 4120
             guard Self.isExhaustive || inFrame < 26 || inFrame > 4117 || offset % 211 == 0 else { continue }
             for tear in Tear.allCases where Self.isExhaustive || tear == Tear.allCases[offset % 3] {
@@ -121,7 +120,7 @@ import Testing
         #expect(try await revision(files, at: path) == Self.revisions, "nothing was torn")
     }
 
-    /// A disk may write its sectors in any order. Some sectors of the last commits are therefore missing in the log.
+    /// A disk may write its sectors in any order.
     @Test(
         "If sectors of the last commits are missing, the store opens at a complete revision with all flushed ones",
         arguments: 0..<(isExhaustive ? 3000 : 100))
@@ -130,7 +129,7 @@ import Testing
         var left = try await Self.shared.files()
         let path = path
         defer { try? FileManager.default.removeItem(atPath: (path as NSString).deletingLastPathComponent) }
-        // The first commits were flushed before they were acknowledged, so all their sectors are on the disk.
+        // The first commits were flushed before they were acknowledged.
         let flushed = Int.random(in: 1..<Self.revisions, using: &random)
         let start = left.commits[left.commits.count - 1 - Self.revisions + flushed]
         for sector in stride(from: start / 512 * 512, to: left.log.count, by: 512)
@@ -141,8 +140,7 @@ import Testing
         #expect((flushed...Self.revisions).contains(found), "\(flushed) revisions were flushed, \(found) are there")
     }
 
-    /// The power fails while the log is copied into the database file. Pages are then old, new, or partly old and
-    /// partly new. The complete log is still there and repairs them.
+    /// While the log is copied into the database: pages are old, new or both. The complete log repairs them.
     @Test("A checkpoint that is interrupted at any point loses nothing", arguments: 0..<(isExhaustive ? 1000 : 40))
     func interruptedCheckpoint(seed: Int) async throws {
         var random = SeededGenerator(seed: UInt64(seed))
@@ -159,7 +157,7 @@ import Testing
             let cut = [0, 4096, Int.random(in: 0...4096, using: &random)][Int.random(in: 0..<3, using: &random)]
             mixed += new.prefix(cut) + old.suffix(4096 - cut)
         }
-        // In half of the cases, the file has not yet grown to its full size.
+        // Not yet grown to its full size.
         if Bool.random(using: &random) {
             mixed = mixed.prefix(Int.random(in: files.database.count...after.count, using: &random))
         }
@@ -168,7 +166,7 @@ import Testing
         try #expect(await revision(left, at: path) == Self.revisions)
     }
 
-    /// Creates the files only once, and shares them between all cases of the two tests that use seeds.
+    /// Made once, for all seeds.
     private actor Shared {
         private var made: Task<Files, any Error>?
         func files() async throws -> Files {

@@ -2,7 +2,6 @@ import BraidEngine
 import BraidStore
 import Testing
 
-/// Tests that a store keeps the table that clients see while it also stores changes that are not published.
 @Suite struct PublishingTests {
     @Test("The store keeps the published table next to unpublished changes", arguments: StoreKind.forTests)
     func unpublishedChanges(kind: StoreKind) async throws {
@@ -22,8 +21,7 @@ import Testing
                 $0.writtenSections = [.init(number: 3, id: "c", ordinal: 0)]
                 $0.displayedSections = #"["c","a"]"#
             })
-        // This commit changes row 1 for the second time. Clients must still see the row as it was before the first
-        // change.
+        // Row 1 changes again. Clients must still see it as before the first change.
         try await store.commit(
             .make(number, to: 2, at: 1600, publishes: false, nextKey: 5, rows: 3) {
                 $0.writtenRows = [(1, .make(1, id: "one", "[2]"))]
@@ -49,7 +47,7 @@ import Testing
                 """)
         try await store.commit(.make(number, to: 3, at: 1700, nextKey: 5))
         #expect(try await store.session("s")?.published.map { _ in 1 } == nil)
-        // The store kept old rows while earlier changes were unpublished. Clients must not see these old rows again.
+        // The old rows that were kept before must not come back.
         try await store.commit(.make(number, to: 4, at: 1800, publishes: false, nextKey: 5) { $0.removedRows = [3] })
         let published = try #require(try await store.session("s")?.published)
         #expect(published.updated == 1700)

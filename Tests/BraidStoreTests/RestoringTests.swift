@@ -3,11 +3,11 @@ import BraidStore
 import TestSupport
 import Testing
 
-/// Tests that a reset in test mode restores the content that the store has kept before.
+/// Of test mode.
 @Suite struct RestoringTests {
     private static let kinds = StoreKind.allCases.filter { $0 != .postgres }
 
-    /// Returns the whole content of a store as text.
+    /// As text.
     private static func content(of store: any SessionStore) async throws -> String {
         var texts: [String] = []
         for table in try await store.tables() {
@@ -27,7 +27,7 @@ import Testing
         return texts.joined(separator: "\n")
     }
 
-    /// Makes one random change in the store. The change may fail, for example because its session does not exist.
+    /// May fail, for example without its session.
     private static func change(_ store: any SessionStore, _ random: inout SeededGenerator) async {
         let id = "s\(Int.random(in: 0..<4, using: &random))"
         let summary = try? await store.sessionSummary(id)
@@ -70,7 +70,7 @@ import Testing
             for _ in 0..<30 { await Self.change(store, &random) }
             try await store.restoreContent(beginsEpochs: false)
             #expect(try await Self.content(of: store) == kept)
-            // After each restore, the next new session must get the same number.
+            // The same after each restore.
             numbers.insert(try await store.createSession(.make("new")))
             try await store.restoreContent(beginsEpochs: false)
         }

@@ -171,7 +171,7 @@ import Testing
 
     // MARK: Progress
 
-    /// A query that would run for years if nothing interrupted it.
+    /// Would run for years.
     private static let endless = """
         WITH RECURSIVE n(v) AS (SELECT 1 UNION ALL SELECT v + 1 FROM n) SELECT count(*) FROM n
         """

@@ -4,12 +4,11 @@ import Testing
 
 @testable import BraidStore
 
-/// Checks each primary result code of SQLite (https://sqlite.org/rescode.html): a test produces it, or a text says why
-/// no test does.
+/// Each primary code of https://sqlite.org/rescode.html: a test produces it, or a text says why none does.
 @Suite("SQLite's result codes") struct SQLiteErrorTests {
     private let path = TestDirectory.make() + "/file.sqlite"
 
-    /// The result codes that no test produces, each with the reason.
+    /// With the reasons.
     private static let unreachable: [CInt: String] = [
         SQLITE_OK: "success: no error is made of it",
         SQLITE_INTERNAL: "a fault in SQLite",
@@ -27,7 +26,7 @@ import Testing
         SQLITE_DONE: "`step` returns it as false",
     ]
 
-    /// The result codes that a test produces, each with the expected extended code and the calls that produce it.
+    /// With the extended code and the calls that produce it.
     private static let reached: [(code: CInt, extended: CInt, reach: @Sendable (SQLiteErrorTests) throws -> Void)] = [
         (SQLITE_ERROR, 1, { try $0.database().execute("nonsense") }),
         (SQLITE_ABORT, 516, { try $0.readBehindRollback() }),
@@ -75,8 +74,7 @@ import Testing
         ),
     ]
 
-    /// Result codes that other tests produce in a separate process, because these tests change the limits of the
-    /// process.
+    /// In a process of their own, whose limits they change.
     private static let reachedElsewhere: Set<CInt> = [SQLITE_NOMEM, SQLITE_IOERR]
 
     private func database() throws -> SQLiteConnection {

@@ -15,12 +15,12 @@ import Testing
         try writer.execute("PRAGMA journal_mode = WAL; CREATE TABLE t (v); INSERT INTO t VALUES (1), (-1)")
     }
 
-    /// Counts how many calls run at the same time, and the highest such number so far.
+    /// Calls that run at the same time.
     private final class Gauge: Sendable {
         private let state = Watched((now: 0, most: 0))
         var most: Int { state.value.most }
 
-        /// Blocks the thread until this many calls have run at the same time.
+        /// Blocks the thread.
         func wait(for count: Int) { _ = state.wait { $0.most >= count } }
 
         func during<Value>(_ body: () throws -> Value) rethrows -> Value {
@@ -47,11 +47,11 @@ import Testing
         try await withThrowingTaskGroup { group in
             for _ in 0..<40 {
                 group.addTask {
-                    // The first reads wait for each other, because a thread of the pool may start late.
+                    // For each other: a thread of the pool may start late.
                     try await pool.read { _ in
                         gauge.during {
                             gauge.wait(for: count)
-                            // The time in which one read too many could begin.
+                            // One read too many could begin.
                             usleep(500)
                         }
                     }
@@ -68,7 +68,7 @@ import Testing
         let pool = pool(1), gate = DispatchSemaphore(value: 0)
         let held = Task { try await pool.read { _ in gate.wait() } }
         let waiting = (0..<100).map { number in Task { try await pool.read { _ in number } } }
-        // Each of these tasks needs a thread of Swift's task pool.
+        // Each needs one of Swift's threads.
         for _ in 0..<100 { await Task { await Task.yield() }.value }
         gate.signal()
         try await held.value
@@ -103,8 +103,7 @@ import Testing
         let pool = pool(4)
         let isDone = Flag(), isWriting = Flag()
         let path = path
-        // The writer runs on a separate thread. As a task that never suspends, it would block one of the few threads
-        // that run tests.
+        // In a thread: a task that never suspends would block one of the few that run tests.
         let (results, result) = AsyncStream.makeStream(of: Result<Int, any Error>.self)
         Thread.detachNewThread {
             result.yield(
@@ -133,7 +132,7 @@ import Testing
                             let db = queries.db
                             let sum = try db.first("SELECT sum(v) FROM t") { $0.int(0) }
                             let first = try db.first("SELECT count(*) FROM t") { $0.int(0) }
-                            // The time in which the writer could write.
+                            // The writer could write.
                             usleep(100)
                             return (sum, first, try db.first("SELECT count(*) FROM t") { $0.int(0) })
                         }
@@ -218,7 +217,7 @@ import Testing
             isClosed.set()
         }
         thread.start()
-        // Reads that arrive before the call of `close` wait for the gate, and the first read after it is refused.
+        // Those before `close` wait for the gate; the first after it is refused.
         let isRefused = Flag()
         let isClosing = await eventually {
             Task {
@@ -266,7 +265,6 @@ import Testing
 }
 
 extension DispatchSemaphore {
-    /// Calls `wait()` in a task that may block its thread. Swift does not allow `wait()` directly in an asynchronous
-    /// function.
+    /// For a task that may block; Swift refuses `wait()` there.
     fileprivate func waitNow() { wait() }
 }

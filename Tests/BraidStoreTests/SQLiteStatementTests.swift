@@ -12,8 +12,7 @@ import Testing
         try connection.execute("CREATE TABLE t (v)")
     }
 
-    /// Stores a value and reads it back. Returns its type, its length in bytes as SQL computes it, and the value that
-    /// `read` returns.
+    /// Returns its type, its length in bytes by SQL, and `read`'s value.
     private func stored<Value, Result>(
         _ value: Value, _ read: (SQLiteRow) throws -> Result
     ) throws -> (type: SQLiteStatement.ValueType, count: Int?, value: Result) where Value: SQLiteBindable {
@@ -37,7 +36,7 @@ import Testing
     func doubles(value: Double) throws {
         let found = try stored(value) { $0.double(0) }
         #expect(found.type == .double)
-        // SQLite need not keep the sign of negative zero, and `==` does not distinguish negative zero from zero.
+        // SQLite need not keep the sign of negative zero; `==` ignores it.
         #expect(found.value == value)
     }
 
@@ -189,5 +188,4 @@ import Testing
     }
 }
 
-/// Whether an error is an `SQLiteError` with this primary result code.
 func has(_ error: any Error, _ code: SQLiteResultCode) -> Bool { (error as? SQLiteError)?.code.primary == code }

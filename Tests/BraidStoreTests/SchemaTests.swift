@@ -10,7 +10,7 @@ import Testing
         try String(contentsOf: tests.appendingPathComponent("Schemas/\(version).sql"), encoding: .utf8)
     }
 
-    /// The test includes the current version, because a released schema may be changed only by adding an upgrade step.
+    /// Also the current one: a released schema changes only by a step.
     @Test(
         "From every released version of the SQLite schema, the upgrade steps lead to schema.sql",
         arguments: 1...SQLiteSchema.version)
@@ -23,7 +23,7 @@ import Testing
         #expect(try old.first("SELECT minimum_version FROM compatibility") { $0.int(0) } == 2)
     }
 
-    /// Returns the tables, columns and indexes of a database as sorted text. Their order of creation does not matter.
+    /// As sorted text: the order of creation does not matter.
     private func catalog(_ db: SQLiteConnection) throws -> [String] {
         var lines: [String] = []
         try db.query(
@@ -130,7 +130,7 @@ import Testing
         }
     }
 
-    /// Runs SQL in a database, and returns the database's schema afterwards.
+    /// Returns the schema afterwards.
     private func changed(_ path: String, by sql: String) throws -> [String] {
         let db = try SQLiteConnection(path: path, mode: .readWrite)
         defer { db.close() }

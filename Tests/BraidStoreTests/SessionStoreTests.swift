@@ -4,7 +4,7 @@ import Testing
 
 @testable import BraidStore
 
-/// Tests what every kind of store must do.
+/// For every kind of store.
 @Suite struct SessionStoreTests {
     @Test(
         "The tests of every kind of store include PostgreSQL if its test server runs",
@@ -57,7 +57,7 @@ import Testing
         await store.close()
     }
 
-    /// JSON allows "\u0000", so a row id may contain it. The composed and the decomposed "é" are two different ids.
+    /// JSON allows "\u0000" in ids. The composed and the decomposed "é" differ.
     @Test("The store keeps every byte of the ids of sessions and rows", arguments: StoreKind.forTests)
     func bytesOfIDs(kind: StoreKind) async throws {
         let store = try kind.open()
@@ -155,7 +155,7 @@ import Testing
         #expect(try await store.journal(of: number, after: 0, limit: 10) == [])
         let again = try await store.createSession(.make())
         #expect(again != number)
-        // A late commit to the ended session must not change the session that now has the same id.
+        // A late commit must not change the session that now has the id.
         await #expect(throws: StoreError.sessionMissing) { try await store.commit(.make(number, to: 1)) }
         #expect(try await store.session("s")?.sections[0].rows.count == 0)
         #expect(try await store.session("other")?.sections[0].rows.count == 1)
@@ -224,8 +224,7 @@ import Testing
                 try await store.commit(.make(number, to: revision) { $0.writtenRows = [(1, .make(9))] })
             }
         }
-        // A commit that expects the stored revision with another time is refused, too. The time distinguishes two
-        // revisions with the same number.
+        // The time distinguishes two revisions with the same number.
         var late = SessionCommit.make(number, to: 2)
         late.fromTime = .max
         await #expect(throws: StoreError.revisionConflict) { try await store.commit(late) }
@@ -316,8 +315,7 @@ import Testing
                     revision - (try await store.journal(of: number, after: 0, limit: 1).first?.revision ?? 0) + 1)
             }
         }
-        // The journal's length varies, because the store deletes old records only from time to time. The length exceeds
-        // the limit by less than a 64th of the limit.
+        // Old records go from time to time: less than a 64th of the limit too many.
         #expect(firsts == [192, 193, 194])
         #expect(try await store.journal(of: number, after: 0, limit: 1000).map(\.revision) == Array(49...240))
         await store.close()
@@ -333,15 +331,14 @@ import Testing
             try await store.commit(.make(number, to: revision, command: #""12345678""#, update: "{}", undo: "{}"))
         }
         #expect(try await store.journal(of: number, after: 0, limit: 10).map(\.revision) == [4, 5])
-        // A journal record that alone exceeds the limit of bytes is kept until the next record is written.
+        // Kept until the next record, although it alone exceeds the limit.
         try await store.commit(
             .make(number, to: 6, command: #""0123456789012345678901234567890123456789""#, update: "{}", undo: "{}"))
         #expect(try await store.journal(of: number, after: 0, limit: 10).map(\.revision) == [6])
         try await store.commit(.make(number, to: 7, command: "1", update: "{}", undo: "{}"))
         try await store.commit(.make(number, to: 8, command: "1", update: "{}", undo: "{}"))
         #expect(try await store.journal(of: number, after: 0, limit: 10).map(\.revision) == [7, 8])
-        // The undo data of a journal record, which leads back to the preceding revision, counts towards the limit of
-        // bytes.
+        // Undo data counts, too.
         try await store.commit(
             .make(number, to: 9, command: "1", update: "{}", undo: #"{"updated":1,"nextKey":1,"nextSection":1}"#))
         #expect(try await store.journal(of: number, after: 0, limit: 10).map(\.revision) == [9])
@@ -365,7 +362,7 @@ import Testing
         var commit = SessionCommit.make(number, to: 1)
         commit.answer = answer(number, "k\u{0}", at: 2000, #"{"a":[1.0]}"#)
         try await store.commit(commit)
-        // If a commit is refused, the store does not keep the answer that came with it.
+        // A refused commit's answer is not kept.
         commit.answer = answer(number, "refused", at: 2000)
         await #expect(throws: StoreError.revisionConflict) { try await store.commit(commit) }
         #expect(try await store.answer(to: "refused", by: "", of: number, now: 2000) == nil)
@@ -376,7 +373,7 @@ import Testing
         let later = 2000 + KeptAnswer.lifetime
         #expect(try await store.answer(to: "k\u{0}", by: "", of: number, now: later - 1) != nil)
         #expect(try await store.answer(to: "k\u{0}", by: "", of: number, now: later) == nil)
-        // Each new answer makes the store delete a few answers that are older than a day.
+        // Each new answer removes a few that are older than a day.
         try await store.keep(answer(number, "new", at: later))
         #expect(try await store.answer(to: "k\u{0}", by: "", of: number, now: 4000) == nil)
         #expect(try await store.answer(to: "other", by: "", of: number, now: later) != nil)
@@ -414,7 +411,7 @@ import Testing
         for (session, requester) in [(number, ""), (number, "t2"), (other, "t1"), (0, "")] {
             #expect(try await kept(keys, session, requester) == ["k0"])
         }
-        // An answer that alone exceeds the quota is kept until the requester's next answer.
+        // Kept until the next answer, although it alone exceeds the quota.
         try await store.keep(answer(number, "t1", "large", bytes: 20 << 20))
         #expect(try await kept(keys + ["large"], number, "t1") == ["large"])
         var commit = SessionCommit.make(number, to: 1)
@@ -450,16 +447,15 @@ import Testing
                 == [TableSummary(name: "b", version: 1, updated: 5), TableSummary(name: "t", version: 3, updated: 30)])
         let old = try #require(try await store.session("old"))
         #expect(old.description == "1" && old.summary.tableVersion == 1 && old.summary.table == "t")
-        // The store drops version 2 of the table when 20 newer versions follow, because no session uses it. A request
-        // that has read version 2 before can still open a session with it.
+        // Version 2 is dropped after 20 newer ones, because no session uses it. A request that has read it before can
+        // still open a session with it.
         for version in 4...22 { #expect(try await store.putTable("t", description: "\(version)", at: 30) == version) }
         #expect(try await store.versions(ofTable: "t").map(\.version) == [1] + Array(3...22))
         #expect(try await store.createSession(.make("late", table: "t", version: 2, description: "2")) > 0)
         let late = try #require(try await store.session("late"))
         #expect(late.description == "2" && late.summary.tableVersion == 2)
         #expect(try await store.table("t").map { [$0.version, $0.updated] } == [22, 30])
-        // Opening a session must not restore a dropped version if the session's id is taken, and must not restore a
-        // deleted table.
+        // Not if the session's id is taken, and never a deleted table.
         _ = try await store.deleteSession("late")
         await #expect(throws: StoreError.sessionExists) {
             try await store.createSession(.make("old", table: "t", version: 2, description: "2"))
@@ -518,8 +514,7 @@ import Testing
         _ = try await store.createSession(.make("a", table: "t", version: 1))
         _ = try await store.putTable("t", description: "2", at: 20)
         _ = try await store.createSession(.make("b", table: "t", version: 2))
-        // This session has an inline description with the same name, so it does not count as a session of the
-        // registered table.
+        // Its inline description has the same name, but is not the registered table.
         _ = try await store.createSession(.make("c", table: "t"))
         #expect(try await store.deleteTable("t") == .inUse(sessions: 2))
         _ = try await store.deleteSession("a")
@@ -531,8 +526,7 @@ import Testing
         await store.close()
     }
 
-    /// Reads the database file itself, because rows that an ended session left there would be invisible and would never
-    /// be deleted.
+    /// In the file itself: rows that an ended session left would be invisible, and never deleted.
     @Test("Nothing of a session that was ended remains in the database") func endedSession() async throws {
         let place = try StoreKind.file.place(), store = try StoreKind.file.open(at: place)
         _ = try await store.putTable("t", description: "1", at: 10)

@@ -40,8 +40,7 @@ import Testing
             await #expect(throws: StoreError.self) { try await body() }
             fails.withLock { $0 = false }
         }
-        // The next session gets the same number as the session whose opening failed. It must not share that session's
-        // table.
+        // With the number of the failed session, but not its table.
         await failing { _ = try await store.createSession(Self.shared) }
         _ = try await store.createSession(.make("other", opening: "2", rows: [(1, .make(1))]))
         #expect(try await store.opening("other")?.body == "2")

@@ -7,19 +7,17 @@ import Testing
 @testable import BraidPostgres
 #endif
 
-/// The kinds of stores on which the tests run.
 enum StoreKind: String, CaseIterable, CustomTestStringConvertible {
     case file, memory, postgres
 
     static let forTests = allCases.filter { $0 != .postgres || PostgresCluster.isThere }
     var testDescription: String { rawValue }
 
-    /// Opens a new, empty store of this kind.
     func open(journalLimit: Int = 1000, journalBytes: Int = 64 << 20) throws -> any SessionStore {
         try open(at: place(), journalLimit: journalLimit, journalBytes: journalBytes)
     }
 
-    /// Returns the path or address of a new, empty store. A store in memory cannot be opened again at its place.
+    /// A path or address. In memory, it cannot be opened again.
     func place() throws -> String {
         switch self {
         case .file: TestDirectory.make() + "/braid.sqlite"
@@ -45,7 +43,7 @@ extension SessionStore {
     func deleteSession(_ id: String) async throws -> Int? { try await deleteSession(id, as: nil) }
 }
 
-/// The PostgreSQL cluster that `Scripts/with-postgres` creates for the tests.
+/// Made by `Scripts/with-postgres`.
 enum PostgresCluster {
     static let directory = ProcessInfo.processInfo.environment["BRAID_TEST_POSTGRES"]
 
@@ -57,15 +55,14 @@ enum PostgresCluster {
 
     static func address(of database: String) -> String { "postgres://braid@/\(database)?host=\(directory ?? "")" }
 
-    /// Creates a new database, and returns its address.
+    /// Returns its address.
     static func newDatabase(_ options: String = "ENCODING 'UTF8'") throws -> String {
         let name = "t" + UUID().uuidString.lowercased().filter { $0 != "-" }
         try run("CREATE DATABASE \(name) TEMPLATE template0 \(options)", in: address(of: "postgres"))
         return address(of: name)
     }
 
-    /// Creates a new schema in an existing database, and returns its address. A new schema needs much less time and
-    /// disk space than a new database.
+    /// Needs much less time and disk than a database.
     static func newSchema() throws -> String {
         let name = "t" + UUID().uuidString.lowercased().filter { $0 != "-" }
         try run("CREATE SCHEMA \(name)", in: address(of: "postgres"))
@@ -79,7 +76,7 @@ enum PostgresCluster {
     }
 }
 
-/// Creates temporary directories, which are deleted when the tests end.
+/// Deleted when the tests end.
 enum TestDirectory {
     static func make() -> String {
         let path = NSTemporaryDirectory() + "store-tests-\(getpid())/\(UUID().uuidString)"
@@ -121,7 +118,7 @@ extension NewSession {
 }
 
 extension NewSession {
-    /// Returns the same new session, but with its opening and its rows in a shared table.
+    /// With its opening and rows in a shared table.
     func sharing(_ opening: JSONText) -> NewSession {
         var session = self
         let rows = rows
@@ -147,7 +144,7 @@ extension SessionCommit {
     }
 }
 
-/// Returns the content of a stored session as text, so that differences are easy to see.
+/// As text, so that differences are easy to see.
 func dump(_ session: StoredSession?) -> String {
     guard let session else { return "none" }
     let summary = session.summary

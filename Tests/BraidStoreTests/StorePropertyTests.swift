@@ -3,8 +3,7 @@ import BraidStore
 import TestSupport
 import Testing
 
-/// Makes random changes on random sessions. A session that is loaded from the store must equal the same session in
-/// memory.
+/// A session loaded from the store must equal the one in memory.
 @Suite struct StorePropertyTests {
     @Test(
         "After random commits, the store returns the present and the earlier states of a session as committed",
@@ -14,7 +13,7 @@ import Testing
         let place = try kind.place()
         var store = try kind.open(at: place, journalLimit: 7)
         var oracle: [String: StoredSession] = [:]
-        /// For each session id, all earlier states of the session. The index in the list is the revision.
+        /// Earlier states by session id, at the index of their revision.
         var history: [String: [StoredSession]] = [:]
         for step in 1...150 {
             let id = "s\(Int.random(in: 0..<4, using: &random))"
@@ -50,7 +49,7 @@ import Testing
                 }
             } else {
                 let new = NewSession.make(id, state: "\(step)", rows: (1...3).map { (1, .make($0, id: "r\($0)")) })
-                // About half of the sessions share their opening and rows with another session.
+                // With another session.
                 let isShared = Bool.random(using: &random)
                 let number = try await store.createSession(isShared ? new.sharing("\"opening \(step)\"") : new)
                 #expect(try await store.opening(id)?.body == (isShared ? "\"opening \(step)\"" : new.opening))
@@ -65,8 +64,7 @@ import Testing
             }
             #expect(dump(try await store.session(id)) == dump(oracle[id]))
             if let session = oracle[id], let states = history[id] {
-                // The expected start of the journal is the earliest state that it can restore. If that state has
-                // unpublished changes, it is the next state without any.
+                // The earliest state that the journal can restore, or the next without unpublished changes.
                 let cut = max(0, session.summary.revision - 7)
                 var start = cut == 0 ? nil : states[cut...].first { $0.published == nil } ?? session
                 start?.summary.totalRowCount = session.summary.totalRowCount
@@ -94,7 +92,7 @@ import Testing
         await store.close()
     }
 
-    /// Returns the session as clients saw it at a revision. `cut` is the revision before the journal's first record.
+    /// As clients saw it. `cut` is the revision before the journal's first record.
     private static func seen(at revision: Int, in states: [StoredSession], from cut: Int) -> StoredSession? {
         guard states.indices.contains(revision), let last = states.last else { return nil }
         var seen: StoredSession
@@ -103,7 +101,7 @@ import Testing
         } else if let published = last.published, revision >= cut,
             states[min(cut, revision)...].allSatisfy({ $0.published != nil })
         {
-            // Nothing has been published since the beginning of the journal, so clients still see the published table.
+            // Nothing was published since the journal's beginning.
             seen = states[cut]
             seen.sections = published.sections
             seen.displayedSections = published.displayedSections
@@ -117,7 +115,7 @@ import Testing
         return seen
     }
 
-    /// Returns the undo data of a change: the change that leads back to `session`.
+    /// Leads back to `session`.
     private func undo(of change: TableChange, from session: StoredSession) -> JSONText {
         var undo = TableChange()
         for key in Set(change.removedRows + change.writtenRows.map(\.row.key) + change.placedRows.map(\.key)).sorted() {
@@ -141,7 +139,7 @@ import Testing
         ).json
     }
 
-    /// Changes the session at random, as the engine could, and returns the change that a store has to write.
+    /// As the engine could. Returns what a store has to write.
     private func randomChange(of session: inout StoredSession, using random: inout SeededGenerator) -> TableChange {
         var change = TableChange()
         func pick(_ count: Int) -> Int { Int.random(in: 0..<count, using: &random) }

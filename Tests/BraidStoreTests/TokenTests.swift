@@ -2,7 +2,6 @@ import BraidEngine
 @testable import BraidStore
 import Testing
 
-/// Tests what every kind of store must do with the tokens of sessions.
 @Suite struct TokenTests {
     private static func token(_ id: String, created: Int = 1000, expires: Int = 5000) -> NewToken {
         NewToken(id: id, role: "viewer", created: created, expires: expires, hash: "h-\(id)")

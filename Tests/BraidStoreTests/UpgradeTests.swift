@@ -7,8 +7,7 @@ import Testing
 @testable import BraidPostgres
 #endif
 
-/// Tests upgrades of the schema with databases that earlier releases have created. The folder Tests/Upgrades contains
-/// them.
+/// With databases of earlier releases, from Tests/Upgrades.
 @Suite struct UpgradeTests {
     private static let kinds = StoreKind.forTests.filter { $0 != .memory }
 
@@ -56,7 +55,7 @@ import Testing
     }
     #endif
 
-    /// Creates a database as release 0.1.0 left it, and returns its path or address.
+    /// As release 0.1.0 left it.
     private func released(_ kind: StoreKind) throws -> String {
         let place = try kind.place()
         let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -71,7 +70,7 @@ import Testing
         return place
     }
 
-    /// Opens the database, and expects an upgraded schema with all the sessions of the old release.
+    /// With all sessions of the old release.
     private func expectUpgrade(of place: String, kind: StoreKind) async throws {
         let store = try kind.open(at: place) { _ in }
         #expect(try await store.sessions(after: nil, limit: 10).map(\.id) == ["list", "old", "party", "plain"])
@@ -79,8 +78,7 @@ import Testing
         #expect(try await store.session("list")?.published != nil)
         let number = try #require(try await store.sessionSummary("plain")).number
         #expect(try await store.journal(of: number, after: 0, limit: 100).map(\.revision) == Array(5...12))
-        // The kept answers of the old release must still be found: the clock for their age continues where the old
-        // release stopped.
+        // Still found: the clock goes on where the old release stopped.
         let party = try #require(try await store.sessionSummary("party")).number
         for key in ["key-0", "key-1"] {
             #expect(
@@ -96,7 +94,7 @@ import Testing
 }
 
 extension StoreKind {
-    /// Opens a store at its path or address, and calls `upgrading` before each step of an upgrade.
+    /// Calls `upgrading` before each step.
     func open(at place: String, upgrading: @escaping @Sendable (Int) throws -> Void) throws -> any SessionStore {
         var options = StoreOptions()
         options.upgrading = upgrading
@@ -106,8 +104,7 @@ extension StoreKind {
         return try SQLiteStore(path: place, options: options)
     }
 
-    /// The number of times that an upgrade calls `upgrading`: for each statement of its steps, for the new version
-    /// number, and for COMMIT.
+    /// For each statement, the new version number, and COMMIT.
     var upgradeStepCount: Int {
         #if PostgreSQL
         if self == .postgres { return PostgresSchema.steps.joined().count + 2 }
@@ -115,8 +112,7 @@ extension StoreKind {
         return SQLiteSchema.steps.joined().count + 2
     }
 
-    /// Returns the schema version of a database. The number is negative if the database does not have the tables and
-    /// columns of that version.
+    /// Negative without that version's tables and columns.
     func schemaVersion(at place: String) throws -> Int {
         #if PostgreSQL
         if self == .postgres {
@@ -137,7 +133,6 @@ extension StoreKind {
 }
 
 extension SQLiteConnection {
-    /// Runs SQL text in a database file.
     static func run(_ sql: String, in path: String) throws {
         let db = try SQLiteConnection(path: path, mode: .readWrite)
         defer { db.close() }

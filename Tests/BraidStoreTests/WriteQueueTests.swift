@@ -42,8 +42,7 @@ import Testing
         #expect(queue.takeGroup() == [7_000] && queue.isEmpty)
     }
 
-    /// Adds writes and takes transactions in random order. Each write must be taken once. A large write waits for at
-    /// most 2 n + 1 transactions if n large writes are waiting before it.
+    /// Each write is taken once. A large one waits for at most 2 n + 1 transactions if n large ones wait before it.
     @Test(
         "A small write is in the next transaction, and a large write waits for a bounded number of transactions",
         arguments: 0..<200)
@@ -80,8 +79,7 @@ import Testing
         }
         while !queue.isEmpty { take() }
         #expect(arrived.isEmpty)
-        // If two transactions in a row contain a large write, the second one must contain nothing else: no small write
-        // was waiting.
+        // Of two in a row, the second had no small write to take.
         func hasLarge(_ group: [Write]) -> Bool { group.contains { $0.isLarge } }
         for (before, after) in zip(transactions, transactions.dropFirst()) where hasLarge(before) && hasLarge(after) {
             #expect(after.count == 1)

@@ -3,33 +3,31 @@ import BraidRuntime
 internal import CPostgreSQL
 import Glibc
 
-/// One connection to a PostgreSQL database, which one thread at a time uses. A call fails if no data arrives for
-/// `timeout`.
+/// A connection, for one thread at a time. A call fails without data for `timeout`.
 ///
 ///     let rows = try connection.query("SELECT title FROM item WHERE key = \(key)")
 ///
-/// The socket is non-blocking, and waits are by `poll`: libpq's blocking calls have no deadline, and a client that does
-/// not read results while it writes a pipeline can wait for a database that waits for the client.
+/// The socket does not block; waits are by `poll`. libpq's blocking calls have no deadline, and a client that writes
+/// a pipeline without reading results can wait for a database that waits for it.
 final class PostgresConnection {
-    /// The results of one pipeline, as far as the database has answered.
+    /// As far as the database has answered the pipeline.
     struct Answers {
         var outcomes: [Result<PostgresRows, PostgresError>] = []
-        /// How the connection was lost after the last outcome.
+        /// After the last outcome.
         var lost: LostConnection?
     }
 
     private let connection: OpaquePointer
-    /// The longest wait for the next bytes.
+    /// For the next bytes.
     var timeout: Duration
     private var prepared: [String: String] = [:]
     private var preparedCount = 0
-    /// Statements beyond this number, of which there are normally fewer, are sent without being prepared.
+    /// Normally there are fewer. Others are sent unprepared.
     private static let maximumPrepared = 500
 
-    /// Fails if the connection is not established within `timeout`.
     init(url: String, timeout: Duration, settings: [(name: String, value: String)]) throws {
         self.timeout = timeout
-        // The URL is the option `dbname`. Options before it are defaults, those after it override the URL.
+        // Options before the URL (`dbname`) are defaults; those after it override it.
         let options = [
             ("fallback_application_name", "braid-server"), ("target_session_attrs", "read-write"),
             ("tcp_user_timeout", "\(timeout.milliseconds)"), ("dbname", url), ("client_encoding", "UTF8"),
@@ -69,11 +67,10 @@ final class PostgresConnection {
         guard PQsetnonblocking(connection, 1) == 0, PQenterPipelineMode(connection) == 1 else { throw failure }
     }
 
-    /// 150003 means 15.3.
+    /// 150003 is 15.3.
     var serverVersion: Int { Int(PQserverVersion(connection)) }
 
-    /// Whether the connection is open, without unexpected input, which most likely is its end. If not, a new connection
-    /// costs little.
+    /// Unexpected input is most likely the end. A new connection costs little.
     var isAlive: Bool {
         var descriptor = pollfd(fd: PQsocket(connection), events: Int16(POLLIN), revents: 0)
         return PQstatus(connection) == CONNECTION_OK && poll(&descriptor, 1, 0) == 0
@@ -85,11 +82,11 @@ final class PostgresConnection {
 }
 
 extension PostgresConnection {
-    /// Runs statements in one round trip. If one fails, the database skips those after it.
+    /// One round trip. After a failure, the database skips the rest.
     func run(_ statements: [PostgresStatement]) -> Answers {
         var answers = Answers()
         do {
-            // For each result: the SQL text that it prepares, or `nil` for an execution.
+            // For each result the SQL that it prepares; `nil`: an execution.
             var expected: [String?] = []
             for statement in statements { try send(statement, &expected) }
             guard PQpipelineSync(connection) == 1 else { throw failure }
@@ -114,7 +111,7 @@ extension PostgresConnection {
         return answers
     }
 
-    /// Runs statements in one round trip, and throws if one fails.
+    /// Throws if one fails.
     func all(_ statements: [PostgresStatement]) throws -> [PostgresRows] {
         let answers = run(statements)
         let rows = try answers.outcomes.map { try $0.get() }
@@ -127,8 +124,7 @@ extension PostgresConnection {
         return rows
     }
 
-    /// Calls `body` with each row as it arrives, so that memory holds one at a time. If `body` throws, the connection
-    /// cannot be used any more.
+    /// One row in memory at a time. If `body` throws, the connection is unusable.
     func stream(_ query: PostgresStatement, _ body: (PostgresRow) throws -> Void) throws {
         var expected: [String?] = []
         try send(query, &expected)
@@ -155,7 +151,7 @@ extension PostgresConnection {
         if let failed { throw failed }
     }
 
-    /// Runs an SQL text of several statements without parameters.
+    /// Without parameters.
     func script(_ sql: String) throws {
         guard PQexitPipelineMode(connection) == 1, PQsendQuery(connection, sql) == 1 else { throw failure }
         var failed: PostgresError?
@@ -167,7 +163,7 @@ extension PostgresConnection {
         if let failed { throw failed }
     }
 
-    /// The payloads of the notifications that have arrived. Without any, waits for one until `deadline` or `wake`.
+    /// Payloads. Without any, waits until `deadline` or `wake`.
     func notifications(until deadline: ContinuousClock.Instant, or wake: WakeUp) throws -> [String] {
         let found = takeNotifications()
         guard found.isEmpty, wake.wait(for: PQsocket(connection), until: deadline) else { return found }
@@ -184,7 +180,6 @@ extension PostgresConnection {
         return found
     }
 
-    /// Rolls back a transaction that is still open after a failed statement.
     func endTransaction() throws {
         if PQtransactionStatus(connection) != PQTRANS_IDLE { _ = try all(["ROLLBACK"]) }
     }
@@ -194,7 +189,7 @@ extension PostgresConnection {
 
 extension PostgresConnection {
     private func send(_ statement: PostgresStatement, _ expected: inout [String?]) throws {
-        // So the lengths of the values fit into `CInt`.
+        // So that lengths fit into `CInt`.
         guard !statement.isTooLarge else {
             throw LostConnection(detail: "The change is larger than the database accepts at once.")
         }
@@ -219,7 +214,7 @@ extension PostgresConnection {
         expected.append(nil)
     }
 
-    /// The outcome of the next statement in the pipeline, or `nil` if it was skipped because an earlier one failed.
+    /// The outcome of the pipeline's next statement. `nil` if a failure skipped it.
     private func next() throws -> Result<PostgresRows, PostgresError>? {
         guard let first = try result() else { throw failure }
         var outcome: Result<PostgresRows, PostgresError>?
@@ -238,7 +233,7 @@ extension PostgresConnection {
         return outcome
     }
 
-    /// libpq's next result of the current statement, or `nil` after the last.
+    /// Of the current statement. `nil` after the last.
     private func result() throws -> OpaquePointer? {
         while true {
             let unsent = PQflush(connection)

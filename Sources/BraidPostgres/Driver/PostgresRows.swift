@@ -1,18 +1,18 @@
 #if PostgreSQL
 internal import CPostgreSQL
 
-/// The result of a statement, in PostgreSQL's binary format.
+/// In PostgreSQL's binary format.
 final class PostgresRows {
     fileprivate let result: OpaquePointer
 
-    /// - Parameter result: a `PGresult`, which this object frees.
+    /// Frees it.
     init(result: OpaquePointer) { self.result = result }
 
     deinit { PQclear(result) }
 
     var count: Int { Int(PQntuples(result)) }
 
-    /// The command tag, such as `COMMIT`. For a COMMIT that committed nothing, it is `ROLLBACK`.
+    /// `ROLLBACK` for a COMMIT that committed nothing.
     var command: String { PQcmdStatus(result).map { String(cString: $0) } ?? "" }
 
     var first: PostgresRow? { count > 0 ? PostgresRow(rows: self, row: 0) : nil }
@@ -29,7 +29,7 @@ final class PostgresRows {
     }
 }
 
-/// One row of a result, with columns that count from 0. A string is in a `text`, or in a `bytea` that contains UTF-8.
+/// Columns count from 0. A string is a `text`, or a `bytea` of UTF-8.
 struct PostgresRow {
     fileprivate let rows: PostgresRows
     fileprivate let row: CInt

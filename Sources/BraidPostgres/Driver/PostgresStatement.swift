@@ -1,10 +1,8 @@
 #if PostgreSQL
-/// An SQL statement with its values, written as an interpolated string: `"SELECT … WHERE number = \(number)"`.
-///
-/// An interpolated value becomes a parameter, with its type: `$1::bigint`. Another statement, and a value with the label
-/// `raw`, become part of the text.
+/// SQL as an interpolated string: `"SELECT … WHERE number = \(number)"`. Values become typed parameters
+/// (`$1::bigint`); other statements, and values with the label `raw`, become text.
 struct PostgresStatement: Sendable, ExpressibleByStringInterpolation {
-    /// The pieces of SQL before, between and after the parameters.
+    /// Before, between and after the parameters.
     private(set) var texts: [String]
     private(set) var values = Parameters()
 
@@ -15,7 +13,7 @@ struct PostgresStatement: Sendable, ExpressibleByStringInterpolation {
         values = stringInterpolation.values
     }
 
-    /// With `$1`, `$2`, … for the parameters.
+    /// With `$1`, `$2`, …
     var sql: String {
         guard texts.count > 1 else { return texts[0] }
         var sql = ""
@@ -54,10 +52,10 @@ struct PostgresStatement: Sendable, ExpressibleByStringInterpolation {
 
         mutating func appendInterpolation(_ value: Int?) { append(value, "::bigint") }
 
-        /// A `text`, for a string that the server has chosen.
+        /// For the server's strings.
         mutating func appendInterpolation(_ value: String?) { append(value, "::text") }
 
-        /// A `bytea`, for a string that a client has chosen: it may contain U+0000, which a `text` cannot.
+        /// For clients' strings: a `text` cannot contain U+0000.
         mutating func appendInterpolation(name value: String?) { append(value, "::bytea") }
 
         mutating func appendInterpolation(_ values: [Int?]) { append(values, .int8, "::bigint[]") }
@@ -78,12 +76,11 @@ struct PostgresStatement: Sendable, ExpressibleByStringInterpolation {
     }
 }
 
-/// A Swift type whose values can be parameters of a PostgreSQL statement, in the binary format.
 protocol SQLValue {
     func encode(into bytes: inout [UInt8])
 }
 
-/// A string is encoded as its UTF-8 bytes, whether its parameter has the type `text` or `bytea`.
+/// UTF-8, whether the parameter is `text` or `bytea`.
 extension String: SQLValue {
     func encode(into bytes: inout [UInt8]) { bytes.append(contentsOf: utf8) }
 }
@@ -94,16 +91,15 @@ extension Int: SQLValue {
     }
 }
 
-/// The type of an array's elements, by its OID (pg_type.dat).
+/// OIDs (pg_type.dat).
 enum ElementType: Int32 {
     case bytea = 17, int8 = 20, text = 25
 }
 
-/// The encoded values of a statement's parameters.
 struct Parameters: Sendable {
-    /// One value after the other. The first byte is unused, so that the array has an address even if all are empty.
+    /// The first byte is unused: the array has an address even if all values are empty.
     private(set) var bytes: [UInt8] = [0]
-    /// Of each value in `bytes`. `nil` for NULL.
+    /// In `bytes`. `nil` for NULL.
     private(set) var ranges: [Range<Int>?] = []
 
     mutating func append(_ value: (some SQLValue)?) {
@@ -113,8 +109,7 @@ struct Parameters: Sendable {
         ranges.append(start..<bytes.count)
     }
 
-    /// Appends an array of one dimension with the lower bound 1, or of none if it is empty (array_send in PostgreSQL's
-    /// arrayfuncs.c).
+    /// Of one dimension with the lower bound 1, or of none if empty (array_send in PostgreSQL's arrayfuncs.c).
     mutating func append(_ elements: [(some SQLValue)?], of type: ElementType) {
         let start = bytes.count
         append(Int32(elements.isEmpty ? 0 : 1))

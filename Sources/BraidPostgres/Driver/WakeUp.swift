@@ -2,12 +2,12 @@
 import BraidRuntime
 import Glibc
 
-/// Wakes a thread that waits for a socket, by a pipe for which it waits as well.
+/// Wakes a thread that waits for a socket, by a pipe.
 final class WakeUp: Sendable {
     private let reading: CInt
     private let writing: CInt
 
-    /// `nil` if there is no pipe; see `errno`.
+    /// `nil` with `errno`.
     init?() {
         var ends: [CInt] = [-1, -1]
         guard pipe(&ends) == 0 else { return nil }
@@ -25,11 +25,11 @@ final class WakeUp: Sendable {
 
     func signal() {
         var byte: UInt8 = 0
-        // fails if the pipe is full, whose bytes wake the thread as well
+        // Fails if the pipe is full, whose bytes wake the thread as well.
         _ = write(writing, &byte, 1)
     }
 
-    /// Waits for input, `signal` or the deadline, and returns whether the socket has input. -1 waits for no socket.
+    /// Returns whether the socket (-1: none) has input.
     func wait(for socket: CInt, until deadline: ContinuousClock.Instant) -> Bool {
         var descriptors = [
             pollfd(fd: reading, events: Int16(POLLIN), revents: 0),

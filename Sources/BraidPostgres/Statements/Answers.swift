@@ -2,21 +2,20 @@
 import BraidStore
 
 extension KeptAnswer {
-    /// In SQL: the requester's key has an answer in this session that has not expired.
+    /// By an answer that has not expired.
     var isAnswered: PostgresStatement {
         "EXISTS (SELECT FROM answer WHERE \(isOwn()) AND key = \(name: key) AND at > \(at - Self.lifetime))"
     }
 
-    /// In SQL: a row of the table `answer` has the requester and the session of this one.
     private func isOwn(_ table: String = "") -> PostgresStatement {
         "\(raw: table)session = \(session) AND \(raw: table)requester = \(name: requester)"
     }
 
-    /// The parts of a statement that store this answer if the part `source` has a row, and that delete a few of those
-    /// that have expired or exceed the quota. Answers that another server has locked are skipped.
+    /// Stores this answer if the part `source` has a row, and deletes a few that have expired or exceed the quota,
+    /// unless another server has locked them.
     ///
-    /// If another server has stored an answer under the same key since the statement began, the statement fails, because
-    /// it sets the time to null. The writer repeats it, and it then sees the other answer.
+    /// If another server has stored an answer under the same key since the statement began, this sets the time to
+    /// null and so fails. The writer repeats the statement, which then sees the other answer.
     func keeping(if source: String) -> PostgresStatement {
         """
         , costs AS MATERIALIZED (

@@ -32,7 +32,7 @@ extension PostgresQueries: StoredData {
     package func texts(_ sql: String) throws -> [String] { try db.query("\(raw: sql)").map { $0.text(0) } }
 }
 
-/// Inserts the rows of an archive, many with each statement.
+/// Many rows with each statement.
 final class ArchiveInsertion: ArchiveTarget {
     private let queries: PostgresQueries
     private var table: ArchiveTable?
@@ -83,13 +83,13 @@ final class ArchiveInsertion: ArchiveTarget {
 
     func finish(_ summary: DatabaseSummary) throws {
         try insertRows()
-        // `import` is no real place, so the first server that connects begins new epochs.
+        // No real place, so new epochs are due.
         _ = try queries.db.query(
             "UPDATE epoch_suffix SET suffix = \(name: summary.epochSuffix), last_session = \(summary.suffixedSessions), place = 'import', loses_commits = false"
         )
         let last = summary.lastSession
         let sequence = try queries.texts("SELECT pg_get_serial_sequence('session', 'number')").first ?? ""
-        // A ROLLBACK undoes `setval` only after an ALTER SEQUENCE … RESTART in the same transaction.
+        // ROLLBACK undoes `setval` only after an ALTER SEQUENCE … RESTART in the same transaction.
         _ = try queries.db.query("ALTER SEQUENCE \(raw: sequence) RESTART")
         _ = try queries.db.query("SELECT setval(\(sequence)::regclass, \(max(last, 1)), \(raw: "\(last > 0)"))")
         _ = try queries.db.query("UPDATE answer SET at = at + (SELECT answer_time FROM braid_server)")

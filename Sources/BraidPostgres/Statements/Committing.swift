@@ -2,27 +2,23 @@
 import BraidEngine
 import BraidStore
 
-// Each commit is one SQL statement that checks whether it may write, and then writes everything or nothing.
-//
-// Its parts (CTEs) all see the database as it was before. Each part that writes joins the part that checks. So a refused
-// commit fails alone, without a savepoint, and none overwrites the commits of another server.
+// Each commit is one SQL statement that checks whether it may write, then writes everything or nothing. Its parts
+// (CTEs) all see the database as before, and each that writes joins the one that checks. So a refused commit fails
+// alone, without a savepoint, and none overwrites another server's.
 
 extension SessionCommit {
-    /// Returns four Booleans: the commit is stored (`fence`), the session exists, the idempotency key has an answer, and
-    /// the version of the description exists (with `restoringVersion`: this or a newer one).
+    /// Returns Booleans: the commit is stored (`fence`), the session exists, the idempotency key has an answer, the
+    /// description's version exists. `restoringVersion` stores a deleted version again, if a newer one exists.
     ///
-    /// Waits for no lock: while another server locks the session, its revision is about to change, and the commit is
-    /// refused.
+    /// Waits for no lock: while another server locks the session, its revision is about to change, so the commit is
+    /// refused. `hasTurn`: this server holds the session's advisory lock.
     ///
-    /// - Parameters:
-    ///   - hasTurn: whether this server holds the session's advisory lock.
-    ///   - restoringVersion: whether to store the version of the description again, because it was deleted.
     /// - Precondition: each row's key occurs at most once in the change, so that no two parts write the same row.
     func statement(
         journalLimit: Int, byteLimit: Int, hasTurn: Bool, restoringVersion: Bool = false
     ) -> PostgresStatement {
         let to = record.revision
-        // `was` compares the revision before it locks the session's row, `fence` after that.
+        // `was` compares the revision before it locks the session's row, `fence` after.
         var sql: PostgresStatement = """
             WITH was AS MATERIALIZED (
                 SELECT updated, greatest(0, least(journal_bytes, \(StoredNumber.bytes.range.upperBound))) + \(journalBytes) AS bytes FROM session WHERE number = \(session) AND revision = \(from)
@@ -72,7 +68,7 @@ extension SessionCommit {
         return sql
     }
 
-    /// The part that finds the journal records beyond the limits. It reads the journal only if some may have to go.
+    /// Reads the journal only if records may have to go.
     private func oldestRecords(_ limit: Int, _ byteLimit: Int) -> PostgresStatement {
         let to = record.revision, trimming = JournalTrimming(with: to, limit: limit)
         return """
@@ -100,14 +96,14 @@ extension SessionCommit {
 }
 
 extension SessionDescription {
-    /// In SQL: this version, or with `orNewer` a newer one, is registered.
+    /// Whether this version, or with `orNewer` a newer one, is registered.
     fileprivate func isThere(orNewer: Bool) -> PostgresStatement {
         guard let version else { return "true" }
         return
             "EXISTS (SELECT FROM table_description WHERE name = \(name: table) AND version \(raw: orNewer ? ">=" : "=") \(version))"
     }
 
-    /// The part of a commit that copies the description with which the session was opened.
+    /// Copies the description of the opening.
     fileprivate var keepingOpening: PostgresStatement {
         """
         , kept_opening AS (
@@ -120,7 +116,7 @@ extension SessionDescription {
 }
 
 extension TableChange {
-    /// The parts of a commit that write, if `fence` has a row.
+    /// Parts that write if `fence` has a row.
     fileprivate func writing(_ description: SessionDescription?) -> PostgresStatement {
         var sql: PostgresStatement = ""
         if !removedRows.isEmpty {
@@ -157,7 +153,6 @@ extension TableChange {
     }
 }
 
-/// The part of a statement that stores a deleted version of a description again.
 private func restoring(
     _ version: Int?, of table: String?, _ description: JSONText?, at: Int, if source: String
 ) -> PostgresStatement {
@@ -169,7 +164,7 @@ private func restoring(
     """
 }
 
-/// The part of a statement that writes rows. `source` is a part whose column `number` contains the session's number.
+/// `source` has the session's number in its column `number`.
 private func rowsWritten(_ rows: [(section: Int, row: StoredRow)], of source: String) -> PostgresStatement {
     """
     , written_rows AS (
@@ -195,11 +190,9 @@ private func sectionsWritten(_ sections: [StoredSectionSummary], of source: Stri
 }
 
 extension NewSession {
-    /// Returns the session's number, or null and why: the id is taken, the version of the description does not exist, or
-    /// the idempotency key has an answer.
-    ///
-    /// - Parameter restoringVersion: whether to store the version of the description again, because it was deleted. That
-    ///   waits for registrations of other descriptions, so pass `true` only if it is known to be deleted.
+    /// Returns the session's number, or null and why: the id is taken, the description's version does not exist, the
+    /// idempotency key has an answer. `restoringVersion` stores a version again that is known to be deleted, and
+    /// waits for registrations of other descriptions.
     func statement(restoringVersion: Bool = false) -> PostgresStatement {
         let table = summary.table, version = summary.tableVersion
         var sql: PostgresStatement = """
@@ -240,7 +233,7 @@ extension NewSession {
 }
 
 extension PostgresQueries {
-    /// The first waits for a commit in progress, so that the second also deletes what this has written.
+    /// The first waits for a commit in progress, so that the second also deletes what that has written.
     static func deleteSession(_ id: String, as summary: SessionSummary?, sender: String) -> [PostgresStatement] {
         let condition: PostgresStatement =
             if let summary { " AND number = \(summary.number) AND revision = \(summary.revision)" } else { "" }
@@ -270,7 +263,7 @@ extension PostgresQueries {
 }
 
 extension TableChange {
-    /// The parts of an unpublished commit that copy the published version of what it changes, which clients go on to see.
+    /// Parts that keep the published version of what an unpublished commit changes.
     fileprivate var keepingPublished: PostgresStatement {
         var sql: PostgresStatement = """
             , unseen AS (

@@ -16,7 +16,7 @@ extension PostgresQueries {
     }
 
     func session(_ id: String, at revision: Int) throws -> StoredSession? {
-        // The undo records of the revisions after this one. If changes were unpublished at it, all are needed.
+        // Later revisions' undo records. If changes were unpublished at this one, all are needed.
         for last in [revision, 0] {
             let undo: PostgresStatement = """
                 SELECT undo FROM journal WHERE session = (SELECT number FROM session WHERE id = \(name: id)) AND revision > \(last)
@@ -75,7 +75,7 @@ extension PostgresQueries {
     }
 
     func sessions(of table: String?, after: String?, limit: Int) throws -> [SessionSummary] {
-        // Ids are not empty, so all follow the empty string.
+        // Every id follows "".
         let condition: PostgresStatement = if let table { " AND s.table_name = \(name: table)" } else { "" }
         return try db.query(
             "SELECT \(raw: SessionSummary.columns) FROM session s WHERE s.id > \(name: after ?? "")\(condition) AND \(raw: SessionSummary.isSound) ORDER BY s.id LIMIT \(max(0, limit))"
@@ -104,7 +104,6 @@ extension PostgresQueries {
         return try rows.map { try JournalRecord($0, revision: try $0.number(0, .revision, "revision")) }
     }
 
-    /// Bytes of all tables in the PostgreSQL schema, with their indexes.
     func size() throws -> (sessions: Int, bytes: Int) {
         let rows = try db.query(
             """

@@ -2,10 +2,8 @@
 import BraidEngine
 import BraidStore
 
-/// What Braid reads from a PostgreSQL database, over one connection. Statements that must see one moment run as one
-/// transaction, in one round trip.
-///
-/// The writes are `PostgresStatement`s, which the writer collects.
+/// Reads, those of one moment as one transaction in one round trip. Writes are `PostgresStatement`s, which the writer
+/// collects.
 struct PostgresQueries {
     let db: PostgresConnection
 }

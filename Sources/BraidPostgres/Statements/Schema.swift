@@ -2,21 +2,18 @@
 import BraidStore
 internal import CAssets
 
-/// The schema, and the statements that upgrade older ones to it.
 enum PostgresSchema {
     static let application = "Braid Server"
     static let version = 2
 
-    /// `steps[0]` upgrades version 1 to 2.
-    ///
-    /// To change the schema, do as `SQLiteSchema.steps` says, with `schema-postgres.sql` and `Schemas/postgres-….sql`.
-    /// Servers of older versions may use the database during and after the upgrade. If they cannot use the new schema,
-    /// the step also raises `braid_server.minimum_version`.
+    /// `steps[0]` upgrades version 1 to 2. To change the schema, see `SQLiteSchema.steps`, with `schema-postgres.sql`
+    /// and `Schemas/postgres-….sql`. Older servers may use the database during and after the upgrade: if they cannot
+    /// use the new schema, the step raises `braid_server.minimum_version`.
     static let steps: [[String]] = [
         [
             "ALTER TABLE braid_server ADD COLUMN minimum_version BIGINT, ADD COLUMN answer_time BIGINT",
-            // Servers of version 1, which may still run, measure the age of answers by the machine's time. So the new
-            // clock starts with the time of the database's machine, or of the newest answer if that is later.
+            // Servers of version 1 may still run, and use the machine's time for answers. So the new clock starts
+            // with the database's machine, or with the newest answer if that is later.
             """
             UPDATE braid_server SET minimum_version = 2, answer_time = greatest(
                 (SELECT max(at) FROM answer), extract(epoch FROM clock_timestamp()) * 1000)
@@ -38,9 +35,7 @@ enum PostgresSchema {
 }
 
 extension PostgresQueries {
-    /// The time of the `AnswerClock` that the servers share.
-    ///
-    /// - Throws: `newerVersion` if a newer server has upgraded the schema to one that this server cannot use.
+    /// Shared by the servers. Throws `newerVersion` if a newer server's schema is beyond this one.
     func sharedAnswerTime() throws -> Int {
         let row = try db.query("SELECT version, minimum_version, answer_time FROM braid_server").first
         guard let row else { throw StoreError.corrupt("it has no braid_server") }

@@ -2,11 +2,11 @@
 import BraidEngine
 import BraidStore
 
-// The writes first lock the table `table_description`, so that no other server gives out the same version.
+// Writes first lock the table, so that no other server gives out the same version.
 extension PostgresQueries {
     private static let lock: PostgresStatement = "LOCK TABLE table_description IN SHARE ROW EXCLUSIVE MODE"
 
-    /// The second returns the new version, or no row if `latest` is given and is not the latest.
+    /// The second returns the new version, or no row if `latest` is another.
     static func putTable(_ name: String, _ description: JSONText, after latest: Int?, at: Int) -> [PostgresStatement] {
         [
             lock,
@@ -24,7 +24,7 @@ extension PostgresQueries {
         ]
     }
 
-    /// The second returns how many sessions use a version, and how many versions were deleted.
+    /// The second returns the sessions that use a version, and the deleted versions.
     static func deleteTable(_ name: String) -> [PostgresStatement] {
         [
             lock,

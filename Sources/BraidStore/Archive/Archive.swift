@@ -1,27 +1,26 @@
 import BraidEngine
 
-/// The format of archives: all data of a database as JSON lines (docs/data-tools.md).
+/// All data of a database as JSON lines (docs/data-tools.md).
 package enum Archive {
     static let name = "braid-server"
     static let version = 1
 
-    /// Rows of each table, in the order of ``ArchiveTable/all``.
+    /// Rows by table, in the order of ``ArchiveTable/all``.
     package struct Counts: Sendable, Equatable {
         var rows = [Int](repeating: 0, count: ArchiveTable.all.count)
 
-        /// 0 for an unknown table.
         package subscript(_ table: String) -> Int {
             zip(ArchiveTable.all, rows).first { $0.0.name == table }?.1 ?? 0
         }
     }
 }
 
-/// What a database stores for all of its sessions together.
+/// What belongs to all sessions together.
 package struct DatabaseSummary: Sendable, Equatable {
-    /// Appended to the epochs of the sessions with numbers up to `suffixedSessions`.
+    /// Ends the epochs of sessions up to the number `suffixedSessions`.
     package var epochSuffix: String
     package var suffixedSessions: Int
-    /// The number of the session that was opened last. Later ones get larger numbers.
+    /// Of the last opened session; later ones get larger numbers.
     package var lastSession: Int
 
     package init(epochSuffix: String, suffixedSessions: Int, lastSession: Int) {
@@ -31,7 +30,6 @@ package struct DatabaseSummary: Sendable, Equatable {
     }
 }
 
-/// A fault in the content of an archive.
 package struct ArchiveError: Error, CustomStringConvertible {
     package let description: String
     package init(_ message: String) { description = message }
@@ -39,7 +37,6 @@ package struct ArchiveError: Error, CustomStringConvertible {
 }
 
 extension Archive {
-    /// Writes a database as an archive, row by row, in parts of about 64 KiB. Throws a `StoreError` for a damaged value.
     package static func write(_ data: any StoredData, to write: ([UInt8]) throws -> Void) throws -> Counts {
         var counts = Counts(), buffer: [UInt8] = []
         func line(_ body: (inout JSONWriter) -> Void) throws {

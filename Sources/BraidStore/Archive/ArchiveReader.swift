@@ -1,11 +1,7 @@
 import BraidEngine
 
 extension Archive {
-    /// Reads an archive into `target`, one line at a time.
-    ///
-    /// - Parameter next: returns the next line, or `nil` at the end.
-    /// - Throws: an ``ArchiveError`` for the first fault, and the errors of `next` and `target`. Then the caller must
-    ///   discard what `target` has received.
+    /// After an error, discard what `target` has received.
     package static func read(_ next: () throws -> [UInt8]?, into target: any ArchiveTarget) throws -> Counts {
         var reader = Reader(target: target)
         while let line = try next() { try reader.read(line) }
@@ -17,7 +13,7 @@ extension Archive {
         private var number = 0
         private var summary: DatabaseSummary?
         private var counts = Counts()
-        /// The index of the last row's table.
+        /// Of the last row.
         private var table = 0
         private var isComplete = false
 

@@ -1,34 +1,31 @@
 import BraidEngine
 
-/// A table whose rows archives contain, the same in SQLite and PostgreSQL.
-///
-/// A change of these declarations changes the archive's format: then increase ``Archive/version``. The tests compare
-/// them with both schemas.
+/// The same in SQLite and PostgreSQL (the tests compare both schemas). A change of these declarations must raise
+/// ``Archive/version``.
 package struct ArchiveTable: Sendable {
     package struct Column: Sendable {
         package enum Kind: Sendable {
             case integer(StoredNumber)
-            /// A time of the ``AnswerClock``, which differs between databases. An archive contains the milliseconds
-            /// since the newest answer, 0 or negative, and an import adds the time of the new database's clock.
+            /// Milliseconds since the newest answer, 0 or negative, because an ``AnswerClock`` is of one database.
             case answerTime
-            /// A client's string, which may contain U+0000.
+            /// May contain U+0000.
             case name
-            /// The server's string, without U+0000.
+            /// Without U+0000.
             case word
             case json
         }
 
         package let name: String
         package let kind: Kind
-        /// Whether the column may be NULL. An archive's row has no member for NULL.
+        /// A row leaves NULL out.
         package let isOptional: Bool
     }
 
     package let name: String
     package let columns: [Column]
-    /// How many columns, the first ones, are the primary key. Rows are sorted by them.
+    /// The first columns are the primary key.
     let keyCount: Int
-    /// Whether the first two columns are a session's number and a number in it, which SQLite stores as one (`Key`).
+    /// SQLite stores the first two columns as one (`Key`).
     package let hasSessionKey: Bool
 
     private init(_ name: String, key: Int, hasSessionKey: Bool = false, _ columns: [Column]) {
@@ -38,10 +35,9 @@ package struct ArchiveTable: Sendable {
         self.hasSessionKey = hasSessionKey
     }
 
-    /// The index of the column with the number of the row's session, if there is one.
     package var sessionColumn: Int? { columns.firstIndex { $0.name == "session" } }
 
-    /// In the order of an archive: a row refers only to rows of earlier tables.
+    /// A row refers only to rows of earlier tables.
     package static let all = [
         ArchiveTable(
             "table_description", key: 2,
@@ -140,7 +136,6 @@ extension ArchiveTable {
         return ["(\(name).key >> \(Key.bits))", "(\(name).key & \(Key.largest))"] + names.dropFirst(2)
     }
 
-    /// SQL that returns all rows, sorted by the primary key.
     package func select(_ dialect: SQLDialect) -> String {
         let keys = hasSessionKey && dialect == .sqlite ? ["key"] : columns.prefix(keyCount).map(\.name)
         return
@@ -151,7 +146,6 @@ extension ArchiveTable {
         columns.enumerated().map { ArchiveValue(row, CInt($0), $1) }
     }
 
-    /// For messages: `table model, session 3, key 17`.
     package func place(of row: [ArchiveValue]) -> String {
         let key = zip(columns, row).prefix(keyCount).map { column, value in
             switch value {

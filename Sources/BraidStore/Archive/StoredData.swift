@@ -1,17 +1,15 @@
 import BraidEngine
 import BraidRuntime
 
-/// A connection over which the commands `export` and `verify` read a database, on one thread.
+/// For `export` and `verify`, on one thread.
 package protocol StoredData {
     var dialect: SQLDialect { get }
 
-    /// Calls `body` with each row, sorted by the primary key. One row at a time is in memory.
+    /// Sorted by the primary key; one in memory at a time.
     func rows(of table: ArchiveTable, _ body: ([ArchiveValue]) throws -> Void) throws
     func summary() throws -> DatabaseSummary
 
-    /// What SQLite's integrity check finds in the file. PostgreSQL has none.
     func integrityFaults() throws -> [String]
-    /// The first column of a query's rows.
     func texts(_ sql: String) throws -> [String]
 
     func sessions(of table: String?, after: String?, limit: Int) throws -> [SessionSummary]
@@ -20,18 +18,18 @@ package protocol StoredData {
     func journalStart(of id: String) throws -> StoredSession?
 }
 
-/// An empty database that the command `import` fills. The rows remain only if `finish` returns.
+/// For `import`. The rows remain only if `finish` returns.
 package protocol ArchiveTarget {
     /// May insert later, with other rows. Throws an ``ArchiveError`` if the database refuses a row.
     func insert(_ row: [ArchiveValue], into table: ArchiveTable) throws
-    /// Converts the times of kept answers to the clock of this database, and lets the next server begin new epochs, as
-    /// after the restore of a backup. Throws an ``ArchiveError`` if `danglingReferences` finds a fault.
+    /// Moves the answers to this database's clock, and makes new epochs due. Throws an ``ArchiveError`` for a
+    /// dangling reference.
     func finish(_ summary: DatabaseSummary) throws
 }
 
 extension StoredData {
-    /// A sentence for each reference to a row that does not exist, at most 100 of a kind, and if a later session could
-    /// get the number of a stored one. Kept answers and the sections of published rows are not checked.
+    /// Sentences about references to missing rows, at most 100 of a kind. Skips kept answers and the sections of
+    /// published rows.
     package func danglingReferences() throws -> [String] {
         var faults = try danglingQueries.flatMap { try texts("\($0) LIMIT 100") }
         let last =
@@ -44,7 +42,7 @@ extension StoredData {
     private var danglingQueries: [String] {
         func session(_ table: ArchiveTable) -> String { table.expressions(dialect)[table.sessionColumn ?? 0] }
         var queries: [String] = []
-        // The answer to a refused command may be stored after the end of the session.
+        // The answer to a refused command may be stored after its session has ended.
         for table in ArchiveTable.all where table.sessionColumn != nil && table.name != "answer" {
             queries.append(
                 """

@@ -1,10 +1,7 @@
 import Glibc
 
-// What the commands `verify`, `export`, `import` and `compact` do with SQLite files.
-
 extension SQLiteStore {
-    /// Calls `body` with the data of a file at one moment, even while a server uses it. The file must have this
-    /// server's schema version.
+    /// As of one moment, even while a server uses the file. Only with this server's schema version.
     package static func reading<Value>(_ path: String, _ body: (any StoredData) throws -> Value) throws -> Value {
         try reading(path) { connection, path in
             try connection.inTransaction(.deferred) {
@@ -18,7 +15,7 @@ extension SQLiteStore {
         }
     }
 
-    /// Calls `body` with the connection and the file's path. The schema may be of any version that this server can use.
+    /// With any schema version that this server can use.
     static func reading<Value>(_ path: String, _ body: (SQLiteConnection, String) throws -> Value) throws -> Value {
         let path = literal(path)
         do {
@@ -38,7 +35,7 @@ extension SQLiteStore {
         try SQLiteOpening.refuseDirectory(path)
     }
 
-    /// Refuses an empty file, too: it may be a database that has lost its content.
+    /// Refuses an empty file, too: it may have lost its content.
     private static func requireSchema(of connection: SQLiteConnection, path: String) throws {
         try SQLiteOpening.recognise(connection, path: path)
         guard try connection.pragma("application_id") == SQLiteSchema.applicationID else {
@@ -46,13 +43,12 @@ extension SQLiteStore {
         }
     }
 
-    /// Creates a file (`NewFile`) that `body` fills. If `body` throws, none remains.
     package static func creating<Value>(_ path: String, _ body: (any ArchiveTarget) throws -> Value) throws -> Value {
         let file = try NewFile(literal(path), isDatabase: true)
         do {
             let connection = try SQLiteConnection(path: file.partial, mode: .readWrite)
             defer { connection.close() }
-            // Safe here: a failure removes the file, and `finish` flushes it.
+            // Safe: a failure removes the file, and `finish` flushes it.
             try connection.execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF")
             try SQLiteSchema.prepare(connection, found: 0, path: file.partial)
             let value = try connection.inTransaction(.immediate) { try body(SQLiteQueries(connection)) }
@@ -60,17 +56,14 @@ extension SQLiteStore {
             try file.finish()
             return value
         } catch let error as SQLiteError {
-            // SQLite does not always say why a write failed. This one throws `noRoom` if the disk is full.
+            // SQLite does not always say why a write failed: this one throws `noRoom` if the disk is full.
             if error.isFailedWrite { try file.write([UInt8](repeating: 0, count: 64 << 10)) }
             throw StoreError(error, writing: file.partial, from: file.partial)
         }
     }
 
-    /// Rewrites a file without its unused pages, and empties its log. A crash leaves the old or the new form, with all
-    /// data.
-    ///
-    /// - Returns: the bytes of database and log before and after.
-    /// - Throws: `locked` if a server uses the database, whose commands would have to wait.
+    /// Drops unused pages and empties the log. A crash leaves the old or the new form, with all data. Throws `locked`
+    /// while a server uses the database: its commands would have to wait.
     package static func compact(_ path: String) throws -> (before: Int, after: Int) {
         var path = literal(path)
         try requireFile(path)

@@ -1,10 +1,7 @@
 import Glibc
 
-/// Knows whether the disk has room for all writes.
-///
-/// When the disk is full, the reserve file is deleted, and from then on only requests that make room are performed,
-/// until the file could be made again or deletes have left enough unused pages in the database. Without a reserve file,
-/// every write is tried.
+/// When the disk is full, the reserve file is deleted. Then only requests that make room run, until the file can be
+/// made again or deletes have left enough unused pages. Without a reserve file, every write is tried.
 struct DiskRoom {
     private let reserve: ReserveFile?
     private var isOut = false
@@ -14,10 +11,8 @@ struct DiskRoom {
 
     mutating func prepare() { isOut = reserve.map { !$0.make() } ?? false }
 
-    /// Tries to make the reserve file again, at most once a second or after `retry`.
-    ///
-    /// - Parameter unused: the unused bytes in the database. With twice the reserve file's size, the database need not
-    ///   grow, and the log can use the room of the deleted file.
+    /// Tries to make the file, at most once a second or after `retry`. With twice its size `unused`, the database
+    /// need not grow, and the log has the deleted file's room.
     mutating func isShort(unused: () -> Int) -> Bool {
         guard isOut, let reserve else { return isOut }
         if ContinuousClock.now >= nextTry {
@@ -36,10 +31,8 @@ struct DiskRoom {
 
     mutating func retry() { nextTry = .now }
 
-    /// Whether a write-ahead log of `pages` pages should be copied into the database now.
-    ///
-    /// The database can grow by the size of the log meanwhile. With little free space, a log of half the reserve file's
-    /// size counts as long, because it can be copied even when the disk is full.
+    /// The database can grow by the log that is copied into it. With little free space, a log of half the reserve
+    /// file's size is long: it can be copied even on a full disk.
     func isLong(log pages: Int, limit: Int, at path: String) -> Bool {
         if pages >= limit { return true }
         let page = 4096
@@ -48,22 +41,21 @@ struct DiskRoom {
     }
 }
 
-/// A file that only occupies room, which its removal frees for requests that make more room.
+/// Occupies room, which its removal frees for requests that make more.
 struct ReserveFile {
     let path: String
     let size: Int
 
     var isInPlace: Bool { fileSize(path) == size }
 
-    /// Makes the file if it does not exist, and returns whether it has its full size.
-    ///
-    /// Writes twice the size and then shortens the file: a disk with room only for the file itself counts as full.
+    /// Returns whether the file has its full size. Writes twice as much first, so that a disk with room only for the
+    /// file counts as full.
     func make() -> Bool {
         if isInPlace { return true }
         let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { return false }
         defer { close(descriptor) }
-        // Not every file system supports `posix_fallocate`, and on some it would write the bytes itself.
+        // Not every file system has `posix_fallocate`, and some would write the bytes themselves.
         let block = [UInt8](repeating: 0, count: 1 << 16)
         var written = 0
         while written < 2 * size {
@@ -80,7 +72,6 @@ struct ReserveFile {
 }
 
 extension DiskSpace {
-    /// The file system that contains a file, or `nil` if it cannot be asked.
     init?(of path: String) {
         var status = statvfs()
         guard statvfs(path, &status) == 0 else { return nil }

@@ -1,4 +1,4 @@
-/// A disk access of COMMIT failed. No program can find out whether the transaction is on disk.
+/// A disk access of COMMIT failed: nobody can find out whether the transaction is on disk.
 struct LostWrite: Error {
     let detail: String
 
@@ -27,7 +27,6 @@ extension StoreError {
 }
 
 extension StoreError {
-    /// - Parameter what: a clause.
     static func damaged(_ path: String, _ what: String) -> StoreError {
         .corrupt(
             "\(path): \(what). Stop the server, move the file aside with its -wal and -shm, and put the last backup (`braid-server backup`) in its place."
@@ -36,7 +35,7 @@ extension StoreError {
 }
 
 extension SQLiteError {
-    /// Whether one request of a group caused the error by its own SQL or values, so that the others can succeed.
+    /// By its own SQL or values, so the group's others can succeed.
     var isOfOneRequest: Bool {
         switch code.primary {
         case .constraint, .tooBig, .mismatch, .range, .error: true
@@ -46,9 +45,9 @@ extension SQLiteError {
 
     var isFailedFlush: Bool { code == .ioErrorFsync || code == .ioErrorDirectoryFsync }
 
-    /// Whether a file could not be written, flushed or shortened: SQLITE_IOERR with a detail from 3 to 6.
+    /// SQLITE_IOERR with a detail from 3 to 6: not written, flushed or shortened.
     var isFailedWrite: Bool { code.primary == .ioError && (3...6).contains(code.rawValue >> 8) }
 
-    /// Also for a used-up quota and a file of the largest size (`csqlite_report_full_disk`).
+    /// Or a quota is used up, or a file has the largest size (`csqlite_report_full_disk`).
     var isOutOfRoom: Bool { StoreError(self, path: "") == .full }
 }

@@ -1,21 +1,20 @@
 import Glibc
 import Synchronization
 
-/// A lock on a file next to the database, which one process at a time holds until it ends.
+/// Keeps other processes away from a database until this one ends. Locks two files:
 ///
-/// A file of its own, because closing any descriptor of the database drops SQLite's POSIX locks on it. The file stays:
-/// were it removed, two processes could lock two files of the same name. Only its maker removes it, if it then opened no
-/// database or was the command `compact`.
-///
-/// The database file is locked as well, because another process may use it under another name, such as a hard link or a
-/// mount in another container, with another lock file.
+/// - A lock file, because closing any descriptor of the database would drop SQLite's POSIX locks. It stays: two
+///   processes could otherwise lock two files of the same name. Only its maker removes it, after it opened no
+///   database or was `compact`.
+/// - The database, which another process may use under another name, such as a hard link or a mount in another
+///   container, with another lock file.
 final class ProcessLock: Sendable {
     private let path: String
     private let descriptor: CInt
     private let isNew: Bool
-    /// The descriptor of the locked database file, which must be closed after SQLite has closed the file.
+    /// Closed after SQLite has closed the file.
     private let database = Mutex<CInt?>(nil)
-    /// Whether a database existed next to the lock file. If it is empty now, it has lost its content.
+    /// There was a database. If it is empty now, it has lost its content.
     let knowsDatabase: Bool
 
     init(database path: String) throws {
@@ -36,7 +35,7 @@ final class ProcessLock: Sendable {
             close(descriptor)
             throw isHeld ? StoreError.locked(path: path, holder: words.first) : .io("\(path)-lock: \(reason)")
         }
-        // Otherwise the process that made the file has removed it meanwhile, and its name may lead to another file.
+        // Otherwise the maker has removed the file meanwhile, and the name may lead to another.
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_nlink > 0 else {
             close(descriptor)
@@ -46,8 +45,7 @@ final class ProcessLock: Sendable {
         write(knowsDatabase: knowsDatabase)
     }
 
-    /// Releases the locks explicitly: a program that this process is just starting has copies of the descriptors for a
-    /// moment, which would keep the locks.
+    /// Unlocks explicitly: a child process that is just starting holds copies of the descriptors.
     deinit {
         if let database = database.withLock({ $0 }) {
             _ = Self.lock(database, F_UNLCK)
@@ -57,8 +55,8 @@ final class ProcessLock: Sendable {
         close(descriptor)
     }
 
-    /// Locks the database file if it exists and can be written. Throws `locked` if another process has locked it. Does
-    /// nothing once it is locked, because closing another descriptor would drop SQLite's locks.
+    /// Throws `locked` if another process has the lock. Skips a file that is missing, write-protected or already
+    /// locked: closing another descriptor would drop SQLite's locks.
     func lockDatabase(_ path: String) throws {
         try database.withLock { database in
             guard database == nil else { return }
@@ -72,8 +70,8 @@ final class ProcessLock: Sendable {
         }
     }
 
-    /// Locks or unlocks one byte far behind those that SQLite locks. This lock belongs to the open file, not to the
-    /// process, so closing another descriptor does not drop it.
+    /// One byte far behind those that SQLite locks, for the open file, not the process: closing another descriptor
+    /// does not drop it.
     private static func lock(_ database: CInt, _ type: CInt) -> Bool {
         var lock = lock(type)
         return fcntl(database, setLockOfOpenFile, &lock) == 0
@@ -88,12 +86,12 @@ final class ProcessLock: Sendable {
         return lock
     }
 
-    // F_OFD_GETLK and F_OFD_SETLK of Linux's fcntl.h.
+    // Linux's fcntl.h.
     private static let getLockOfOpenFile: CInt = 36
     private static let setLockOfOpenFile: CInt = 37
 
-    /// Throws `usedByOtherName` if the database file is locked, but not the lock file next to this name. Must be called
-    /// before SQLite opens the file.
+    /// Throws `usedByOtherName` if the database is locked, but not the lock file of this name. Call it before SQLite
+    /// opens the file.
     static func refuseOtherName(of path: String) throws {
         let path = SQLiteOpening.followingLink(path)
         let database = open(path, O_RDONLY | O_CLOEXEC)
@@ -102,7 +100,7 @@ final class ProcessLock: Sendable {
         var lock = lock(F_WRLCK)
         guard fcntl(database, getLockOfOpenFile, &lock) == 0, lock.l_type != Int16(F_UNLCK) else { return }
         let file = open(path + "-lock", O_RDONLY | O_CLOEXEC)
-        // A lock file that this user may not open can be the server's.
+        // The server's, perhaps, which this user may not open.
         guard file >= 0 || errno == ENOENT else { return }
         defer { if file >= 0 { close(file) } }
         if file >= 0, flock(file, LOCK_SH | LOCK_NB) != 0 { return }
@@ -117,8 +115,7 @@ final class ProcessLock: Sendable {
 
     private static let mark = "database"
 
-    /// Writes this process's ID, and the word `database` if there is one. Fails on a full disk, but the lock works
-    /// without content.
+    /// May fail on a full disk; the lock works without.
     private func write(knowsDatabase: Bool) {
         let text = "\(getpid())" + (knowsDatabase ? " \(Self.mark)\n" : "\n")
         if pwrite(descriptor, text, text.utf8.count, 0) == text.utf8.count {
@@ -134,8 +131,7 @@ final class ProcessLock: Sendable {
     }
 }
 
-/// The database file and its log as the server opened them. If they are removed or replaced, the opened files still
-/// accept writes that the next start would not find.
+/// Once removed or replaced, open files still accept writes, which the next start would not find.
 struct OpenFiles {
     private let files: [(path: String, status: stat)]
 
@@ -143,7 +139,6 @@ struct OpenFiles {
         files = [path, path + "-wal"].compactMap { path in fileStatus(path).map { (path, $0) } }
     }
 
-    /// The path of a file that was removed, replaced or renamed.
     var displaced: String? {
         files.first { path, opened in
             guard let found = fileStatus(path) else { return true }

@@ -1,4 +1,4 @@
-// Test mode keeps a copy of the content in the database `kept`, in the memory of the connection that writes.
+// Test mode copies the content to `kept`, a database in the memory of the connection that writes.
 
 extension SQLiteStore: TestableStore {
     public func keepContent() throws {
@@ -46,10 +46,10 @@ extension SQLiteQueries {
             try db.run("DELETE FROM main.\(name)")
             try db.run("INSERT INTO main.\(name) SELECT * FROM kept.\(name)")
         }
-        // AUTOINCREMENT: the next session gets the number of the first one that was opened after the copy was kept.
+        // AUTOINCREMENT: the next session gets the number of the first one after the copy.
         try db.run("DELETE FROM main.sqlite_sequence")
         try db.run("INSERT INTO main.sqlite_sequence SELECT * FROM kept.sequence")
-        // Those of sessions outside the copy stay until the commit, because a rollback would bring the sessions back.
+        // Those of other sessions stay until the commit: a rollback would bring the sessions back.
         sharedTables?.merge(keptSharedTables) { _, kept in kept }
     }
 

@@ -1,14 +1,12 @@
 import Glibc
 
-/// Commits groups of writes to an SQLite database.
-///
 /// Unchecked: only the writer's thread uses the variables.
 final class SQLiteCommitter: GroupCommitter, @unchecked Sendable {
     struct Work: Sendable {
-        /// Whether the request only deletes or replaces data, so that it runs even on a full disk.
+        /// Only deletes or replaces: runs even on a full disk.
         let makesRoom: Bool
-        /// Performs the write, or throws a `StoreError` before it has written anything. Returns what reports the
-        /// success after COMMIT. Called again if the transaction is rolled back and repeated.
+        /// Throws a `StoreError` before it has written anything, or returns what reports success after COMMIT. Runs
+        /// again if the transaction is repeated.
         let run: @Sendable (SQLiteQueries) throws -> @Sendable () -> Void
     }
     typealias Request = WriteRequest<Work>
@@ -19,17 +17,16 @@ final class SQLiteCommitter: GroupCommitter, @unchecked Sendable {
     private let path: String
     private let losesCommits: Bool
     private let file: SQLiteFileOptions
-    /// This and `files` are `nil` for a database in memory.
+    /// `nil` in memory, like `files`.
     private var lock: ProcessLock?
     private let files: OpenFiles?
     private var disk: DiskRoom
-    /// After such an error, nothing more is written.
+    /// Then nothing is written.
     private var lostWrite: LostWrite?
-    /// Whether the last write failed because another program held the write lock. While this is so, writes wait for it
-    /// for a shorter time.
+    /// Another program held the write lock at the last write, so the next ones wait less for it.
     private var isHeldUp = false
     private static let heldUpMilliseconds: CInt = 100
-    /// From this length on, the write-ahead log is copied into the database.
+    /// Then the log is copied into the database.
     private static let checkpointPages = 4000
     var pause: Duration? { nil }
 
@@ -76,16 +73,17 @@ final class SQLiteCommitter: GroupCommitter, @unchecked Sendable {
     func close(for writer: Writer) {
         readers.close()
         if lock != nil, lostWrite == nil, files?.displaced == nil, losesCommits {
-            // If this last commit reaches the disk, all earlier ones have. Otherwise the next start begins new epochs.
+            // If this last commit reaches the disk, all earlier ones have. Otherwise the next start begins new
+            // epochs.
             try? database.use { try $0.setNewEpochsDue(false) }
         }
         checkpoint(.truncate, for: writer)
-        // The last connection that closes removes the log.
+        // The last connection to close removes the log.
         database.close()
         lock = nil
     }
 
-    /// Returns whether a transaction was committed.
+    /// Returns whether it committed.
     private func transact(_ group: [Request], isShort: Bool, for writer: Writer) -> Bool {
         let start = ContinuousClock.now
         do {
@@ -95,7 +93,7 @@ final class SQLiteCommitter: GroupCommitter, @unchecked Sendable {
             for tell in tell { tell() }
             return true
         } catch let error as SQLiteError where error.isOfOneRequest && group.count > 1 {
-            // SQLite cannot roll back the writes of the one request that failed, so each gets its own transaction.
+            // SQLite cannot roll back only the request that failed, so each gets its own transaction.
             return group.map { transact([$0], isShort: isShort, for: writer) }.contains(true)
         } catch let error as LostWrite {
             lose(error, group, for: writer)
@@ -134,8 +132,7 @@ final class SQLiteCommitter: GroupCommitter, @unchecked Sendable {
             try? db.rollback()
             guard let error = error as? SQLiteError else { throw error }
             if error.isOutOfRoom { throw StoreError.full }
-            // Rolled back in this process, but the last page of the log may have reached the disk: then the next start
-            // finds the changes.
+            // Rolled back here, but if the log's last page has reached the disk, the next start finds the changes.
             if error.isFailedFlush || (isCommitting && error.code.primary == .ioError) { throw LostWrite(error) }
             throw error
         }
@@ -153,22 +150,18 @@ final class SQLiteCommitter: GroupCommitter, @unchecked Sendable {
         disk.isLong(log: database.use { $0.db.logPages }, limit: Self.checkpointPages, at: path)
     }
 
-    /// The size of the database's unused pages, which deletes leave and later writes fill.
     private var unusedBytes: Int {
         (try? database.use { try $0.db.pragma("freelist_count") * $0.db.pragma("page_size") }) ?? 0
     }
 
     private func diskIsFull(for writer: Writer) {
-        // Succeeds if the database does not have to grow, and then frees the room of the log file.
+        // Works if the database need not grow, and frees the log's room.
         checkpoint(.truncate, for: writer)
         disk.isFull()
     }
 
-    /// Copies the log into the database, and empties the page cache, which a large write fills with pages that nobody
-    /// needs.
-    ///
-    /// SQLite's automatic checkpoints would run within COMMIT, before the callers get their answers, and would ignore a
-    /// failed flush.
+    /// Also empties the page cache, which a large write fills with pages that nobody needs. SQLite's automatic
+    /// checkpoints would run within COMMIT, before the callers get their answers, and ignore a failed flush.
     private func checkpoint(_ mode: SQLiteConnection.CheckpointMode, for writer: Writer) {
         guard lock != nil, lostWrite == nil else { return }
         do {
@@ -179,7 +172,7 @@ final class SQLiteCommitter: GroupCommitter, @unchecked Sendable {
         } catch let error as SQLiteError where error.isFailedFlush {
             lose(LostWrite(error), [], for: writer)
         } catch {
-            // A reader is in the way, or the disk has no room: the log keeps its changes for a later checkpoint.
+            // A reader is in the way, or the disk is full: the log keeps its changes.
         }
     }
 }

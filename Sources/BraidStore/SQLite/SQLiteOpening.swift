@@ -1,14 +1,13 @@
 import Glibc
 
-/// Opens or creates a database, locks it against other processes, and checks that it belongs to Braid Server. Reads the
-/// settings on which durability depends back.
+/// Locks a database, checks that it is Braid Server's, and reads the settings for durability back.
 struct SQLiteOpening {
     struct Opened {
         let database: SQLiteDatabase
         let readers: ReaderPool<SQLiteQueries>
-        /// The version before an upgrade. 0 if the database was new.
+        /// Before an upgrade; 0 if new.
         let schemaVersion: Int
-        /// `nil` for a database in memory, as `reserve` is.
+        /// `nil` in memory, like `reserve`.
         let lock: ProcessLock?
         let reserve: ReserveFile?
     }
@@ -23,7 +22,7 @@ struct SQLiteOpening {
         self.file = file
     }
 
-    /// Follows a symbolic link as SQLite does, so that the lock file and the log are next to the file itself.
+    /// As SQLite does: the lock file and the log are next to the file itself.
     static func followingLink(_ path: String) -> String {
         let real = realpath(path, nil)
         defer { free(real) }
@@ -32,7 +31,6 @@ struct SQLiteOpening {
 
     func opened() throws -> Opened { path == ":memory:" ? try inMemory() : try onDisk() }
 
-    /// One connection both reads and writes.
     private func inMemory() throws -> Opened {
         let connection = try SQLiteConnection(path: "", mode: .inMemory)
         try SQLiteSchema.prepare(connection, found: 0, path: path)
@@ -51,13 +49,13 @@ struct SQLiteOpening {
         let lock = try ProcessLock(database: path)
         let reserve = file.reserveBytes > 0 ? ReserveFile(path: path + "-reserve", size: file.reserveBytes) : nil
         do {
-            // Now, while this process has no SQLite connection to the file: closing a descriptor drops SQLite's locks.
+            // Before SQLite opens the file: closing a descriptor later would drop its locks.
             try checkFile(knowsDatabase: lock.knowsDatabase)
             try lock.lockDatabase(path)
             do {
                 return try onDisk(lock, reserve)
             } catch  where StoreError(error, path: path) == .full && reserve?.isInPlace == true {
-                // Opening writes a little. Without the reserve file, there is room for it, for reads and for deletes.
+                // Opening writes a little. Without the reserve file there is room for that, reads and deletes.
                 reserve?.release()
                 return try onDisk(lock, reserve)
             }
@@ -73,7 +71,7 @@ struct SQLiteOpening {
         do {
             found = try prepare(connection)
             lock.rememberDatabase()
-            // A new database's file did not exist at the first call.
+            // A new file did not exist at the first call.
             try lock.lockDatabase(path)
         } catch {
             connection.close()
@@ -111,13 +109,12 @@ struct SQLiteOpening {
         }
     }
 
-    /// Checks the database before anything changes it, creates or upgrades the schema, and applies the settings.
-    /// Returns the version found.
+    /// Checks before it changes anything. Returns the schema version found.
     private func prepare(_ db: SQLiteConnection) throws -> Int {
         try Self.readPages(db)
         guard !db.isReadOnly else { throw StoreError.readOnly(path: path) }
         try Self.recognise(db, path: path)
-        // The settings and the schema are on disk before the first commit. `configureWriter` sets the store's option.
+        // On disk before the first commit. `configureWriter` sets the store's option.
         try db.execute("PRAGMA synchronous = FULL")
         guard try db.first("PRAGMA journal_mode = WAL", value: { $0.text(0) }) == "wal" else { throw refusedSettings }
         let found = try db.pragma("user_version")
@@ -128,11 +125,11 @@ struct SQLiteOpening {
         return found
     }
 
-    /// By system calls: a page of mapped memory that cannot be read would send a signal to the process.
+    /// A mapped page that cannot be read would send the process a signal.
     private static func readPages(_ db: SQLiteConnection) throws { try db.execute("PRAGMA mmap_size = 0") }
 
-    /// Refuses an empty file where a database was, and a missing or empty one whose log has content. SQLite would
-    /// create an empty database instead. If both are missing, a new database is meant.
+    /// SQLite would replace lost content by an empty database. So refuse an empty file where a database was, and a
+    /// missing or empty one whose log has content. If both are missing, a new database is meant.
     private func checkFile(knowsDatabase: Bool) throws {
         let size = fileSize(path)
         if let size, size > 0 { return }
@@ -148,14 +145,14 @@ struct SQLiteOpening {
         }
     }
 
-    /// How long a statement waits for a lock of another program, such as the sqlite3 shell or a backup.
+    /// For the sqlite3 shell or a backup.
     static let busyMilliseconds: CInt = 5_000
 
     static func recognise(_ db: SQLiteConnection, path: String) throws {
         let id = try db.pragma("application_id")
         let version = try db.pragma("user_version")
         let isEmpty = try db.first("SELECT count(*) FROM sqlite_master") { $0.int(0) } == 0
-        // A server that was killed during its first start leaves a database without tables.
+        // A server killed during its first start leaves a database without tables.
         if id == 0, version == 0, isEmpty { return }
         guard id == SQLiteSchema.applicationID else { throw StoreError.wrongApplication(path: path) }
         if version > SQLiteSchema.version {
@@ -172,17 +169,16 @@ struct SQLiteOpening {
         let synchronous = options.synchronous == .full ? 2 : 1
         try db.execute("PRAGMA synchronous = \(synchronous)")
         try db.execute("PRAGMA temp_store = MEMORY")
-        // 4 MiB hold the last leaf pages of a few hundred busy sessions. Measured: 16 MiB were not faster with 256 or
-        // 2,048 sessions, because the system caches pages too, and edits all over a large table filled them with rows
-        // that nobody reads again.
+        // 4 MiB hold the last leaf pages of a few hundred busy sessions. 16 MiB measured no faster with 256 or 2,048:
+        // the system caches pages too, and edits all over a large table fill them with rows that nobody reads again.
         try db.execute("PRAGMA cache_size = -4096")
-        // Debian's SQLite writes zeros over each page that a delete frees. That makes the log grow, but on a full disk,
-        // deletes must make room. FAST overwrites only on pages that stay in use.
+        // Debian's default writes zeros over each freed page. That makes the log grow, but on a full disk deletes
+        // must make room. FAST overwrites only on pages that stay in use.
         try db.execute("PRAGMA secure_delete = FAST")
-        // The size to which SQLite cuts the log's file down after a large write.
+        // The log's file is cut to this after a large write.
         try db.execute("PRAGMA journal_size_limit = 67108864")
-        // With a limit of file sizes (`ulimit -f`), refuse what makes the database longer. The log can then always be
-        // copied into it, and has room for deletes.
+        // Under `ulimit -f`, refuse what makes the database longer: then the log can always be copied into it, and
+        // has room for deletes.
         var limit = rlimit()
         if getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) == 0, let bytes = Int(exactly: limit.rlim_cur)
         {
@@ -197,8 +193,7 @@ struct SQLiteOpening {
         .io("SQLite did not take the settings that make commits durable (\(path)).")
     }
 
-    /// Empties the log, and checks that the file is as long as its header says. Otherwise a truncated file would fail
-    /// only when a request reads the missing part.
+    /// A truncated file would fail only when a request reads the missing part.
     private func checkLength(_ db: SQLiteConnection) throws {
         do {
             try db.execute("PRAGMA wal_checkpoint(TRUNCATE)")

@@ -3,8 +3,8 @@ import BraidRuntime
 
 /// A store in one SQLite file, or in memory.
 ///
-/// Next to the file PATH can be `PATH-wal` and `PATH-shm` (SQLite's), `PATH-lock` (`ProcessLock`) and `PATH-reserve`
-/// (`ReserveFile`). Reads have connections of their own, so they neither wait for a write nor delay one.
+/// Next to PATH can be `PATH-wal` and `PATH-shm` (SQLite's), `PATH-lock` (`ProcessLock`) and `PATH-reserve`
+/// (`ReserveFile`). Reads have their own connections: they neither wait for a write nor delay one.
 public final class SQLiteStore: SessionStore {
     let database: SQLiteDatabase
     private let readers: ReaderPool<SQLiteQueries>
@@ -13,12 +13,9 @@ public final class SQLiteStore: SessionStore {
     let path: String
     private var isInMemory: Bool { path == ":memory:" }
     public let answerClock: AnswerClock
-    /// What the log says of the opened database's schema, such as an upgrade. `nil` if it was new or of this version.
     public let schemaNotice: String?
 
-    /// Opens or creates a database. The content of `:memory:` is lost when the store is closed or released.
-    ///
-    /// Throws a `StoreError` that says why. A file that is not a database of Braid Server is not changed.
+    /// `:memory:` is lost when the store is closed or released. Does not change a file that is not Braid Server's.
     public init(
         path: String, options: StoreOptions = StoreOptions(), file: SQLiteFileOptions = SQLiteFileOptions()
     ) throws {
@@ -54,9 +51,8 @@ public final class SQLiteStore: SessionStore {
         }
     }
 
-    /// - Parameters:
-    ///   - makesRoom: whether the write only deletes or replaces data, so that a full disk does not refuse it.
-    ///   - cost: about how many rows it writes.
+    /// `makesRoom`: only deletes or replaces, so a full disk does not refuse it. `cost`: about how many rows it
+    /// writes.
     func write<Value: Sendable>(
         makesRoom: Bool = false, isTest: Bool = false, cost: Int = 1,
         _ body: @escaping @Sendable (SQLiteQueries) throws -> Value
@@ -99,7 +95,7 @@ extension SQLiteStore {
     public func session(_ id: String) async throws -> StoredSession? {
         try await read { queries in
             let session = try queries.session(id)
-            // A large session fills much of the connection's page cache of 2 MiB, with pages that nobody reads soon.
+            // It fills the page cache of 2 MiB with pages that nobody reads soon.
             if session?.summary.totalRowCount ?? 0 > Workers.shortRows { queries.db.releaseMemory() }
             return session
         }
@@ -184,7 +180,7 @@ extension SQLiteStore {
     public func check() async throws -> StoreCondition {
         _ = try await sessions(after: nil, limit: 1)
         if writer.isBusyAndHealthy(within: .seconds(10)) { return .writable }
-        // An empty transaction takes the write lock, and needs no disk flush. On a full disk, the writer refuses it.
+        // Takes the write lock without a disk flush. The writer refuses it on a full disk.
         do {
             try await write(isTest: true) { _ in }
             return .writable

@@ -6,12 +6,11 @@ internal import CSQLite
 ///     try db.run("INSERT INTO item (key, title) VALUES (?, ?)", 1, "Milk")
 ///     let title = try db.first("SELECT title FROM item WHERE key = ?", 1) { $0.text(0) }
 ///
-/// Not `Sendable`: a connection and its statements belong to one thread at a time, and SQLite's own locks are off
-/// (`SQLITE_OPEN_NOMUTEX`). Result codes are extended, foreign keys are not enforced, and an unknown name in double
-/// quotes is an error, not a string.
+/// With its statements for one thread at a time: SQLite's own locks are off (`SQLITE_OPEN_NOMUTEX`). Foreign keys are
+/// not enforced, and an unknown name in double quotes is an error.
 final class SQLiteConnection {
     enum Mode {
-        /// Creates the file if it does not exist. SQLite opens a write-protected file for reading only (`isReadOnly`).
+        /// Creates a missing file. A write-protected one opens for reading (`isReadOnly`).
         case readWrite
         case readOnly
         case inMemory
@@ -21,12 +20,8 @@ final class SQLiteConnection {
     /// Unchecked: one thread at a time, and the cache calls no code that could use it again.
     @exclusivity(unchecked) private var statements: SQLiteStatementCache
 
-    /// SQLite reads the file only when the first statement runs, so this does not find out whether it is a database.
-    ///
-    /// - Parameters:
-    ///   - path: SQLite reads a path that begins with `file:` as a URI.
-    ///   - busyTimeout: milliseconds for which a statement waits for another connection's lock (`SQLITE_BUSY`).
-    ///   - cachedStatements: the largest number of statements that stay prepared.
+    /// SQLite reads the file only for the first statement. A `path` that begins with `file:` is a URI. `busyTimeout`
+    /// is in milliseconds.
     init(path: String, mode: Mode, busyTimeout: CInt = 0, cachedStatements: Int = 128) throws(SQLiteError) {
         _ = Self.reportsFullDisk
         let flags =
@@ -52,8 +47,7 @@ final class SQLiteConnection {
 
     private static let reportsFullDisk: Void = csqlite_report_full_disk()
 
-    /// Rolls back an open transaction. Every later statement throws ``SQLiteError/closed``. Without this call, the
-    /// connection closes when it and its statements are released.
+    /// Rolls back; later statements throw ``SQLiteError/closed``.
     func close() {
         statements.removeAll()
         handle.close()
@@ -74,9 +68,8 @@ final class SQLiteConnection {
 
 // MARK: Statements with their values
 
-/// A type whose values can be bound to the parameters of a statement.
 protocol SQLiteBindable {
-    /// Parameters count from 1.
+    /// From 1.
     func bind(to statement: SQLiteStatement, at index: CInt) throws(SQLiteError)
 }
 
@@ -100,7 +93,6 @@ extension SQLiteConnection {
             })
     }
 
-    /// Calls `wantsMore` with each row until it returns `false`.
     func queryRows<each Value: SQLiteBindable>(
         of sql: String, _ values: repeat each Value, while wantsMore: (SQLiteRow) throws -> Bool
     ) throws {
@@ -109,7 +101,6 @@ extension SQLiteConnection {
         while try statement.step(), try wantsMore(SQLiteRow(of: statement)) {}
     }
 
-    /// Returns the result of `value` for the first row, or `nil` without a row.
     func first<each Value: SQLiteBindable, Result>(
         _ sql: String, _ values: repeat each Value, value: (SQLiteRow) throws -> Result
     ) throws -> Result? {
@@ -128,10 +119,8 @@ extension SQLiteConnection {
 
     func texts(_ sql: String) throws -> [String] { try rows(sql) { $0.text(0) } }
 
-    /// Returns a PRAGMA that is an integer, or -1 if it has no value.
     func pragma(_ name: String) throws -> Int { try first("PRAGMA \(name)") { $0.int(0) } ?? -1 }
 
-    /// The caller must `release` the statement.
     private func bound<each Value: SQLiteBindable>(
         _ sql: String, _ values: repeat each Value
     ) throws(SQLiteError) -> SQLiteStatement {
@@ -162,9 +151,7 @@ extension SQLiteConnection {
 // MARK: Prepared statements
 
 extension SQLiteConnection {
-    /// - Parameter persistent: the caller keeps the statement for long, as the cache does
-    ///   (`SQLITE_PREPARE_PERSISTENT`).
-    /// - Throws: `SQLITE_MISUSE` if the text has no statement or more than one.
+    /// Throws `SQLITE_MISUSE` unless there is exactly one statement. `persistent`: kept for long.
     func prepare(_ sql: String, persistent: Bool = false) throws(SQLiteError) -> SQLiteStatement {
         let (statement, rest) = try prepareFirst(of: Array(sql.utf8)[...], key: persistent ? sql : nil)
         guard let statement, try prepareFirst(of: rest).statement == nil else {
@@ -173,13 +160,12 @@ extension SQLiteConnection {
         return statement
     }
 
-    /// Returns no statement for a text of only white space and comments. `key` is the text under which the cache keeps
-    /// the statement, or `nil`.
+    /// `nil` for white space and comments only. `key`: of the cache.
     private func prepareFirst(
         of sql: ArraySlice<UInt8>, key: String? = nil
     ) throws(SQLiteError) -> (statement: SQLiteStatement?, rest: ArraySlice<UInt8>) {
         let connection = try pointer
-        // SQLite would ignore what follows a NUL.
+        // SQLite would ignore what follows.
         if sql.contains(0) { throw SQLiteError(code: .misuse, message: "the SQL contains a NUL") }
         if sql.isEmpty { return (nil, sql) }
         guard sql.count < Int(CInt.max) else { throw SQLiteError(code: .tooBig) }
@@ -195,14 +181,13 @@ extension SQLiteConnection {
         try check(code, connection)
         let rest = sql.dropFirst(read)
         if let statement { return (SQLiteStatement(statement, sql: key ?? "", of: handle), rest) }
-        // What SQLite has read was a comment or a semicolon.
+        // A comment or a semicolon.
         return read == 0 ? (nil, rest) : try prepareFirst(of: rest, key: key)
     }
 
-    /// Takes a statement from the cache, or prepares it. While it is taken, the same text gets a second statement: a
-    /// query inside the loop over its own rows.
+    /// While a statement is taken, the same text gets another one: a query inside the loop over its own rows.
     ///
-    /// - Complexity: O(1) if the statement is cached. The cache finds a string literal by its address.
+    /// - Complexity: O(1) if cached: a string literal is found by its address.
     @inline(__always)
     func take(_ sql: String) throws(SQLiteError) -> SQLiteStatement {
         if let statement = statements.statement(for: sql), !statement.isTaken {
@@ -219,7 +204,7 @@ extension SQLiteConnection {
         return statement
     }
 
-    /// Gives a statement from `take` back. Its values are removed, and a read that it began ends.
+    /// Also ends the statement's read.
     @inline(__always)
     func release(_ statement: SQLiteStatement) {
         statement.reset()
@@ -236,19 +221,17 @@ extension SQLiteConnection {
 
     var lastInsertedRowID: Int { handle.pointer.map { Int(sqlite3_last_insert_rowid($0)) } ?? 0 }
 
-    /// Whether the database was opened for reading, or the file system does not allow writing.
     var isReadOnly: Bool { handle.pointer.map { sqlite3_db_readonly($0, "main") != 0 } ?? true }
 
     func setBusyTimeout(_ milliseconds: CInt) {
         if let pointer = handle.pointer { sqlite3_busy_timeout(pointer, milliseconds) }
     }
 
-    /// Frees what the connection does not need now, above all its page cache.
     func releaseMemory() {
         if let pointer = handle.pointer { sqlite3_db_release_memory(pointer) }
     }
 
-    /// Limits a text, a blob and a row, in bytes. SQLite's own limit is 1,000,000,000.
+    /// Of a text, a blob and a row. SQLite's own is 1,000,000,000.
     func setLengthLimit(_ bytes: CInt) {
         if let pointer = handle.pointer { sqlite3_limit(pointer, SQLITE_LIMIT_LENGTH, bytes) }
     }
@@ -258,9 +241,9 @@ extension SQLiteConnection {
 
 extension SQLiteConnection {
     enum TransactionKind {
-        /// Takes a read lock at the first read, and the write lock at the first write.
+        /// Takes its locks at the first read and the first write.
         case deferred
-        /// Takes the write lock at once, so that no later statement fails because another connection holds it.
+        /// Takes the write lock, so that no later statement finds it taken.
         case immediate
     }
 
@@ -274,14 +257,13 @@ extension SQLiteConnection {
         }
     }
 
-    /// If this throws, the transaction may still be under way: roll it back.
+    /// After an error, roll back.
     func commit() throws(SQLiteError) { try runOnce("COMMIT") }
 
     func rollback() throws(SQLiteError) {
         if isInTransaction { try runOnce("ROLLBACK") }
     }
 
-    /// Commits after `body`, or rolls back if `body` or the commit throws.
     func inTransaction<Value>(_ kind: TransactionKind, _ body: () throws -> Value) throws -> Value {
         try begin(kind)
         do {
@@ -305,16 +287,14 @@ extension SQLiteConnection {
 
 extension SQLiteConnection {
     enum CheckpointMode {
-        /// Copies what can be copied without waiting for other connections.
+        /// As far as possible without waiting.
         case passive
-        /// Waits for readers, copies everything, and empties the log file.
+        /// Waits for readers, and empties the log file.
         case truncate
     }
 
-    /// Copies pages of the log into the database.
-    ///
-    /// - Returns: the pages in the log, and those of them that are copied. Both are -1 without a log.
-    /// - Throws: `SQLITE_BUSY` if another connection prevents the mode `truncate`.
+    /// Returns the pages in the log and those copied, -1 without a log. `truncate` throws `SQLITE_BUSY` if another
+    /// connection is in the way.
     @discardableResult
     func checkpoint(_ mode: CheckpointMode) throws(SQLiteError) -> (log: Int, copied: Int) {
         let connection = try pointer
@@ -324,10 +304,10 @@ extension SQLiteConnection {
         return (Int(log), Int(copied))
     }
 
-    /// The pages in the log after this connection's last commit, counted from the call of `countLogPages`.
+    /// As of this connection's last commit.
     var logPages: Int { handle.logPages }
 
-    /// Makes each commit set `logPages`. Ends automatic checkpoints, because SQLite has only one hook for both.
+    /// Ends automatic checkpoints: SQLite has one hook for both.
     func countLogPages() {
         guard let pointer = handle.pointer else { return }
         // Unretained: the handle outlives the connection, and so the hook.
@@ -345,11 +325,8 @@ extension SQLiteConnection {
 // MARK: Progress
 
 extension SQLiteConnection {
-    /// Calls `handler` repeatedly while `body` runs statements of this connection.
-    ///
-    /// - Parameters:
-    ///   - instructions: about how many instructions of SQLite's virtual machine lie between two calls.
-    ///   - handler: returns `false` to end the statement with `SQLITE_INTERRUPT`. Must not use the connection.
+    /// Calls `handler` about every `instructions` steps of SQLite's virtual machine. It must not use the connection;
+    /// `false` ends the statement with `SQLITE_INTERRUPT`.
     @discardableResult
     func withProgress<Value>(
         every instructions: CInt, _ handler: @escaping () -> Bool, _ body: () throws -> Value
@@ -374,10 +351,9 @@ extension SQLiteConnection {
     }
 }
 
-/// The `sqlite3` pointer, which a connection and its statements share. Closes it at the latest when all of them are
-/// released.
+/// Shared by a connection and its statements.
 final class SQLiteHandle {
-    /// `nil` after the connection is closed. Unchecked: an access only reads or writes the pointer.
+    /// `nil` once closed. Unchecked: an access only reads or writes the pointer.
     @exclusivity(unchecked) private(set) var pointer: OpaquePointer?
     fileprivate var logPages = 0
 
@@ -388,7 +364,7 @@ final class SQLiteHandle {
     fileprivate func close() {
         guard let connection = pointer else { return }
         pointer = nil
-        // The Swift objects of these statements check `pointer` before each use.
+        // Their Swift objects check `pointer` before each use.
         while let statement = sqlite3_next_stmt(connection, nil) { sqlite3_finalize(statement) }
         sqlite3_close_v2(connection)
     }

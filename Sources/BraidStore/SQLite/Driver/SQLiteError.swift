@@ -1,6 +1,6 @@
 internal import CSQLite
 
-/// A result code of SQLite (https://sqlite.org/rescode.html): a primary code in the low byte, details above it.
+/// https://sqlite.org/rescode.html: a primary code in the low byte, details above it.
 struct SQLiteResultCode: RawRepresentable, Hashable, Sendable {
     let rawValue: CInt
 
@@ -8,7 +8,6 @@ struct SQLiteResultCode: RawRepresentable, Hashable, Sendable {
 
     private init(_ primary: CInt, _ detail: CInt) { rawValue = primary | detail << 8 }
 
-    /// For example `SQLITE_IOERR` of `SQLITE_IOERR_FSYNC`.
     var primary: SQLiteResultCode { SQLiteResultCode(rawValue: rawValue & 0xFF) }
 
     static let ok = Self(rawValue: SQLITE_OK)
@@ -29,11 +28,9 @@ struct SQLiteResultCode: RawRepresentable, Hashable, Sendable {
     static let range = Self(rawValue: SQLITE_RANGE)
     static let notADatabase = Self(rawValue: SQLITE_NOTADB)
 
-    /// A failed fsync(2) of the database file or of its log.
+    /// Of the database or its log.
     static let ioErrorFsync = Self(SQLITE_IOERR, 4)
-    /// A failed fsync(2) of the database's directory.
     static let ioErrorDirectoryFsync = Self(SQLITE_IOERR, 5)
-    /// The file `-shm` could not be lengthened.
     static let ioErrorSharedMemorySize = Self(SQLITE_IOERR, 19)
 }
 
@@ -43,7 +40,6 @@ extension SQLiteResultCode: CustomStringConvertible {
 
 struct SQLiteError: Error, Hashable, Sendable {
     let code: SQLiteResultCode
-    /// In English, without the whole text of the statement.
     let message: String
 
     init(code: SQLiteResultCode, message: String? = nil) {
@@ -51,10 +47,9 @@ struct SQLiteError: Error, Hashable, Sendable {
         self.message = message ?? code.description
     }
 
-    /// The error of a call on `connection` that has just returned `code`.
     init(code: CInt, of connection: OpaquePointer) {
         let code = SQLiteResultCode(rawValue: code)
-        // For a damaged schema, SQLite's message quotes the bytes that it found there, which can be those of a row.
+        // For a damaged schema, it quotes the bytes found there, which can be a row's.
         self.init(
             code: code,
             message: code.primary == .corrupt ? nil : sqlite3_errmsg(connection).map { String(cString: $0) })

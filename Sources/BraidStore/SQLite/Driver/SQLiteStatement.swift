@@ -1,22 +1,21 @@
 internal import CSQLite
 
-/// A prepared statement: bind values to its parameters, ``step()`` through its rows and read their columns, then
-/// ``reset()`` it before the next run.
+/// A prepared statement: bind values, ``step()`` through the rows and read their columns, then ``reset()``.
 ///
-/// Parameters count from 1, columns from 0. A wrong parameter is an error, a wrong column reads as NULL. After the
-/// connection is closed, binding and ``step()`` throw ``SQLiteError/closed``, and every column reads as NULL.
+/// Parameters count from 1, columns from 0. A wrong parameter is an error, a wrong column reads as NULL. Once the
+/// connection is closed, binding and ``step()`` throw ``SQLiteError/closed``, and columns read as NULL.
 final class SQLiteStatement {
     private let handle: SQLiteHandle
-    /// Valid while the connection is open.
+    /// Dangling once the connection is closed.
     private let pointer: OpaquePointer
-    /// The text under which the cache keeps this statement. Empty without the cache.
+    /// The cache's key, or empty.
     let sql: String
-    // The next three belong to the connection and its cache. Unchecked: a statement belongs to one thread at a time,
-    // and no access calls other code.
+    // The next three are the connection's and its cache's. Unchecked: one thread at a time, and no access calls other
+    // code.
     @exclusivity(unchecked) var isTaken = false
-    /// How many statements the cache had handed out by the last use of this one.
+    /// The cache's count of takes.
     @exclusivity(unchecked) var lastUse: UInt = 0
-    /// The next statement in the cache's hash chain.
+    /// In a chain of the cache.
     @exclusivity(unchecked) var next: SQLiteStatement?
 
     init(_ pointer: OpaquePointer, sql: String, of handle: SQLiteHandle) {
@@ -48,8 +47,8 @@ final class SQLiteStatement {
         return pointer
     }
 
-    /// - Throws: as all of these methods, `SQLITE_RANGE` for an unknown parameter, and `SQLITE_MISUSE` between
-    ///   ``step()`` and ``reset()``.
+    /// All of these throw `SQLITE_RANGE` for an unknown parameter, and `SQLITE_MISUSE` between ``step()`` and
+    /// ``reset()``.
     @inline(__always)
     func bindNull(at index: CInt) throws(SQLiteError) { try check(sqlite3_bind_null(open(), index)) }
 
@@ -64,9 +63,8 @@ final class SQLiteStatement {
         try check(sqlite3_bind_double(open(), index, value))
     }
 
-    /// SQLite copies the bytes, which may contain NUL, and does not check that they are UTF-8.
-    ///
-    /// - Throws: `SQLITE_TOOBIG` beyond the connection's limit, as `bindBlob` does.
+    /// Copies the bytes, which may contain NUL, and does not check them. Throws `SQLITE_TOOBIG` beyond the
+    /// connection's limit, as `bindBlob` does.
     @inline(__always)
     func bindText(_ utf8: UnsafeRawBufferPointer, at index: CInt) throws(SQLiteError) {
         try check(csqlite_bind_text_copy(open(), index, utf8.baseAddress, UInt64(utf8.count)))
@@ -81,8 +79,7 @@ final class SQLiteStatement {
 
     // MARK: Running
 
-    /// Runs the statement until its next row, and returns whether there is one. After the last row, a further step runs
-    /// the statement again. After an error, the statement must be reset.
+    /// Returns whether there is a row. After the last, a step runs the statement again; after an error, reset first.
     @inline(__always)
     func step() throws(SQLiteError) -> Bool {
         switch sqlite3_step(try open()) {
@@ -92,11 +89,10 @@ final class SQLiteStatement {
         }
     }
 
-    /// Ends the run, and removes the bound values.
+    /// Also removes the bound values.
     @inline(__always)
     func reset() {
         guard handle.pointer != nil else { return }
-        // The result only repeats the error of the last `step`.
         sqlite3_reset(pointer)
         sqlite3_clear_bindings(pointer)
     }
@@ -105,7 +101,6 @@ final class SQLiteStatement {
 
     enum ValueType { case null, integer, double, text, blob }
 
-    /// 0 if the statement is not at a row.
     @inline(__always)
     var rowColumnCount: CInt { handle.pointer == nil ? 0 : sqlite3_data_count(pointer) }
 
@@ -126,7 +121,7 @@ final class SQLiteStatement {
     @inline(__always)
     func isNull(_ column: CInt) -> Bool { !has(column) || sqlite3_column_type(pointer, column) == SQLITE_NULL }
 
-    // SQLite converts a value of another type, as `CAST` does. NULL is 0, or empty.
+    // SQLite converts other types, as `CAST` does. NULL is 0 or empty.
 
     @inline(__always)
     func int(_ column: CInt) -> Int { has(column) ? Int(sqlite3_column_int64(pointer, column)) : 0 }
@@ -134,22 +129,20 @@ final class SQLiteStatement {
     @inline(__always)
     func double(_ column: CInt) -> Double { has(column) ? sqlite3_column_double(pointer, column) : 0 }
 
-    /// The bytes of a text, which need not be UTF-8, or of a blob, without a copy. Valid until the next ``step()`` or
-    /// ``reset()``, and until the column is read as another type.
+    /// A text, perhaps not UTF-8, or a blob, uncopied. Valid until ``step()``, ``reset()`` or a read as another type.
     @inline(__always)
     func bytes(_ column: CInt) -> UnsafeRawBufferPointer {
         guard has(column) else { return UnsafeRawBufferPointer(start: nil, count: 0) }
-        // First, because it can convert the value, of which `sqlite3_column_bytes` then returns the length.
+        // First, because it can convert the value and change its length.
         let start = sqlite3_column_blob(pointer, column)
         return UnsafeRawBufferPointer(
             start: start, count: start == nil ? 0 : Int(sqlite3_column_bytes(pointer, column)))
     }
 
-    /// U+FFFD replaces bytes that are not UTF-8.
     func text(_ column: CInt) -> String { String(decoding: bytes(column), as: UTF8.self) }
 }
 
-/// The current row of a running statement, valid until its next step.
+/// Valid until the next step.
 struct SQLiteRow {
     private let statement: SQLiteStatement
 
@@ -193,7 +186,6 @@ extension String: SQLiteBindable {
     }
 }
 
-/// As a blob.
 extension Array: SQLiteBindable where Element == UInt8 {
     func bind(to statement: SQLiteStatement, at index: CInt) throws(SQLiteError) {
         let result = withUnsafeBytes { bytes in

@@ -1,7 +1,5 @@
-/// The prepared statements that a connection keeps for reuse, by their SQL texts. When the cache is full, a new
-/// statement replaces the least recently used one.
+/// By their SQL. When full, a new statement replaces the least recently used.
 struct SQLiteStatementCache {
-    /// A hash table with chaining: `SQLiteStatement.next` links the statements of a chain.
     private var chains: [SQLiteStatement?]
     private(set) var count = 0
     private let capacity: Int
@@ -14,7 +12,7 @@ struct SQLiteStatementCache {
         chains = Array(repeating: nil, count: Self.chainCount)
     }
 
-    /// - Complexity: O(1) for a string literal, which has the same address each time; otherwise O(length of the SQL).
+    /// - Complexity: O(1) for a string literal, which keeps its address; otherwise O(length of the SQL).
     @inline(__always)
     mutating func statement(for sql: String) -> SQLiteStatement? {
         var next = chains[Self.chain(of: sql)]
@@ -29,7 +27,6 @@ struct SQLiteStatementCache {
         return nil
     }
 
-    /// - Complexity: O(capacity · log capacity) if the cache is full.
     mutating func insertIfMissing(_ statement: SQLiteStatement) {
         guard capacity > 0, self.statement(for: statement.sql) == nil else { return }
         if count >= capacity { removeOldest() }
@@ -62,7 +59,7 @@ struct SQLiteStatementCache {
         count = 0
     }
 
-    /// Hashes the text's length and four words of it, which is faster than the whole of a long text.
+    /// Length and four words: faster than a whole long text.
     @inline(__always)
     private static func chain(of sql: String) -> Int {
         let count = sql.utf8.count

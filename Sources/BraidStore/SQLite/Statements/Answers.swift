@@ -1,6 +1,5 @@
 import BraidEngine
 
-// The answers to requests with an `Idempotency-Key`.
 extension SQLiteQueries {
     func keep(_ answer: KeptAnswer) throws {
         let before =
@@ -25,7 +24,7 @@ extension SQLiteQueries {
             """,
             answer.session, answer.requester, before + answer.cost - KeptAnswer.quota, answer.key,
             KeptAnswer.mostEvicted)
-        // Few, so that no commit waits for a long delete, but more than the one that is new.
+        // Few, so that no commit takes long, but more than the one that is new.
         try db.run(
             """
             DELETE FROM answer WHERE (session, requester, key) IN (

@@ -55,8 +55,7 @@ extension SQLiteQueries: ArchiveTarget {
         try setNewEpochsDue(true)
         try db.run("DELETE FROM sqlite_sequence WHERE name = 'session'")
         try db.run("INSERT INTO sqlite_sequence (name, seq) VALUES ('session', ?)", summary.lastSession)
-        // The newest answer has the time 0 in an archive. Here it gets the machine's time, with which the `AnswerClock`
-        // of the next server then starts.
+        // The newest answer is at 0. It gets the machine's time, with which the next `AnswerClock` starts.
         try db.run("UPDATE answer SET at = at + ?", systemMilliseconds())
         if let fault = try danglingReferences().first { throw ArchiveError(fault) }
     }

@@ -1,7 +1,6 @@
 import BraidEngine
 
 extension SQLiteQueries {
-    /// Returns the number of the new session.
     func create(_ session: NewSession) throws -> Int {
         guard !session.isExhausted else { throw StoreError.exhausted }
         let summary = session.summary
@@ -89,12 +88,12 @@ extension SQLiteQueries {
             record.revision, record.at, commit.nextKey, commit.nextSection, commit.totalRowCount, bytes, commit.session)
     }
 
-    /// Throws `tableMissing`, before anything is written, if all versions of the registered description were deleted.
+    /// Throws `tableMissing`, before any write, if the whole description was deleted.
     private func describe(_ session: Int, by description: SessionDescription, at: Int) throws {
         if let version = description.version {
             try keepVersion(version, of: description.table, description.text, at: at)
         }
-        // The journal starts with the description with which the session was opened.
+        // The journal starts with the description of the opening.
         try db.run(
             """
             UPDATE opening SET description = (
@@ -130,7 +129,7 @@ extension SQLiteQueries {
     }
 
     func write(_ row: StoredRow, in section: Int, of session: Int) throws {
-        // In place, because `model` has no index besides its primary key.
+        // In place: `model` has no index besides its primary key.
         try db.run(
             "INSERT OR REPLACE INTO model (key, section, rank, id, body) VALUES (?, ?, ?, ?, ?)",
             Key.of(session, row.key), section, row.rank, row.id?.text, row.model)
@@ -143,9 +142,7 @@ extension SQLiteQueries {
             section.prefetched)
     }
 
-    /// Removes the oldest records beyond the limits, a few at a time (`JournalTrimming`), and never the newest.
-    ///
-    /// - Parameter bytes: the size of the journal. Returns the size afterwards.
+    /// A few of the oldest records beyond the limits (`JournalTrimming`), never the newest. Returns the bytes left.
     private func trimJournal(of session: Int, before newest: Int, limit: Int, bytes: Int, byteLimit: Int) throws -> Int
     {
         let trimming = JournalTrimming(with: newest, limit: limit)
@@ -170,7 +167,7 @@ extension SQLiteQueries {
         try db.run("UPDATE session SET used = ? WHERE number = ? AND used IS NOT NULL", at, session)
     }
 
-    /// Returns the session's number, or `nil` if it does not exist or differs from `summary` in number or revision.
+    /// `nil` if there is none with the number and revision of `summary`.
     func deleteSession(_ id: String, as summary: SessionSummary?) throws -> Int? {
         guard let number = try number(of: id) else { return nil }
         if let summary, try number != summary.number || sessionSummary(id)?.revision != summary.revision { return nil }

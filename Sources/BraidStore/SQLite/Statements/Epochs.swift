@@ -1,8 +1,6 @@
 extension SQLiteQueries {
-    /// Begins new epochs for all sessions if they are due, by one write to the table `epoch_suffix`.
-    ///
-    /// With `synchronous = normal`, a power loss can lose commits. Then new epochs are due from the opening of the
-    /// database until it is closed properly.
+    /// For all sessions by one write, if due. With `synchronous = normal`, new epochs are due from the opening until
+    /// a proper close, because a power loss can lose commits.
     func beginEpochs(_ options: StoreOptions) throws {
         let losesCommits = options.synchronous == .normal
         let isRenewed = try db.inTransaction(.immediate) {
@@ -23,7 +21,7 @@ extension SQLiteQueries {
             options.newEpochSuffix(last))
     }
 
-    /// Whether the next server that opens the database begins new epochs.
+    /// For the next server.
     func setNewEpochsDue(_ isDue: Bool) throws {
         try db.run("UPDATE epoch_suffix SET is_due = ?", isDue ? 1 : 0)
     }

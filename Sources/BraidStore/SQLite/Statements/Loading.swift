@@ -25,8 +25,8 @@ extension SQLiteQueries {
             sections.append((try StoredSectionSummary($0, number: Key.number(in: $0.int(0))), []))
         }
         sections.sort { $0.summary.ordinal < $1.summary.ordinal }
-        // Rows come in the order of their keys, which is that of the database's pages, and are sorted by rank in memory.
-        // An index by rank would be a second tree to write, and a sort in SQL would copy the bodies.
+        // Rows come in the order of keys, so of pages, and are sorted by rank in memory. An index by rank would be a
+        // second tree to write; a sort in SQL would copy the bodies.
         let positions = Dictionary(uniqueKeysWithValues: sections.enumerated().map { ($1.summary.number, $0) })
         try query(StoredRow.columns, of: session, in: "model") {
             guard let position = positions[$0.int(1)] else { throw StoreError.rowsWithoutSection(session) }
@@ -42,8 +42,7 @@ extension SQLiteQueries {
     }
 
     func sessions(of table: String?, after: String?, limit: Int) throws -> [SessionSummary] {
-        // Ids are not empty, so all follow the empty string. Two texts, because a common condition could not use an
-        // index.
+        // Every id follows "". Two texts, because a common condition could use no index.
         let condition = table == nil ? "?1 IS NULL" : "s.table_name = ?1"
         return try db.rows(
             "SELECT \(SessionSummary.columns) FROM session s WHERE \(condition) AND s.id > ?2 AND \(SessionSummary.isSound) ORDER BY s.id LIMIT ?3",
@@ -77,7 +76,7 @@ extension SQLiteQueries {
         return try rewind.seen(at: revision)
     }
 
-    /// Applies the undo records, the last first, while the condition holds before each.
+    /// The last first, while the condition holds before each.
     private func rewindJournal(
         of number: Int, _ rewind: inout SessionRewind, while condition: (SessionRewind) -> Bool
     ) throws {

@@ -1,10 +1,10 @@
 import BraidEngine
 
-// The table that clients see while a session has unpublished changes. Before such a change overwrites a row or section
-// for the first time, its published version is copied to the tables `published_…`, which so grow with the changes.
+// What clients see while a session has unpublished changes. Before such a change first overwrites a row or section,
+// its published version is copied to `published_…`, which grow with the changes.
 
 extension SQLiteQueries {
-    /// Must be called before the unpublished change is written.
+    /// Before the unpublished change is written.
     func keepPublished(_ change: TableChange, of session: Int, updated: Int) throws {
         try copySharedRows(of: session)
         try db.run(

@@ -1,21 +1,18 @@
 import BraidEngine
 import BraidRuntime
 
-/// What Braid asks of an SQLite database, over one connection.
-///
-/// The reads and writes run in the transaction of their caller. A write decides whether to refuse *before* it changes
-/// anything: a refusal does not roll back the transaction, in which other requests take part.
+/// In the caller's transaction. A write must decide whether to refuse *before* it changes anything: a refusal does
+/// not roll back the transaction, which other requests share.
 final class SQLiteQueries {
     let db: SQLiteConnection
-    /// The tables that forks share with their origins, by session number. `nil` for a database in a file, which copies
-    /// them. See SharedTables.swift.
+    /// Of forks, by session number (SharedTables.swift). `nil` for a file, which copies them.
     var sharedTables: [Int: SharedTable]?
-    /// `sharedTables` when test mode kept a copy of the content. See Restoring.swift.
+    /// As of test mode's copy (Restoring.swift).
     var keptSharedTables: [Int: SharedTable] = [:]
 
     init(_ db: SQLiteConnection) { self.db = db }
 
-    /// Calls `row` with a session's rows of a table whose keys are `Key`s, in the order of their keys.
+    /// For tables whose keys are `Key`s.
     func query(
         _ columns: String, of session: Int, in table: String, row: (SQLiteRow) throws -> Void
     ) throws {
@@ -41,16 +38,14 @@ extension JSONText: SQLiteBindable {
     }
 }
 
-/// The connection that writes, which the threads of a process share: one of them at a time uses it.
-///
-/// Unchecked: `queries` is only used while `lock` is held.
+/// The connection that writes. Unchecked: `queries` is only used under `lock`.
 final class SQLiteDatabase: @unchecked Sendable {
     private let queries: SQLiteQueries
     private let lock = Condition()
 
     init(_ connection: sending SQLiteConnection) { queries = SQLiteQueries(connection) }
 
-    /// `body` must not keep the connection or its statements, nor call this method. Begins no transaction.
+    /// `body` must not keep the connection or its statements, nor call this method.
     func use<Value>(_ body: (SQLiteQueries) throws -> Value) rethrows -> Value {
         try lock.withLock { try body(queries) }
     }

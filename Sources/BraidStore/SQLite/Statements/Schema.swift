@@ -1,15 +1,14 @@
 internal import CAssets
 
-/// The schema of the SQLite database, and the SQL statements that upgrade older schemas to it.
 enum SQLiteSchema {
     static let applicationID = 1_114_792_297
     static let version = 2
 
     /// `steps[0]` upgrades version 1 to 2.
     ///
-    /// To change the schema: add a step here, change `schema.sql` with its `user_version`, raise `version`, and copy
-    /// the new schema to the tests' folder Schemas/. The tests check that the steps lead from each old schema to the
-    /// current one. If an older server cannot use the new schema, the step also raises `compatibility.minimum_version`.
+    /// To change the schema: add a step, change `schema.sql` with its `user_version`, raise `version`, and copy the
+    /// new schema to the tests' Schemas/; the tests check that the steps lead from each old one to the current one.
+    /// If older servers cannot use the new schema, the step also raises `compatibility.minimum_version`.
     static let steps: [[String]] = [
         [
             "CREATE TABLE compatibility (minimum_version INTEGER NOT NULL) STRICT",
@@ -20,11 +19,8 @@ enum SQLiteSchema {
         ]
     ]
 
-    /// Creates the schema, or upgrades it from version `found` and checks it in the same transaction.
-    ///
-    /// - Parameters:
-    ///   - found: 0 for an empty database.
-    ///   - before: called before each statement of an upgrade and before COMMIT, with the number of earlier calls.
+    /// Creates, or upgrades and checks in one transaction. `found` is 0 for an empty database. `before` runs before
+    /// each statement of an upgrade and before COMMIT, with the number of earlier calls.
     static func prepare(
         _ db: SQLiteConnection, found: Int, path: String, before: ((Int) throws -> Void)? = nil
     ) throws {
@@ -41,7 +37,6 @@ enum SQLiteSchema {
         }
     }
 
-    /// Throws `differentSchema`.
     static func check(_ db: SQLiteConnection, path: String, version: Int) throws {
         try expected.check(try shape(of: db), path: path, version: version)
     }
@@ -52,13 +47,12 @@ enum SQLiteSchema {
 
     static let expected = SchemaShape(schema: text)
 
-    /// The oldest schema version that a server of this newer database must know, or `nil` if the database does not say.
+    /// The oldest version that a server must know to use this newer database, if it says.
     static func minimumVersion(of db: SQLiteConnection) throws -> Int? {
         let isKnown = try db.first("SELECT 1 FROM sqlite_master WHERE name = 'compatibility'") { _ in true }
         return isKnown == true ? try db.first("SELECT minimum_version FROM compatibility") { $0.int(0) } : nil
     }
 
-    /// Reads the database's catalog.
     static func shape(of db: SQLiteConnection) throws -> SchemaShape {
         var shape = SchemaShape()
         var keys: [String: [(Int, String)]] = [:]

@@ -1,10 +1,10 @@
 import BraidEngine
 
-// A database in memory does not copy the rows of a fork. It keeps the fork's `SharedTable`, whose values share memory
-// with the origin, and in the table `shared_row` the rows that changed since.
+// A database in memory does not copy a fork's rows. It keeps its `SharedTable`, whose values share memory with the
+// origin, and in `shared_row` the rows that changed since.
 //
-// The table `shared_table` says which of these sessions exist. A rollback can leave a `SharedTable` that it does not
-// name: nothing reads it, and a later fork with the same number replaces it.
+// `shared_table` says which of these sessions exist. A `SharedTable` that a rollback left is not read, and a later
+// fork with its number replaces it.
 
 extension SQLiteQueries {
     func prepareSharedTables() throws {
@@ -41,7 +41,7 @@ extension SQLiteQueries {
         }
     }
 
-    /// Adds the shared rows to the sections. `nil` if the session shares none.
+    /// `nil` without shared rows.
     func sharedSections(_ sections: [SectionRows], of session: Int) throws -> [SectionRows]? {
         guard let shared = try shared(session), shared.hasRows else { return nil }
         var content = StoredContent(sections), change = TableChange()
@@ -58,7 +58,7 @@ extension SQLiteQueries {
         return try content.sorted(session)
     }
 
-    /// Returns `false`, and writes nothing, if the session shares no rows.
+    /// `false`, without a write, if there are no shared rows.
     func writeSharedRows(_ change: TableChange, of session: Int) throws -> Bool {
         guard let shared = try shared(session), shared.hasRows else { return false }
         for key in change.removedRows {
@@ -83,7 +83,7 @@ extension SQLiteQueries {
         return true
     }
 
-    /// Copies the shared rows to the table `model`, for a change that needs all rows there.
+    /// For a change that needs all rows in `model`.
     func copySharedRows(of session: Int) throws {
         guard let shared = try shared(session), shared.hasRows else { return }
         for (summary, rows) in try sections(of: session) {
@@ -93,14 +93,12 @@ extension SQLiteQueries {
         try db.run("UPDATE shared_table SET has_rows = 0 WHERE session = ?", session)
     }
 
-    /// Part of deleting a session.
     func unshare(_ session: Int) throws {
         guard sharedTables?[session] != nil else { return }
         try db.run("DELETE FROM shared_table WHERE session = ?", session)
         try deleteRows(of: session, in: "shared_row")
     }
 
-    /// Frees the shared tables of sessions that no longer exist.
     func forgetUnusedSharedTables() throws {
         guard let tables = sharedTables else { return }
         let used = Set(try db.rows("SELECT session FROM shared_table") { $0.int(0) })

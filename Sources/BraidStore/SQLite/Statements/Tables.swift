@@ -24,7 +24,7 @@ extension SQLiteQueries {
         return try db.run("DELETE FROM table_description WHERE name = ?", name) > 0 ? .deleted : .missing
     }
 
-    /// Removes versions that no session uses, except the latest (`StoredTable.keptVersions`).
+    /// Besides the latest `StoredTable.keptVersions`.
     func dropUnusedVersions(of table: String) throws {
         try db.run(
             """
@@ -35,8 +35,8 @@ extension SQLiteQueries {
             table, StoredTable.keptVersions)
     }
 
-    /// Stores a version that a session is about to use again, if it was deleted because newer versions exist and no
-    /// session used it. Throws `tableMissing` if the whole description was deleted.
+    /// Stores a version again that was dropped as old and unused. Throws `tableMissing` if the whole description was
+    /// deleted.
     func keepVersion(_ version: Int, of table: String, _ description: JSONText?, at: Int) throws {
         let next =
             try db.first("SELECT min(version) FROM table_description WHERE name = ? AND version >= ?", table, version) {
@@ -68,8 +68,7 @@ extension SQLiteQueries {
     }
 
     func tables() throws -> [TableSummary] {
-        // With `max(version)`, SQLite takes the other columns from the row with that version (lang_select, "Bare
-        // columns").
+        // With `max(version)`, SQLite takes the other columns from the same row (lang_select, "Bare columns").
         try db.rows(
             "SELECT name, max(version), updated FROM table_description WHERE \(TableSummary.isSound) GROUP BY name ORDER BY name"
         ) { try TableSummary($0) }
