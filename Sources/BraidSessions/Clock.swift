@@ -6,7 +6,6 @@ import Synchronization
 /// which each `instant()` advances by 1.
 package final class Clock: Sendable {
     private let isCounting: Bool
-    /// What a counting clock returns next.
     private let counted: Mutex<Int>
     /// Milliseconds.
     private let offset = Atomic(0)
@@ -36,12 +35,11 @@ package final class Clock: Sendable {
 
     private func systemTime() -> Int { Clock.system() + offset.load(ordering: .relaxed) }
 
-    /// The clock then goes on as before.
     package func set(to time: Int) {
         setting = isCounting ? time : time - Clock.system()
     }
 
-    /// What test mode stores and restores: the next time of a counting clock, or the offset from the system's.
+    /// For test mode: a counting clock's next time, or the offset from the system's.
     package var setting: Int {
         get { isCounting ? counted.withLock { $0 } : offset.load(ordering: .relaxed) }
         set { isCounting ? counted.withLock { $0 = newValue } : offset.store(newValue, ordering: .relaxed) }
@@ -50,10 +48,8 @@ package final class Clock: Sendable {
     package static func system() -> Int { systemMilliseconds() }
 }
 
-/// A clock and an ID generator that count, so the same requests get the same answers, byte for byte.
-///
-/// They continue after what is in `store`; IDs of ended sessions and revoked tokens can appear again.
-/// - Complexity: O(sessions and tokens in the store).
+/// Both count, so the same requests get the same answers, byte for byte. They continue after what is in `store`; IDs of
+/// ended sessions and revoked tokens can appear again. O(sessions and tokens).
 package func deterministic(after store: any SessionStore) async throws -> (clock: Clock, ids: IDGenerator) {
     var latest = 0, counts = IDGenerator.Counts()
     var page: String?
@@ -70,7 +66,6 @@ package func deterministic(after store: any SessionStore) async throws -> (clock
     return (Clock(countingAfter: latest), IDGenerator(countingAfter: counts))
 }
 
-/// Expired tokens included.
 private func latestToken(of session: String, in store: any SessionStore) async throws -> Int {
     var latest = 0
     var page: String?

@@ -31,7 +31,7 @@ package final class IDGenerator: Sendable {
         counted = Mutex(counts)
     }
 
-    /// A reset in test mode sets them back, which a generator of random IDs ignores.
+    /// A reset in test mode sets them back; random IDs ignore it.
     package var counts: Counts {
         get {
             var counts = counted.withLock { $0 }

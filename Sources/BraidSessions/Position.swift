@@ -25,7 +25,6 @@ package struct Position: Sendable, Equatable, CustomStringConvertible {
 
 /// `If-Match`.
 package struct PositionCondition: Sendable {
-    /// As messages quote it.
     let text: String
     private let isMet: @Sendable (Position) -> Bool
 

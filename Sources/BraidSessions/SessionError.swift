@@ -2,11 +2,9 @@ import BraidEngine
 import BraidRuntime
 import BraidStore
 
-/// Why a session or this server could not do what was asked; a command that fails so has changed nothing. The engine
-/// throws `Refusal` instead, the stores `StoreError`.
+/// A command that fails so has changed nothing. The engine throws `Refusal` instead, the stores `StoreError`.
 package struct SessionError: Error, Sendable, Equatable {
     package enum Code: Sendable, CaseIterable {
-        /// Malformed, or a position that does not exist.
         case badRequest
         /// A command cannot be rebased from its `base`: beyond the journal, of another epoch, or a data source call
         /// meets unpublished changes.
@@ -23,7 +21,7 @@ package struct SessionError: Error, Sendable, Equatable {
         case positionMismatch
         /// Beyond the journal, or of another epoch.
         case revisionNotAvailable
-        /// The session or token uses its own share of something, such as memory.
+        /// The session's or token's own share is used.
         case quotaExceeded
         case tooManySessions
         case transactionTooLong
@@ -35,7 +33,7 @@ package struct SessionError: Error, Sendable, Equatable {
     package var message: String
     /// Seconds.
     package var retryAfter: Int?
-    /// With `positionMismatch`: the current one.
+    /// With `positionMismatch`.
     package var position: Position?
     /// The option of the reached limit, such as `max-requests`.
     package var limit: String?
@@ -76,10 +74,10 @@ package struct SessionError: Error, Sendable, Equatable {
 // MARK: - Whether an error is the client's, and whether a retry can succeed
 
 extension SessionError {
-    /// Otherwise the server, its disk or its load is at fault, or the client has disconnected.
+    /// Otherwise the server, its disk or its load is at fault, or the client is gone.
     package static func isRefusal(_ error: any Error) -> Bool {
         switch error {
-        // The server may just have been busy.
+        // The server may have been busy.
         case let refusal as Refusal: return refusal.code != .commandTimeout
         case is JSONError: return true
         case StoreError.sessionExists, StoreError.sessionMissing, StoreError.tableMissing, StoreError.tooLarge:
@@ -108,8 +106,8 @@ extension SessionError {
 }
 
 extension Quota {
-    /// Throws `unavailable` if all is used, `quotaExceeded` if the account's share is. `what` is the units' plural,
-    /// `option` the limit's name: `required("subscribers", option: "max-subscribers", for: account)`.
+    /// Throws `unavailable`, or `quotaExceeded` for the account's share: `required("subscribers", option:
+    /// "max-subscribers", for: account)`.
     package func required(
         _ what: String, option: String, for account: Account, retryAfter seconds: Int = 1
     ) throws -> Lease {

@@ -11,10 +11,8 @@ package struct SessionLimits: Sendable {
     package var participantTransactionCommands = 1_000
     /// Of the engine's work. A controller's is `table.commandTime`.
     package var participantCommandTime = Duration.seconds(5)
-    /// What one command may store: its journal record and the rows that it writes.
-    ///
-    /// SQLite takes values and rows of 1,000,000,000 bytes, PostgreSQL statements below 1 GiB, and the kept answer
-    /// comes on top, so this is less than half.
+    /// Of a command's journal record and written rows. SQLite takes values and rows of 1,000,000,000 bytes, PostgreSQL
+    /// statements below 1 GiB, and the kept answer comes on top: so less than half.
     package var changeBytes = 400 << 20
     package var table: TableLimits = {
         var table = TableLimits()

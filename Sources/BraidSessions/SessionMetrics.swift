@@ -6,9 +6,9 @@ package final class SessionMetrics: Sendable {
     package let commands = CommandCounters()
     /// A stream's queue was full, or its next change no longer in memory.
     package let streamsBehind = Counter()
-    /// Commits that another server on the same database had made first.
+    /// Commits that another server made first.
     package let lostRaces = Counter()
-    /// Other servers' revisions, applied to this one's copies.
+    /// Applied to this server's copies.
     package let revisionsOfOthers = Counter()
 }
 
@@ -27,7 +27,7 @@ package final class CommandCounters: Sendable {
         case applied, unchanged, ignored
         case dryRun = "dry-run"
         case refused
-        /// The server's fault, or the client disconnected while the command waited.
+        /// Not the client's fault, or it disconnected while waiting.
         case failed
 
         init(_ kind: BraidEngine.Outcome.Kind) {
@@ -51,12 +51,11 @@ package final class CommandCounters: Sendable {
     }
 
     func count(_ kind: CommandKind, thrown error: any Error) {
-        // It is executed again; only the last attempt counts.
+        // Will be executed again.
         if error is StaleSession { return }
         count(kind, SessionError.isRefusal(error) ? .refused : .failed)
     }
 
-    /// Only those that have occurred.
     package var all: [(kind: String, outcome: Outcome, count: Int)] {
         zip(Self.kinds, counters).flatMap { kind, row in
             zip(Outcome.allCases, row).compactMap { $1.value > 0 ? (kind, $0, $1.value) : nil }

@@ -1,7 +1,7 @@
 import BraidEngine
 import BraidStore
 
-/// Checks all data of a database and reports each fault with its place.
+/// Checks all data of a database:
 ///
 /// 1. SQLite checks its file.
 /// 2. Every reference leads to a row.
@@ -20,7 +20,7 @@ package final class Verification {
         self.report = report
     }
 
-    /// `progress` gets the number of sessions checked so far; if it throws, the checks end.
+    /// `progress` gets the sessions checked so far; if it throws, the checks end.
     package func run(progress: (Int) throws -> Void) throws {
         found(reading("the database", { try data.integrityFaults() }) ?? [])
         found(reading("the references", { try data.danglingReferences() }) ?? [])
@@ -45,7 +45,7 @@ package final class Verification {
         for message in messages { report(message) }
     }
 
-    /// Reports a fault at `place` and returns `nil` if `body` throws.
+    /// If `body` throws, reports a fault at `place` and returns `nil`.
     private func reading<Value>(_ place: String, _ body: () throws -> Value) -> Value? {
         do {
             return try body()

@@ -79,7 +79,7 @@ package struct RequestLog: Sendable {
     }
 }
 
-/// Between their lines, once a minute.
+/// Counts reached limits between log lines, which come once a minute.
 private final class LimitWarnings: Sendable {
     private struct Limit: Hashable {
         let name: String

@@ -94,7 +94,7 @@ struct CommandForm: Sendable {
     var isSequential: Bool
     var preference: String?
 
-    /// Of every single command.
+    /// Of every request with a single command.
     static let query: Set<String> = ["dryRun", "form"]
 
     init(_ context: Exchange) throws {

@@ -6,7 +6,6 @@ import Synchronization
 package struct SessionToken: Sendable {
     package let id: String
     package let role: Role
-    /// A later session with the same ID has another number.
     package let session: Int
     package let sessionID: String
     /// Milliseconds since 1970.
@@ -26,8 +25,7 @@ package struct SessionToken: Sendable {
 /// As sent, not checked yet.
 package struct PresentedToken: Sendable {
     let text: String
-    /// The SHA-256 of the whole token. Only digests are stored, so reading the database gives no access. They are
-    /// compared in constant time.
+    /// Only digests are stored: reading the database gives no access. They are compared in constant time.
     package let digest: SHA256Digest
 
     package init(_ text: String) {
@@ -36,15 +34,13 @@ package struct PresentedToken: Sendable {
     }
 }
 
-/// The tokens for single sessions.
-///
-/// Those in use are cached, unless servers share the store. A revocation is answered once the token is gone from store
-/// and cache. Streams and long polls are registered with their token, and end when it is revoked or expires.
+/// Tokens for single sessions. Those in use are cached, unless servers share the store. A revocation is answered once
+/// the token is gone from store and cache. Streams and long polls end with the token that opened them.
 package final class SessionTokens: Sendable {
     private struct State {
         var known: [String: SessionToken] = [:]
-        /// Grows with each revoked token, ended session and replaced store. If it changes while a token is being read,
-        /// the token is read again.
+        /// Grows with each revoked token, ended session and replaced store. A read of a token during which it changed
+        /// is repeated.
         var revocations = 0
         var followers: [Int: Follower] = [:]
         var nextFollower = 0
@@ -95,7 +91,6 @@ package final class SessionTokens: Sendable {
         return tokens
     }
 
-    /// `false`: the session has no such token.
     package func revoke(_ id: String, of sessionID: String) async throws -> Bool {
         let wasThere = try await store.deleteToken(id, of: sessionID)
         if wasThere { end(id) }
@@ -111,8 +106,7 @@ package final class SessionTokens: Sendable {
         for follower in ended { follower.end() }
     }
 
-    /// Asks the store about every token with a stream or long poll: another server's notice of a revocation may have
-    /// been missed.
+    /// Another server's notice of a revocation may have been missed.
     func endRevoked() async throws {
         for id in state.withLock({ Set($0.followers.values.map(\.token.id)) }) where try await store.token(id) == nil {
             end(id)
@@ -127,7 +121,6 @@ package final class SessionTokens: Sendable {
         }
     }
 
-    /// After the store's content was replaced.
     func forgetAll() {
         state.withLock { state in
             state.revocations += 1
@@ -143,8 +136,7 @@ package final class SessionTokens: Sendable {
 
     // MARK: Checking tokens
 
-    /// The cached token; `nil` if the store must be asked. Throws `invalidToken` if malformed, or cached and expired or
-    /// wrong.
+    /// `nil`: ask the store. Throws `invalidToken`.
     package func known(_ presented: PresentedToken) throws -> SessionToken? {
         guard let id = Self.id(in: presented.text) else { throw SessionError.invalidToken }
         guard store.sharing == nil, let token = state.withLock({ $0.known[id] }) else { return nil }
@@ -157,7 +149,7 @@ package final class SessionTokens: Sendable {
         return try checked(try await read(id), presented)
     }
 
-    /// Stands in for an unknown token's, so that comparing takes as long.
+    /// So that comparing takes as long without a token.
     private static let noDigest = SHA256Digest(of: [])
 
     private func checked(_ token: SessionToken?, _ presented: PresentedToken) throws -> SessionToken {
@@ -193,15 +185,14 @@ package final class SessionTokens: Sendable {
 // MARK: - Streams and long polls that a token opened
 
 extension SessionTokens {
-    /// Ends the stream when its token is revoked or expires. Throws `invalidToken` if it already was.
+    /// Ends the stream with its token. Throws `invalidToken` if that is revoked already.
     package func follow(_ token: SessionToken, _ stream: ByteStream) async throws {
         _ = try await follow(token, isThere: { [weak stream] in stream != nil }) { [weak stream] in
             stream?.endFromServer()
         }
     }
 
-    /// Runs a long poll's work. If the token is revoked or expires, cancels it and throws `invalidToken`, even if there
-    /// is a value.
+    /// If the token is revoked or expires, cancels the work and throws `invalidToken`, even if there is a value.
     package func whileValid<Value: Sendable>(
         _ token: SessionToken, _ work: @escaping @Sendable () async throws -> Value
     )
@@ -230,8 +221,7 @@ extension SessionTokens {
     ) async throws -> Int {
         while true {
             let (number, startsSweeping) = state.withLock { state in
-                // A revocation removes token and followers under one lock, so a cached token is not revoked, as far as
-                // this server knows.
+                // Token and followers go under one lock, so a cached token is not revoked, as far as this server knows.
                 guard state.known[token.id] != nil else { return (Int?.none, false) }
                 state.nextFollower += 1
                 state.followers[state.nextFollower] = Follower(token: token, end: end, isThere: isThere)
@@ -244,8 +234,7 @@ extension SessionTokens {
         }
     }
 
-    /// Once a second while tokens have streams or long polls. Reads the clock each time, because the system's time can
-    /// be set.
+    /// Reads the clock every second: the system's time can be set.
     private func sweep() async {
         while true {
             try? await Task.sleep(for: .seconds(1))
@@ -268,7 +257,6 @@ extension SessionTokens {
 // MARK: - Digests as text
 
 extension Sequence<UInt8> {
-    /// Lower case.
     package var hexadecimal: String {
         map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
     }

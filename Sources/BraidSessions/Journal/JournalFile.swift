@@ -14,7 +14,6 @@ import BraidStore
 package struct JournalFile {
     package static let mediaType = "application/x-ndjson"
 
-    /// With the line feed.
     static func opening(of session: StoredOpening, checkpoint: StoredSession?) -> [UInt8] {
         var writer = JSONWriter()
         writer.object {
@@ -33,7 +32,6 @@ package struct JournalFile {
         return writer.bytes
     }
 
-    /// With line feeds.
     package static func lines(of records: [JournalRecord]) -> [UInt8] {
         var writer = JSONWriter()
         for record in records {
@@ -43,8 +41,8 @@ package struct JournalFile {
         return writer.bytes
     }
 
-    /// Executes the commands again and returns the last snapshot as JSON. That is deterministic: templates read the
-    /// record's time, and new ids derive from it (``CommandIDs``). Throws `JournalFault` with the faulty line's number.
+    /// Executes the commands again and returns the last snapshot as JSON. Deterministic: templates read the record's
+    /// time, and new ids derive from it (``CommandIDs``).
     package static func replay(_ lines: some Sequence<[UInt8]>) throws -> [UInt8] {
         var replay: Replay?
         var number = 0
@@ -89,12 +87,12 @@ package struct JournalFile {
             request = try SessionOpening(stored: body, description: line["description"])
             let checkpoint = line["checkpoint"]
             if let text = checkpoint?["description"] ?? line["description"] {
-                // Nothing that a replay returns contains the version.
+                // No output contains the version.
                 bound = BoundTable(try TableDescription(stored: text), version: nil)
             } else {
                 bound = BoundTable(showing: request.empty)
             }
-            // Already applied when the commands were committed.
+            // Was applied when the commands were committed.
             bound.limits.templateSteps = .max
             if let start = try checkpoint.map({ try StoredSession(checkpoint: $0) }) ?? request.fork {
                 (model, snapshot, unpublished) = try start.restored(by: bound.binder)
@@ -135,7 +133,7 @@ package struct JournalFile {
 }
 
 extension Command {
-    /// From the journal's text, in which a reset has no table.
+    /// A journaled reset has no table.
     package init(
         journalText text: JSONText,
         compiled: (JSONText) throws -> TableDescription = { try TableDescription(stored: $0) }

@@ -2,7 +2,6 @@ import BraidEngine
 import BraidRuntime
 import BraidStore
 
-// As the API and the journal file show it.
 extension JournalRecord: JSONWritable {
     public func write(to writer: inout JSONWriter) {
         writer.object {
@@ -18,14 +17,12 @@ extension JournalRecord: JSONWritable {
 }
 
 extension Session {
-    /// At most `limit` records and about `bytes` bytes.
     func history(after revision: Int, limit: Int, bytes: Int) async throws -> [JournalRecord] {
         try await store.journal(of: number, after: revision, limit: limit, bytes: bytes)
     }
 
-    /// Passes the `count` records after `revision` to `body`, or those that the journal has.
-    ///
-    /// Beyond one page, they need a lease while `body` runs, without waiting: throws `unavailable` or `quotaExceeded`.
+    /// Passes `body` what the journal still has of these records. More than a page needs a lease, without waiting:
+    /// throws `unavailable` or `quotaExceeded`.
     func withHistory<Value>(
         after revision: Int, count: Int, for account: Quota.Account, _ body: ([JournalRecord]) throws -> Value
     ) async throws -> Value {
@@ -68,11 +65,11 @@ extension Session {
 }
 
 extension SessionHost {
-    /// The whole journal (`JournalFile`), read page by page.
+    /// A session's whole journal, read page by page.
     package func journalFile(of id: String, for account: Quota.Account) async throws -> ByteStream {
         let body = ByteStream(isEndless: false), pageBytes = body.limit / 2
         let (summary, start, through) = try await journalFileStart(of: id, pageBytes: pageBytes)
-        // For the first lines, held until the task ends.
+        // Held until the task ends.
         let lease = try start.lease(streams, for: account)
         body.onAttach { [store, streams] in
             Task(executorPreference: Workers.shared.long) {
@@ -82,7 +79,7 @@ extension SessionHost {
                     while await body.writeWhole(
                         lines.piece(in: body.coding), try lines.lease(streams, for: account))
                     {
-                        // About half of the stream's queue, but a large record can exceed it.
+                        // A large record can exceed both this and the stream's queue.
                         let records = try await store.journal(
                             of: summary.number, after: revision, limit: summary.revision - revision, bytes: pageBytes)
                         guard let first = records.first, let last = records.last else {
@@ -95,7 +92,7 @@ extension SessionHost {
                         lines = EventBytes(JournalFile.lines(of: records))
                     }
                 } catch {
-                    // The store failed, or there is no memory: the client must see that the body is incomplete.
+                    // The client must see that the body is incomplete.
                     body.fail()
                 }
             }
@@ -115,8 +112,7 @@ extension SessionHost {
             summary.revision = max(summary.revision, start)
             let records = try await store.journal(
                 of: summary.number, after: start, limit: summary.revision - start, bytes: pageBytes)
-            // Otherwise commits have trimmed the journal since, or the checkpoint is of a later session with this ID:
-            // read again.
+            // Otherwise the journal was trimmed since, or the checkpoint is a later session's: read again.
             if records.first.map({ $0.revision == start + 1 }) ?? (start == summary.revision),
                 checkpoint.map({ $0.summary.number == summary.number }) ?? true
             {

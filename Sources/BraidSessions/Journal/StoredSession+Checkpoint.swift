@@ -5,7 +5,7 @@ import BraidStore
 // "description"?, "displayedSections"?, "cells"?, "sections", "published"?}`. Rows are `[key, rank, id, model]`.
 // `published` is what clients see, if that differs.
 extension StoredSession {
-    /// The description only if it is not the one of the opening.
+    /// The description only if it has changed since the opening.
     func writeCheckpoint(openedWith first: JSONText?, to writer: inout JSONWriter) {
         writer.member("revision", summary.revision)
         writer.member("at", summary.updated)
@@ -36,7 +36,6 @@ extension StoredSession {
         }
     }
 
-    /// Throws `JournalFault` or `StoreError`.
     package init(checkpoint: JSONText) throws {
         func number(_ json: JSONText, _ name: String, _ kind: StoredNumber) throws -> Int {
             guard let value = json[name]?.intValue else { throw JournalFault("the checkpoint has no `\(name)`") }

@@ -4,9 +4,9 @@ import BraidStore
 /// What a session is bound to: a table description, or data without one.
 package struct BoundTable: Sendable {
     let description: TableDescription?
-    /// `nil`: not a registered version.
+    /// `nil`: not registered.
     let version: Int?
-    /// Shown by a session without a description while it has no rows.
+    /// Shown without a description while there are no rows.
     let empty: JSONText?
     package var limits = TableLimits()
 
@@ -36,7 +36,6 @@ package struct BoundTable: Sendable {
         return table
     }
 
-    /// As the store keeps it.
     var stored: SessionDescription? {
         description.map { SessionDescription(table: $0.name, version: version, text: $0.text) }
     }
@@ -103,10 +102,8 @@ extension SessionHost {
         return rebinding
     }
 
-    /// Binds all sessions of a table to a version, followed ones first. A session that cannot be bound (it would lose
-    /// models, for example) keeps its version, as does one whose description is no registered version.
-    ///
-    /// `bound` counts only what this call has bound.
+    /// Followed sessions first. One that cannot be bound (it would lose models, for example) keeps its version, as does
+    /// one whose description is not registered.
     package func bindSessions(of table: String, to version: Int) async throws -> (
         bound: Int, left: [(session: String, error: any Error)]
     ) {
@@ -119,7 +116,7 @@ extension SessionHost {
         let isFollowed = { [self] (id: String) in inMemory(id)?.feed.isFollowed == true }
         ids = ids.filter(isFollowed) + ids.filter { !isFollowed($0) }
         var bound = 0, left: [(session: String, error: any Error)] = []
-        // Several at once, so that the store can commit them in one transaction.
+        // Several at once can share the store's transaction.
         for start in stride(from: 0, to: ids.count, by: Self.boundAtOnce) {
             await withTaskGroup(of: (id: String, error: (any Error)?).self) { group in
                 for id in ids[start..<min(start + Self.boundAtOnce, ids.count)] {

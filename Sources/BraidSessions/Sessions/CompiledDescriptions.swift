@@ -1,8 +1,7 @@
 import BraidEngine
 import Synchronization
 
-/// By text, for all sessions. A newly registered one is kept, too: a session is usually opened with it next. A full
-/// cache is emptied.
+/// By text, for all sessions. Registered ones are kept, too: usually a session is opened with them next.
 package final class CompiledDescriptions: Sendable {
     private struct Cache {
         var descriptions: [JSONText: TableDescription] = [:]
@@ -16,7 +15,7 @@ package final class CompiledDescriptions: Sendable {
     /// Of text; compiled, it needs a multiple.
     static let mostBytes = 4 << 20
 
-    /// For a description that an earlier version may have stored: any ids.
+    /// An earlier version may have stored it: any ids.
     func compiled(_ text: JSONText) throws -> TableDescription {
         if let description = cache.withLock({ $0.descriptions[text] }) { return description }
         return try compile(text) { try TableDescription(stored: $0) }

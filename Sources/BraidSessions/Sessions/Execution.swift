@@ -5,24 +5,23 @@ import BraidStore
 /// A decoded command with its request's options.
 package struct CommandRequest: Sendable {
     let session: String
-    /// Set if the requester may use only one session, whose ID another one may have by now.
+    /// For a token of one session: by now, another may have the ID.
     let sessionNumber: Int?
-    /// A reset and a rebinding lack what only the session knows, until executed.
+    /// Resets and rebindings are completed by the session.
     package fileprivate(set) var command: Command
     fileprivate(set) var text: JSONText
     package var isDryRun = false
     /// `If-Match`, checked under the session's lock.
     package var condition: PositionCondition?
-    /// To which index paths and ids refer. `nil`: the current position.
+    /// For index paths and ids. `nil`: the current one.
     package var base: Position?
     /// Refuse a data source call that would otherwise be ignored.
     package var isStrict = false
-    /// Decides the command's limits.
     package var role = Role.controller
-    /// Stored with the command, for a retry with the same idempotency key.
+    /// For a retry with the same idempotency key.
     package var keptAnswer: (@Sendable (Execution) -> KeptAnswer)?
 
-    /// `text` is the command as the journal records it; ignored for a rebinding, whose text has the description.
+    /// `text` is for the journal. A rebinding makes its own.
     package init(session: String, number: Int? = nil, _ command: Command, text: JSONText) {
         self.session = session
         sessionNumber = number
@@ -40,18 +39,16 @@ package struct CommandRequest: Sendable {
     }
 }
 
-/// A command that was executed: on what, and with what result.
 package struct Execution: Sendable {
     package let session: Session
     let before: Session.Committed
-    /// Refers to the current revision, if it was rebased.
+    /// After a rebase, refers to the current revision.
     package let command: Command
-    /// As journaled.
     let text: JSONText
     package let outcome: Outcome
     package let updateText: JSONText
     let controllerEvents: [JSONText]
-    /// After a rebase: where the command's row is now, if it names a single one.
+    /// After a rebase, if the command names a single row.
     package let place: RowPath?
     /// Milliseconds since 1970.
     let time: Int
@@ -60,7 +57,7 @@ package struct Execution: Sendable {
     /// After a dry run, the one that it would have led to.
     package var revision: Int { outcome.snapshot.revision }
 
-    /// What is stored, also after a dry run.
+    /// As stored, also after a dry run.
     package var position: Position { session.position(at: isDryRun ? before.snapshot.revision : revision) }
 
     fileprivate func sessionCommit(keeping answer: KeptAnswer?) -> SessionCommit {
@@ -93,15 +90,14 @@ extension SessionHost {
                     try await request.rebind(compiled(rebinding, for: session))
                 }
             } catch {
-                // Perhaps only because the copy is outdated. If another server has ended the session, `refresh` throws
-                // `StaleSession` instead.
+                // The copy may be outdated. If another server has ended the session, `refresh` throws `StaleSession`.
                 try await session.refresh()
                 throw error
             }
             let kind = request.command.kind
             do {
                 try limits.check(request.command, of: request.role)
-                // Before waiting for the session's lock, which blocks no thread.
+                // Waiting for the session's lock blocks no thread.
                 let pool = session.pool(for: request.command)
                 let execution = try await withTaskExecutorPreference(pool) { [request] in
                     try await session.executeInOrder(request)
@@ -117,14 +113,14 @@ extension SessionHost {
 }
 
 extension Session {
-    /// By the estimated cost, and the time of the last command of this kind.
+    /// By estimated cost and the last command of this kind.
     func pool(for command: Command) -> WorkerPool {
         let time = engineTimes.withLock { $0[command.kind.name] ?? 0 }, current = current
         let cost = current.bound.binder.estimatedCost(of: command, rowCount: current.snapshot.totalRowCount)
         return time > Workers.shortTime || cost > Workers.shortRows ? Workers.shared.long : Workers.shared.short
     }
 
-    /// In its turn. Clients see the result only after the commit.
+    /// Clients see the result only after the commit.
     fileprivate func executeInOrder(_ request: CommandRequest) async throws -> Execution {
         try await withCommandLock {
             var races = 0
@@ -133,7 +129,7 @@ extension Session {
                 do {
                     execution = try await attempt(request)
                 } catch {
-                    // Perhaps only because this copy was behind the store.
+                    // Perhaps this copy was behind the store.
                     guard try await catchUp() else { throw error }
                     continue
                 }
@@ -149,8 +145,7 @@ extension Session {
         }
     }
 
-    /// Afterwards ends this server's turn, if no command waits or it has lasted `longestTurn`, so that other servers
-    /// can commit.
+    /// Then ends this server's turn, if no command waits or it has lasted `longestTurn`, so that others can commit.
     func withCommandLock<Value>(_ body: () async throws -> Value) async throws -> Value {
         try await commands.withLock {
             let result: Result<Value, any Error>
@@ -222,7 +217,7 @@ extension Session {
         return try SessionOpening(stored: stored.body, description: stored.description)
     }
 
-    /// Rebases to the current revision; also the command's text for the journal.
+    /// Also the text for the journal.
     private func rebased(
         _ command: Command, _ text: JSONText, base: Position, _ current: Committed, _ limits: TableLimits
     ) async throws -> (command: Command, text: JSONText, place: RowPath?) {
@@ -260,21 +255,21 @@ extension Session {
 
     /// `false` if another server has committed this revision first.
     private func commitAndPublish(_ execution: Execution, _ answer: KeptAnswer?) async throws -> Bool {
-        // The idempotency key was looked up for an earlier session with this ID: repeat.
+        // The key was looked up for an earlier session with this ID.
         if let answer, answer.session != number { throw StaleSession() }
         do {
             try await store.commit(execution.sessionCommit(keeping: answer))
         } catch StoreError.revisionConflict where store.sharing != nil {
             return false
         } catch StoreError.sessionMissing where store.sharing != nil {
-            // By another server, which may have opened another session with this ID.
+            // Ended by another server; another session may have the ID.
             markStale(.ended)
             throw StaleSession()
         } catch {
             switch error {
             // Nothing was written.
             case StoreError.full, StoreError.answered, StoreError.tooLarge: break
-            // The commit may be stored or not: the next request reads what is.
+            // May be stored or not: the next request reads what is.
             default: markStale()
             }
             throw error

@@ -1,11 +1,9 @@
 import BraidRuntime
 
-/// Drops idle sessions from memory; the next request reads them from the store.
-///
-/// The clock algorithm: a look-up sets the session's count of unused sweeps to 0 (one relaxed atomic store), a sweep
-/// increments it, and drops the session at `sweeps`.
+/// The clock algorithm: a look-up sets a session's count of unused sweeps to 0 (one relaxed store), a sweep increments
+/// it and drops the session from memory at `sweeps`.
 package struct IdleSessions: Sendable {
-    /// The shortest time in memory; the longest is a quarter more. 0: forever.
+    /// At least; at most a quarter more. 0: sessions stay.
     let time: Duration
 
     private static let sweeps = 5
@@ -19,7 +17,6 @@ package struct IdleSessions: Sendable {
         for _ in 0..<sweeps { _ = sessions.unloadIdle(after: Self.sweeps) }
     }
 
-    /// Until the task is cancelled.
     package func unload(from sessions: SessionHost) async {
         while (try? await Task.sleep(for: time / (Self.sweeps - 1))) != nil {
             if sessions.unloadIdle(after: Self.sweeps) > 0 { Memory.trimSoon() }
@@ -28,8 +25,7 @@ package struct IdleSessions: Sendable {
 }
 
 extension SessionHost {
-    /// Sessions that no request has used during the last `sweeps` calls, except followed or busy ones. Returns how
-    /// many.
+    /// Except followed and busy ones. Returns how many.
     func unloadIdle(after sweeps: Int) -> Int {
         inMemory.count { session in
             guard session.isUnused(for: sweeps), session.unload() else { return false }

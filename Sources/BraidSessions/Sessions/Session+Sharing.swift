@@ -4,22 +4,21 @@ import BraidStore
 
 // Several servers can share a store, each with its copy of a session.
 //
-// - A command notices that its copy is behind when its commit is refused. One that failed or changed nothing asks the
-//   store before it is answered, and so do requests that only read.
-// - A copy catches up by executing the others' commands from the journal: the cost depends on these, not on the
+// - A command learns that its copy is behind when its commit is refused. One that failed or changed nothing asks the
+//   store before it is answered, as do reads.
+// - A copy catches up by executing the others' commands from the journal, which costs as much as these, whatever the
 //   session's size.
 
 extension Session {
-    /// To the revision stored at the time of the call, or later. Throws `StaleSession` if the copy cannot catch up.
+    /// At least to the revision stored now. Throws `StaleSession` if the copy cannot catch up.
     func refresh() async throws {
         guard let revision = try await storedRevision(), revision > self.revision else { return }
         try await withCommandLock { try await follow(through: revision) }
     }
 
-    /// For streams and long polls. After a failure, the next notice tries again.
+    /// After a failure, the next notice tries again.
     func refreshSoon() { Task { try? await refresh() } }
 
-    /// Another server's notice.
     func hear(revision: Int) {
         if feed.hear(revision: revision) { refreshSoon() }
     }
@@ -31,7 +30,7 @@ extension Session {
         return true
     }
 
-    /// `nil` if the store cannot be shared.
+    /// `nil`: not shared.
     private func storedRevision() async throws -> Int? {
         guard let sharing = store.sharing else { return nil }
         let before = current
@@ -69,7 +68,7 @@ extension Session {
                 guard isKnown, news.first?.revision == position.number + 1 else { throw StaleSession() }
                 for record in news { try await replay(record) }
             } catch {
-                // The journal does not reach back far enough, or has another history.
+                // Trimmed too far, or another history.
                 markStale()
                 throw StaleSession()
             }
@@ -78,7 +77,7 @@ extension Session {
 
     private static let pageBytes = 4 << 20
 
-    /// Must lead to the same update here.
+    /// Must lead to the same update.
     private func replay(_ record: JournalRecord) async throws {
         let before = current, now = Instant(millisecondsSince1970: record.at).text
         let command = try await completed(
@@ -97,8 +96,7 @@ extension Session {
                 time: record.at, isDryRun: false))
     }
 
-    /// After `races` lost commits: catches up. From the second on, first takes this server's turn, in which no other
-    /// can begin a commit.
+    /// Catches up. From the second lost race on, first takes this server's turn, in which no other can begin a commit.
     func makeWay(afterRaces races: Int) async throws {
         metrics.lostRaces.add()
         // Probably another machine has failed in the middle of a commit, and the database has not noticed yet.
@@ -108,7 +106,7 @@ extension Session {
             try await sharing.takeTurn(of: number)
             sharedTurn.withLock { $0 = .now }
         } else {
-            // Lost to a commit that was sent before this turn: wait for such ones.
+            // Lost to a commit sent before this turn: wait for such ones.
             try? await Task.sleep(for: .milliseconds(1))
         }
         _ = try await catchUp()

@@ -2,7 +2,7 @@ import BraidEngine
 import BraidRuntime
 
 extension Session {
-    /// Kept until the next commit with its compressed forms, if it has at most `Memory.largeBytes`.
+    /// Cached until the next commit, up to `Memory.largeBytes`.
     package func encodedSnapshot(isCached: Bool = true) -> (revision: Int, bytes: SharedBytes) {
         if let cachedSnapshot { return cachedSnapshot }
         let snapshot = current.snapshot, bytes = SharedBytes(encoded(snapshot))
@@ -10,28 +10,27 @@ extension Session {
         return (snapshot.revision, bytes)
     }
 
-    /// Encoding would block an event loop for too long. `false` if cached.
+    /// Too much to encode on an event loop.
     package var isLarge: Bool {
         guard cachedSnapshot == nil else { return false }
         let snapshot = current.snapshot
         return snapshot.totalRowCount > Workers.shortRows || Self.isStreamed(snapshot)
     }
 
-    /// Normally encoded while it is sent.
+    /// Encoded while it is sent instead.
     package var isTooLargeToCache: Bool {
         cachedSnapshot == nil && Self.isStreamed(current.snapshot)
     }
 
-    /// For the short pool.
     var isLongToCompress: Bool { current.snapshot.isLarger(than: Workers.shortBytes) }
 
-    /// A few megabytes of memory per reader, whatever the size.
+    /// A few megabytes per reader, whatever the size.
     package func streamedSnapshot() -> (revision: Int, stream: ByteStream) {
         let snapshot = current.snapshot
         return (snapshot.revision, stream(of: snapshot))
     }
 
-    /// Encoded while it is sent; may be an earlier snapshot of this session.
+    /// Encoded while it is sent.
     package func stream(of snapshot: Snapshot) -> ByteStream {
         let pieces = snapshot.encodedPieces(session: id, table: table, epoch: epoch, size: Self.pieceBytes)
         let stream = ByteStream(
@@ -54,10 +53,10 @@ extension Session {
     }
 
     private static let pieceBytes = 256 * 1024
-    /// With fewer, the encoding and the sending thread would keep waiting for each other.
+    /// With fewer, the encoding and the sending thread would wait for each other.
     private static let queuedPieces = 8
 
-    /// Of a row, displayed or not. Throws `sectionNotFound` or `rowNotFound`.
+    /// Displayed or not. Throws `sectionNotFound` or `rowNotFound`.
     package func storedModel(of id: RowID, in section: SectionReference) throws -> (revision: Int, model: JSONText) {
         let current = current, snapshot = current.unpublished?.snapshot ?? current.snapshot
         let section = if case .id(let id) = section { id } else { try snapshot.section(section).id }
@@ -68,8 +67,7 @@ extension Session {
         return (current.snapshot.revision, stored.rows[index].model)
     }
 
-    /// Whether a whole number in a path is a section's index: there are sections, and none has a whole number as its
-    /// id.
+    /// Numbers in paths are then indices: there are sections, and none has a number as its id.
     package var countsSections: Bool {
         let sections = current.model.sections
         return !sections.isEmpty
@@ -87,7 +85,7 @@ extension Session {
 }
 
 extension ByteStream {
-    /// Waits until there is room. `false` if the stream is closed.
+    /// Waits for room. Returns `false` if the stream is closed.
     func writeWhole(_ piece: BodyPiece, _ lease: Quota.Lease? = nil) async -> Bool {
         while true {
             switch write(piece, lease) {

@@ -9,10 +9,10 @@ import Synchronization
 /// a command must see what the previous one committed.
 package final class Session: Sendable {
     package let id: String
-    /// In the store. No later session gets it.
+    /// In the store; never used again.
     package let number: Int
     package let table: String?
-    /// A new one begins when, for example, the store may have lost revisions.
+    /// A new one begins when the store may have lost revisions, for example.
     package let epoch: String
     /// Milliseconds since 1970.
     package let created: Int
@@ -21,28 +21,27 @@ package final class Session: Sendable {
     let store: any SessionStore
     let clock: Clock
     let descriptions: CompiledDescriptions
-    /// From the start of a command to the end of its commit.
+    /// From a command's start to the end of its commit.
     let commands = FIFOLock(rank: .commands)
-    /// While updates are read from the journal or replaced by a large snapshot: one request at a time, because it needs
-    /// a multiple of the answer's size in memory.
+    /// One request at a time reads updates from the journal, or replaces them by a large snapshot: that takes a
+    /// multiple of the answer's size in memory.
     let largeReads = FIFOLock(rank: .largeReads)
-    /// While an earlier table is restored, or a large session forked.
+    /// Restoring an earlier table, forking a large session.
     let rewinds = FIFOLock(rank: .rewinds)
-    /// Since when this server has locked out other servers' commits (its turn). Only the holder of `commands` may use
-    /// it.
+    /// Since when other servers' commits are locked out (this server's turn). Only for the holder of `commands`.
     let sharedTurn = Mutex<ContinuousClock.Instant?>(nil)
     let committed: Mutex<Committed>
     let metrics: SessionMetrics
     let feed: ChangeFeed
     private let unusedSweeps = Atomic(0)
     private let wasUsed = Atomic(true)
-    /// Of the last command of each kind, in nanoseconds, refused ones and dry runs included.
+    /// Of each kind's last command, in nanoseconds, refused ones and dry runs included.
     let engineTimes = Mutex<[String: Int]>([:])
 
     /// A commit replaces it as a whole, after the store has it.
     struct Committed: Sendable {
         var model: TableModel
-        /// What clients see: of `model`, unless some changes are unpublished.
+        /// Of `model`, unless changes are unpublished.
         var snapshot: Snapshot
         var unpublished: Unpublished?
         var bound: BoundTable
@@ -96,7 +95,6 @@ package final class Session: Sendable {
         committed.withLock { state in state.encoded.map { (state.snapshot.revision, $0) } }
     }
 
-    /// If `revision` is still the current one.
     func cache(_ encoded: SharedBytes, of revision: Int) {
         committed.withLock { if $0.snapshot.revision == revision { $0.encoded = encoded } }
     }
@@ -114,18 +112,17 @@ package final class Session: Sendable {
         wasUsed.store(true, ordering: .relaxed)
     }
 
-    /// Since the last call, by a request or a follower.
+    /// By a request or a follower, since the last call.
     func takeUse() -> Bool {
         let followers = feed.followers
         return wasUsed.exchange(false, ordering: .relaxed) || followers.subscribers + followers.polls > 0
     }
 
-    /// Counts one sweep.
     func isUnused(for sweeps: Int) -> Bool { unusedSweeps.wrappingAdd(1, ordering: .relaxed).newValue >= sweeps }
 
-    /// Marks the session stale, if nobody follows it and no command runs. Returns whether it has.
+    /// Marks the session stale unless it is followed or busy. Returns whether it did.
     func unload() -> Bool {
-        // A command that waits for the lock will find it stale and look it up again.
+        // A waiting command will find it stale and look it up again.
         commands.withLockIfFree {
             guard feed.closeIfUnfollowed() else { return false }
             committed.withLock { $0.isStale = true }

@@ -2,13 +2,13 @@ import BraidEngine
 import BraidStore
 import Synchronization
 
-/// Of sessions in the store, in memory or not.
+/// Counts the store's sessions, in memory or not.
 final class SessionCount: Sendable {
     private let limit: Int
     private let store: any SessionStore
-    /// `nil` until the first use: a server need not count at its start.
+    /// A server need not count at its start.
     private let known = Mutex<(count: Int, since: ContinuousClock.Instant)?>(nil)
-    /// Of the known number, if servers share the store.
+    /// How long the number counts as known if servers share the store.
     private static let validity = Duration.seconds(60)
 
     init(limit: Int, store: any SessionStore) {
@@ -27,7 +27,6 @@ final class SessionCount: Sendable {
         known.withLock { if $0 == nil || store.sharing != nil { $0 = (stored, .now) } }
     }
 
-    /// After the store's content was replaced.
     func forget() { known.withLock { $0 = nil } }
 
     func addOne() async throws {

@@ -8,7 +8,7 @@ package struct IdempotencyKey: Sendable {
     let requester: String
     /// Hash of method, target and body. Another hash with the same key is the client's mistake.
     let request: Int
-    /// The stored answer to an error. `nil`: none is kept.
+    /// `nil`: none is stored.
     let refusal: @Sendable (any Error) -> JSONText?
 
     package init(
@@ -21,10 +21,9 @@ package struct IdempotencyKey: Sendable {
     }
 }
 
-/// What a store keeps of an encoded answer.
 package typealias KeepsAnswer = @Sendable (_ answer: JSONText) -> KeptAnswer
 
-/// Of the requests that this server is answering.
+/// Those that this server is answering.
 final class KeysUnderWay: Sendable {
     private struct Name: Hashable {
         var session: Int
@@ -33,7 +32,7 @@ final class KeysUnderWay: Sendable {
     }
     private let names = Mutex<Set<Name>>([])
 
-    /// Throws `idempotencyKeyInUse` if the requester's key is held for this session already.
+    /// Throws `idempotencyKeyInUse`.
     func holding<Value>(_ key: IdempotencyKey, of session: Int, _ body: () async throws -> Value) async throws -> Value
     {
         let name = Name(session: session, requester: key.requester, key: key.key)
@@ -73,8 +72,7 @@ extension SessionHost {
                 } catch StoreError.answered {
                     continue
                 } catch {
-                    // A client's error is stored, so that a retry gets the same. After a server's, or one that can
-                    // pass, a retry can succeed.
+                    // Store a client's error, so that a retry gets the same. After others, a retry can succeed.
                     guard SessionError.isRefusal(error) else { throw error }
                     if SessionError.mayPassLater(error) {
                         // Another server may have executed the request after the key was looked up.
@@ -93,7 +91,7 @@ extension SessionHost {
         }
     }
 
-    /// 0 for a request that opens a session.
+    /// 0: opens a session.
     private func number(of request: CommandRequest?) async throws -> Int {
         guard let request else { return 0 }
         let session = try await current(request.session)
@@ -101,7 +99,7 @@ extension SessionHost {
         return session.number
     }
 
-    /// Throws `idempotencyKeyReused` if the key came with another request before.
+    /// Throws `idempotencyKeyReused`.
     private func answer(to key: IdempotencyKey, of session: Int) async throws -> JSONText? {
         guard let kept = try await stored(key, of: session) else { return nil }
         guard kept.request == key.request else {

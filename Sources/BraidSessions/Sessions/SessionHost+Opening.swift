@@ -3,13 +3,13 @@ import BraidRuntime
 import BraidStore
 
 extension SessionHost {
-    /// `text` is the body, kept for `reset` and `replay`; for a fork, the copied table is kept instead. `keptAnswer` is
-    /// stored with the session, for a retry with the same idempotency key.
+    /// `text`, the body, is kept for `reset` and `replay`; for a fork, the copied table. `keptAnswer` is for a retry
+    /// with the same idempotency key.
     package func open(
         _ opening: SessionOpening, text: JSONText, keptAnswer: (@Sendable (Session) -> KeptAnswer)? = nil
     ) async throws -> Session {
         if let origin = opening.from { return try await fork(origin, opening, keptAnswer: keptAnswer) }
-        // Happens a second later, when the store has released its copies of the body.
+        // In a second, when the store has released its copies.
         defer { if text.count > Memory.largeBytes { Memory.trimSoon() } }
         let bound = limited(try await boundTable(opening))
         let id = try await newID(opening.id)
@@ -82,8 +82,7 @@ extension SessionHost {
         }
         let session = makeSession(summary, table)
         do {
-            // Others may have ended the session at once and opened another one under its ID. It was opened
-            // nevertheless: return it.
+            // Others may have ended it at once and used its ID again. It was opened: return it.
             if let adopted = try await adopt(session), adopted.number == session.number { return adopted }
             return session
         } catch is StaleSession {
@@ -91,8 +90,7 @@ extension SessionHost {
         }
     }
 
-    /// With the table of another session, now or at an earlier revision. A fork of the current one shares its memory
-    /// until either changes.
+    /// A fork of the current revision shares memory until either changes.
     private func fork(
         _ origin: SessionOpening.Origin, _ opening: SessionOpening, keptAnswer: (@Sendable (Session) -> KeptAnswer)?
     ) async throws -> Session {

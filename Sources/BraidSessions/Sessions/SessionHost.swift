@@ -3,8 +3,8 @@ import BraidRuntime
 import BraidStore
 import Synchronization
 
-/// The sessions of this server: loaded from the store by their first request, dropped from memory after
-/// `--session-idle-time` without a request or a follower.
+/// This server's sessions: loaded by their first request, dropped after `--session-idle-time` without requests or
+/// followers.
 package final class SessionHost: Sendable {
     package let store: any SessionStore
     package let clock: Clock
@@ -19,7 +19,7 @@ package final class SessionHost: Sendable {
     let keysUnderWay = KeysUnderWay()
     package let descriptions = CompiledDescriptions()
     private let live = Mutex(Live())
-    /// Numbers of sessions used since the last `endUnused()`, then dropped from memory.
+    /// Used since the last `endUnused()`, then dropped from memory.
     let unloadedUses = Mutex<Set<Int>>([])
     private let loading = Mutex<[String: Task<Session?, any Error>]>([:])
 
@@ -68,7 +68,7 @@ package final class SessionHost: Sendable {
         }
     }
 
-    /// May be behind the store, if servers share it.
+    /// May be behind a shared store.
     package func inMemory(_ id: String) -> Session? {
         guard let session = live.withLock({ $0.byID[id] }), !session.isStale else { return nil }
         session.use()
@@ -84,10 +84,9 @@ package final class SessionHost: Sendable {
 
     func drop(_ session: Session) { live.withLock { $0.remove(session) } }
 
-    /// At the store's revision at the time of the call, or later. Throws `noSession`.
+    /// At least at the revision stored now. Throws `noSession`.
     package func current(_ id: String) async throws -> Session { try await withCurrent(id) { $0 } }
 
-    /// Like `current`.
     package func withCurrent<Value>(_ id: String, _ body: (Session) async throws -> Value) async throws -> Value {
         try await with(id) { session in
             try await session.refresh()
@@ -95,7 +94,7 @@ package final class SessionHost: Sendable {
         }
     }
 
-    /// Looks the session up again when `body` throws `StaleSession`.
+    /// On `StaleSession`, looks the session up again and repeats `body`.
     func with<Value>(_ id: String, _ body: (Session) async throws -> Value) async throws -> Value {
         for _ in 0..<Self.mostReloads {
             do {
@@ -109,10 +108,10 @@ package final class SessionHost: Sendable {
 
     private static let mostReloads = 100
 
-    /// From memory or the store; may be behind the store, if servers share it. Throws `noSession`.
+    /// May be behind a shared store. Throws `noSession`.
     func session(_ id: String) async throws -> Session {
-        // Concurrent calls for one ID share one read. If a shared one found nothing, it may have begun before the
-        // session was opened: read once more.
+        // Calls for one ID share one read. If a shared one found nothing, it may have begun before the session was
+        // opened: read once more.
         for _ in 0..<2 {
             if let session = inMemory(id) { return session }
             let (task, isOwn) = loading.withLock { loading in
@@ -157,11 +156,10 @@ package final class SessionHost: Sendable {
         return table
     }
 
-    /// Adds a session to memory, unless it or a later one with its ID is there. Returns what is in memory; `nil` if it
-    /// was ended meanwhile.
+    /// Adds a session, unless it or a later one with its ID is in memory. Returns what is; `nil` if it was ended
+    /// meanwhile.
     ///
-    /// `end` deletes from the store first, from memory second. So add first, and then check that the store still has
-    /// it.
+    /// `end` deletes from the store first, from memory second. So add first, then check that the store still has it.
     func adopt(_ session: Session) async throws -> Session? {
         let (adopted, replaced) = live.withLock { live in
             let other = live.byID[session.id]
@@ -176,7 +174,7 @@ package final class SessionHost: Sendable {
             forget(adopted.number)
             return nil
         }
-        // A new epoch began while it was read: read it again.
+        // A new epoch began meanwhile.
         guard summary?.epoch == adopted.epoch else {
             adopted.markStale()
             throw StaleSession()
@@ -192,8 +190,8 @@ package final class SessionHost: Sendable {
         try await store.sessions(of: table, after: after, limit: limit).map(readable)
     }
 
-    /// At a revision that requests can see: the store has a commit shortly before the session in memory. With a shared
-    /// store, requests wait for the two to agree (`current`).
+    /// As requests can see it: the store has a commit shortly before the session in memory. With a shared store, they
+    /// wait for the two to agree (`current`).
     func readable(_ summary: SessionSummary) -> SessionSummary {
         guard store.sharing == nil, let session = inMemory(number: summary.number) else { return summary }
         let current = session.current
@@ -227,7 +225,7 @@ package final class SessionHost: Sendable {
 
     // MARK: Ending
 
-    /// Deletes it from the store. Throws `positionMismatch`.
+    /// Throws `positionMismatch`.
     package func end(_ id: String, if condition: PositionCondition? = nil) async throws {
         try await count.prepare()
         while true {
@@ -251,14 +249,13 @@ package final class SessionHost: Sendable {
         return true
     }
 
-    /// Between two calls of `endUnused()`. The least `endIfUnused` is several times that, so that servers see each
-    /// other's renewals.
+    /// Between calls of `endUnused()`. The least `endIfUnused` is several times that, so that servers see each other's
+    /// renewals.
     package static let unusedSweep = Duration.seconds(15)
 
-    /// Ends the sessions that nobody has used for their `endIfUnused`.
-    ///
-    /// A use in the first quarter after a renewal is not stored. So a session ends five quarters after its last
-    /// renewal, and stays, even after a restart, for at least the whole time after its last use.
+    /// Ends what nobody has used for its `endIfUnused`. A use in the first quarter after a renewal is not stored, so a
+    /// session ends five quarters after its last renewal, and stays, even after a restart, for at least the whole time
+    /// after its last use.
     package func endUnused() async throws {
         let now = clock.now()
         let unloaded = unloadedUses.withLock { numbers in
@@ -307,7 +304,6 @@ package final class SessionHost: Sendable {
 
 // MARK: - Test mode
 
-/// What a reset restores besides the store's content.
 package struct StartingPoint: Sendable {
     fileprivate let clock: Int
     fileprivate let answerClock: Int
@@ -325,7 +321,7 @@ extension SessionHost {
     package func restore(_ start: StartingPoint, in store: any TestableStore) async throws {
         forgetAll()
         try await store.restoreContent(beginsEpochs: !ids.isCounting)
-        // A task of no request, such as a token's check, may have read the store meanwhile.
+        // A task of no request, such as a token's check, may have read the store.
         forgetAll()
         clock.setting = start.clock
         store.answerClock.setting = start.answerClock

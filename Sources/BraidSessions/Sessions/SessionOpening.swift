@@ -1,8 +1,7 @@
 import BraidEngine
 import BraidStore
 
-/// The body that opens a session: with a table description, with rows as for a DataSourceController initializer, or
-/// `from` another session.
+/// The body: with a table description, with rows as for a DataSourceController initializer, or `from` another session.
 package struct SessionOpening: Sendable {
     package enum Table: Sendable {
         case named(String)
@@ -15,16 +14,15 @@ package struct SessionOpening: Sendable {
         package var revision: Int?
     }
 
-    /// For a fork.
     package private(set) var from: Origin?
-    /// The table with which a fork was opened; only in what the store keeps.
+    /// A fork's first table, in what the store keeps.
     private(set) var fork: StoredSession?
-    /// `nil` for a fork, and without a description: then `sections` has the rows.
+    /// `nil` for a fork, and with `sections`.
     package var table: Table?
     package var id: String?
     /// Seconds. `nil`: the session stays.
     package private(set) var endIfUnused: Int?
-    /// Instead of the description's own models, per section.
+    /// Instead of the description's, per section.
     package var models: [(section: SectionID, models: [JSONText])] = []
     /// A merge patch (RFC 7396) for the description's.
     package var state: JSONText?
@@ -185,7 +183,6 @@ extension SessionOpening.Origin {
 // A fork's opening as stored: `{"from", "empty"?, "checkpoint"}`. With the copied table as checkpoint, `reset` and
 // `replay` do not depend on the other session.
 extension SessionOpening {
-    /// `description` is that of the opening.
     package init(stored body: JSONText, description: JSONText?) throws {
         guard let checkpoint = body["checkpoint"], let from = body["from"] else {
             try self.init(body)

@@ -13,10 +13,8 @@ package struct SessionTable: Sendable {
 }
 
 extension Session {
-    /// As clients saw it; `nil` for the current revision. An earlier one is restored from the journal: O(rows · log
-    /// rows + journal since).
-    /// - Throws: `badRequest` if the revision is ahead, `revisionNotAvailable` if it is beyond the journal,
-    ///   `StaleSession`.
+    /// As clients saw it. An earlier one is restored from the journal: O(rows · log rows + journal since). Throws
+    /// `badRequest` if it is ahead, `revisionNotAvailable` if beyond the journal, `StaleSession`.
     package func table(atRevision revision: Int?) async throws -> SessionTable {
         let current = current
         if current.isStale { throw StaleSession() }
@@ -57,14 +55,12 @@ extension Session {
     }
 }
 
-// As a store keeps them.
 extension TableModel {
     /// `nil`: the description decides.
     var storedDisplayedSections: JSONText? { displayedSections.map { JSONText(ids: $0) } }
 
     var storedCells: JSONText? { cells.isEmpty ? nil : cells.json }
 
-    /// With the numbers of their sections.
     var storedRows: [(section: Int, row: StoredRow)] {
         sections.flatMap { section in section.rows.map { (section.summary.number, $0) } }
     }

@@ -10,7 +10,7 @@ extension StoredSession {
         return BoundTable(try descriptions.compiled(description), version: summary.tableVersion)
     }
 
-    /// `binder` has no limits: they may be lower now than when the table was stored, and it must load.
+    /// `binder` has no limits: they may be lower now, and it must load.
     package func restored(by binder: Binder) throws -> (
         model: TableModel, snapshot: Snapshot, unpublished: Unpublished?
     ) {

@@ -3,7 +3,6 @@ import BraidRuntime
 import BraidStore
 import Synchronization
 
-/// In which form a reader gets the changes.
 package struct StreamForm: Sendable, Hashable {
     /// `operations`, one after the other, instead of `stages`.
     package var isSequential: Bool
@@ -16,7 +15,7 @@ package struct StreamForm: Sendable, Hashable {
     }
 }
 
-/// One committed revision, encoded once for all who follow the whole table in the same form.
+/// A committed revision, encoded once for all who follow the whole table in the same form.
 final class Change: Sendable {
     let epoch: String
     let revision: Int
@@ -47,10 +46,9 @@ final class Change: Sendable {
         controllerEvents.reduce(256 + updateText.count + (tables == nil ? 0 : ChangedTable.size)) { $0 + $1.count }
     }
 
-    /// Empty if there are none in this form.
     func events(_ form: StreamForm) -> EventBytes {
         if let events = encoded.withLock({ $0[form] }) { return events }
-        // Not under the lock, as with `OnFirstUse`.
+        // Not under the lock.
         let events = EventBytes(
             ServerSentEvent.bytes(
                 at: position, update: update.isEmpty ? nil : updateText(sequential: form.isSequential),
@@ -67,14 +65,14 @@ final class Change: Sendable {
     }
 }
 
-/// Before and after a change: from these, updates of windows are computed.
+/// For the updates of windows.
 final class ChangedTable: Sendable {
     let before: SessionTable
     private let after: SessionTable
     private let update: BatchUpdate
     private let prepared = OnFirstUse<(before: WindowSource, after: WindowSource, follower: RowFollower)>()
 
-    /// Approximate bytes: the tables share all unchanged rows.
+    /// Approximate bytes: both tables share all unchanged rows.
     static let size = 12 * 1024
 
     init(before: SessionTable, after: SessionTable, update: BatchUpdate) {
@@ -162,7 +160,7 @@ final class EventBytes: Sendable {
         weak var lease: Quota.Lease?
     }
 
-    /// `lease` was taken before the bytes were encoded.
+    /// Taken before encoding.
     init(_ bytes: [UInt8], _ lease: Quota.Lease? = nil) {
         plain = BodyPiece(bytes)
         ownLease = lease
@@ -175,8 +173,8 @@ final class EventBytes: Sendable {
         return compressed.value(for: coding) { BodyPiece(plain.bytes, in: coding) }
     }
 
-    /// `nil` for small events. All streams share it while one holds it; it counts against the account that asked first.
-    /// For the plain bytes, which stay in memory as long as the compressed ones.
+    /// `nil` for small events. Shared while any stream holds it; counts against the account that asked first. For the
+    /// plain bytes, which live as long as the compressed ones.
     func lease(_ limits: StreamLimits, for account: Quota.Account) throws(SessionError) -> Quota.Lease? {
         guard ownLease == nil, plain.bytes.count > limits.largeBytes else { return ownLease }
         return try sharedLease.withLock { shared throws(SessionError) in

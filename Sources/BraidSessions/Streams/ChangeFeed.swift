@@ -1,17 +1,17 @@
 import BraidRuntime
 import Synchronization
 
-/// Brings a session's committed changes to its followers (event streams and waiting long polls), in order.
+/// Brings a session's changes to its followers (event streams and waiting long polls), in order.
 ///
 /// `publish` only stores a change and wakes the long polls and the pump, one task that writes to all subscribers'
-/// queues. So a command takes the same time, however many streams there are.
+/// queues. So a command takes the same time, however many there are.
 ///
-/// A follower gets the changes after its position, or a snapshot instead, so reading a snapshot and then subscribing
+/// A follower gets the changes after its position, or a snapshot instead: reading a snapshot and then subscribing
 /// leaves no gap and no duplicates.
 final class ChangeFeed: Sendable {
     enum End: Sendable {
         case ended
-        /// The session object is stale. A client that reconnects makes the server load it again.
+        /// Stale. A client that reconnects makes the server load the session again.
         case dropped
     }
 
@@ -24,12 +24,11 @@ final class ChangeFeed: Sendable {
         var hasNews = false
         var isPumping = false
         var isCommenting = false
-        /// The highest revision of which another server has sent notice.
+        /// The highest revision in other servers' notices.
         var heard = 0
-        /// The latest one that a subscriber needed, for the others.
         var snapshot: StreamStep?
         var windowSubscribers = 0
-        /// Changes keep their tables until then, because a request has read a window.
+        /// Until then changes keep their tables: a request has read a window.
         var windowsUntil: ContinuousClock.Instant?
 
         var isFollowed: Bool { !subscribers.isEmpty || !waiting.isEmpty }
@@ -45,12 +44,11 @@ final class ChangeFeed: Sendable {
     private static let windowTime = Duration.seconds(60)
 
     private let state: Mutex<State>
-    /// Held by the one subscriber that encodes a snapshot. Not under `state`: encoding takes long.
+    /// One subscriber at a time encodes a snapshot. Not under `state`: it takes long.
     private let encoding = FIFOLock()
     /// Reads other servers' revisions from the database.
     private let missing = Mutex<(@Sendable () -> Void)?>(nil)
     let limits: StreamLimits
-    /// Streams that fell behind, in all sessions.
     let behind: Counter
 
     init(revision: Int, limits: StreamLimits, behind: Counter) {
@@ -59,7 +57,7 @@ final class ChangeFeed: Sendable {
         state = Mutex(State(recent: RecentChanges(last: revision)))
     }
 
-    /// `body` runs when a follower is added while another server's revision is not published here yet.
+    /// `body` runs when a follower comes while another server's revision is missing here.
     func onMissing(_ body: @escaping @Sendable () -> Void) { missing.withLock { $0 = body } }
 
     /// Returns whether followers lack the revision.
@@ -127,7 +125,7 @@ final class ChangeFeed: Sendable {
 
     // MARK: Subscribers
 
-    /// The feed then keeps changes in memory for it. `false` if the feed is closed.
+    /// Returns `false` if the feed is closed.
     func add(_ subscriber: Subscriber) -> Bool {
         let (isOpen, startsComments) = state.withLock { state in
             guard state.end == nil else { return (false, false) }
@@ -150,7 +148,7 @@ final class ChangeFeed: Sendable {
         }
     }
 
-    /// Starts the pump if there is something after `revision`, for a subscriber that has just caught up.
+    /// For a subscriber that has just caught up: starts the pump if there is more.
     func resume(after revision: Int) {
         let startsPump = state.withLock { state in
             revision < state.recent.last || state.end != nil ? Self.noteNews(&state) : false
@@ -158,10 +156,8 @@ final class ChangeFeed: Sendable {
         if startsPump { startPump() }
     }
 
-    /// A snapshot at `revision` or later. `nil` if the subscriber was removed.
-    ///
-    /// One subscriber at a time encodes and compresses; the others wait and share the result. An event loop that
-    /// removes a subscriber waits only for the feed's lock.
+    /// At `revision` or later; `nil` if the subscriber was removed. One at a time encodes and compresses, the others
+    /// wait and share the result. An event loop that removes a subscriber waits only for the feed's lock.
     func snapshotStep(
         at revision: Int, for subscriber: Subscriber, _ encode: () -> StreamStep
     ) async throws -> StreamStep? {
@@ -200,7 +196,7 @@ final class ChangeFeed: Sendable {
         }
     }
 
-    /// The pump's next work. Without news, marks the pump as stopped.
+    /// Without news, the pump stops.
     private func news() -> ([ObjectIdentifier: Subscriber], RecentChanges, End?)? {
         state.withLock { state in
             guard state.hasNews else {
@@ -212,7 +208,6 @@ final class ChangeFeed: Sendable {
         }
     }
 
-    /// Until the session has no stream.
     private func comment() async {
         while true {
             try? await Task.sleep(for: limits.commentInterval)
@@ -227,8 +222,7 @@ final class ChangeFeed: Sendable {
 
     // MARK: Long polling
 
-    /// Waits for a change after `revision`. Returns without a new one if the time is over, the feed is closed or the
-    /// task is cancelled.
+    /// Also returns when the time is over, the feed is closed or the task is cancelled.
     func changes(after revision: Int, waiting time: Duration) async -> RecentChanges {
         await withTaskGroup(of: RecentChanges?.self) { group in
             group.addTask { await self.nextChange(after: revision) }
@@ -269,7 +263,7 @@ final class ChangeFeed: Sendable {
     }
 }
 
-/// The latest changes in memory, without a gap.
+/// The latest changes, without a gap.
 struct RecentChanges: Sendable {
     private var changes: [Change] = []
     private var bytes = 0
@@ -291,7 +285,7 @@ struct RecentChanges: Sendable {
         changes.removeFirst(excess)
     }
 
-    /// A published revision that nobody needs.
+    /// For a revision that nobody needs.
     mutating func skip(to revision: Int) {
         forget()
         last = revision
@@ -302,8 +296,8 @@ struct RecentChanges: Sendable {
         bytes = 0
     }
 
-    /// `nil` if some are only in the journal. Empty for a revision after `last`: a reader can get a snapshot before its
-    /// revision is published. O(1).
+    /// `nil` if some are only in the journal. Empty after `last`: a snapshot can be read before its revision is
+    /// published. O(1).
     func after(_ revision: Int) -> ArraySlice<Change>? {
         guard revision < last else { return [] }
         let index = changes.count - (last - revision)

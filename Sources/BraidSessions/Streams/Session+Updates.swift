@@ -2,7 +2,7 @@ import BraidEngine
 import BraidRuntime
 import BraidStore
 
-/// Updates after a position; waits if there are none yet.
+/// Waits if there are no updates yet.
 package struct UpdatesRequest: Sendable {
     let since: Position
     let account: Quota.Account
@@ -14,7 +14,7 @@ package struct UpdatesRequest: Sendable {
     package var isSequential = false
     /// One update for all revisions, as windows always get.
     package var isCoalesced = false
-    /// Whether the client has the answer that leads to a position: then no JSON is made.
+    /// Then no JSON is made.
     package var isKnown: @Sendable (Position) -> Bool = { _ in false }
 
     package init(since: Position, account: Quota.Account) {
@@ -25,7 +25,6 @@ package struct UpdatesRequest: Sendable {
     func known(_ position: Position) -> EncodedAnswer? { isKnown(position) ? EncodedAnswer(position: position) : nil }
 }
 
-/// The lease was taken before encoding.
 package struct EncodedAnswer: Sendable {
     package var position: Position
     /// `nil`: the client has it already.
@@ -49,10 +48,9 @@ extension Session {
         return position.revision <= revision ? position.revision : nil
     }
 
-    /// Starts with a snapshot if the changes cannot be computed: without a position, with one of another epoch or
-    /// ahead, or one to which the journal (for a window, the memory) does not reach back. `old` is the client's window
-    /// at `position`, if it is not `window`.
-    /// - Throws: `StaleSession`, or `Refusal` if the window's section or anchor does not exist or is ambiguous.
+    /// Starts with a snapshot without a position, or if it is of another epoch, ahead, or beyond the journal (for a
+    /// window, beyond memory). `old` is the client's window there, if it is not `window`.
+    /// - Throws: `StaleSession`, or `Refusal` if the section or anchor does not exist or is ambiguous.
     package func eventStream(
         after position: Position?, _ form: StreamForm, window: WindowQuery? = nil, from old: WindowQuery? = nil,
         _ lease: Quota.Lease, _ account: Quota.Account
@@ -72,14 +70,13 @@ extension Session {
 
     enum UpdatesStep {
         case answer(EncodedAnswer)
-        /// Nothing new for the client; its window is at this place.
+        /// The window is at this place.
         case unchanged(revision: Int, WindowPlace? = nil)
-        /// Not computable: the client needs a snapshot.
+        /// The client needs a snapshot.
         case lost
     }
 
-    /// Or a snapshot, if they cannot be computed. Throws `StaleSession`, and `unavailable` or `quotaExceeded` if there
-    /// is no memory for a large answer.
+    /// Or a snapshot, if they cannot be computed. Throws `StaleSession`, `unavailable` or `quotaExceeded`.
     package func updates(_ request: UpdatesRequest) async throws -> EncodedAnswer {
         if request.window != nil { feed.noteWindowReader() }
         guard let from = revision(at: request.since) else { return try await reset(request) }
@@ -109,7 +106,7 @@ extension Session {
     private func tableStep(
         _ request: UpdatesRequest, from: Int, _ recent: RecentChanges
     ) async throws -> UpdatesStep {
-        // It may even be ahead of the feed: a snapshot can be read before its revision is published.
+        // A snapshot can be ahead of the feed.
         guard recent.last > from else { return .unchanged(revision: from) }
         if let known = request.known(position(at: recent.last)) { return .answer(known) }
         if let changes = recent.after(from) {
@@ -152,7 +149,6 @@ extension Session {
 
     // MARK: Snapshots in place of updates
 
-    /// The current snapshot or window.
     private func reset(_ request: UpdatesRequest) async throws -> EncodedAnswer {
         if let query = request.window {
             let window = try await cut(query, from: current.table, for: request.account)

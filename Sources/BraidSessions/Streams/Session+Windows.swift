@@ -2,8 +2,7 @@ import BraidEngine
 import BraidRuntime
 
 extension Session {
-    /// Without a table, of the current one. Throws `Refusal` if the section or anchor does not exist or is ambiguous,
-    /// `unavailable` or `quotaExceeded` if there is no memory.
+    /// By default of the current table. Throws `Refusal`, `unavailable` or `quotaExceeded`.
     package func encodedWindow(
         _ query: WindowQuery, of table: SessionTable? = nil, for account: Quota.Account
     ) async throws -> EncodedAnswer {
@@ -20,7 +19,7 @@ extension Session {
         try await withWindows(costing: query.examinedRows(in: table), for: account) { try query.cut(from: table) }
     }
 
-    /// Leases memory for `copies` of the JSON at once, then encodes it. A window's few rows can have megabytes each.
+    /// `copies` are in memory at once: each of the few rows can have megabytes.
     func encoding<Value>(
         _ window: WindowedSnapshot, copies: Int = 1, for account: Quota.Account,
         _ body: ([UInt8], Quota.Lease?) throws -> Value
@@ -43,7 +42,7 @@ extension Session {
 
     // MARK: Following
 
-    /// The displayed table at a revision, and the changes since. `nil` if one is no longer in memory.
+    /// Also the changes since. `nil` if one is no longer in memory.
     func table(at revision: Int) -> (table: SessionTable, changes: ArraySlice<Change>)? {
         // In this order: a revision published in between is then among the changes.
         let current = current, recent = feed.recent.changes
@@ -52,12 +51,12 @@ extension Session {
         {
             return (tables.before, changes)
         }
-        // A snapshot can be read before its revision is published.
+        // A snapshot can be ahead of the feed.
         return current.snapshot.revision == revision && recent.last <= revision ? (current.table, []) : nil
     }
 
-    /// The window with which a stream starts, and the client's revision; `nil` if the stream must start with a
-    /// snapshot. `old` is the client's window at `revision`, if it is not `query`.
+    /// `revision` is `nil` if the stream must start with a snapshot. `old` is the client's window, if it is not
+    /// `query`.
     func windowStart(
         _ query: WindowQuery, from old: WindowQuery?, at revision: Int?, for account: Quota.Account
     ) async throws -> (revision: Int?, followed: Followed) {
@@ -73,8 +72,8 @@ extension Session {
         }
     }
 
-    /// The update from `from` to the newest revision. `place` is the window's at `revision`; `nil` until the request
-    /// has waited: then it is the request's. A waiting request keeps no rows: the feed keeps the tables.
+    /// From `from` to the newest revision. `place` is the window's at `revision`; `nil` until the request has waited:
+    /// then `query`'s. A waiting request keeps no rows: the feed keeps the tables.
     func windowStep(
         _ query: WindowQuery, _ request: UpdatesRequest, from: Int, at revision: Int, _ place: WindowPlace?
     ) async throws -> UpdatesStep {

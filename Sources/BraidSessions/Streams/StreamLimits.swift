@@ -1,22 +1,22 @@
 import BraidRuntime
 
-/// Limits of streams and of reading histories. Tests set them, a server only `buffers`.
+/// Tests set them; a server only `buffers`.
 package struct StreamLimits: Sendable {
-    /// On every stream that is not catching up, so that proxies do not close it while idle.
+    /// Proxies close idle streams.
     var commentInterval: Duration
     /// Before a reader reconnects.
     let retryTime = Duration.seconds(2)
-    /// Of one stream, for readers that are slow for a moment. The connection's own queue holds as much again.
+    /// For readers that are slow for a moment. The connection's own queue holds as much again.
     var queueBytes: Int
-    /// Kept per session, for those who are behind: streams, long polls, readers of windows.
+    /// Per session, for those who are behind: streams, long polls, readers of windows.
     var recentChanges: Int
     var recentBytes: Int
-    /// Read from the journal at once, by a stream that catches up or by another server.
+    /// At once, by a stream that catches up or by another server.
     let historyPage = 64
     let historyBytes = 256 * 1024
     /// Larger events and answers need a lease from `buffers` until they are sent.
     var largeBytes: Int
-    /// Memory for large answers of all sessions, large events and long histories included.
+    /// For all sessions' large answers, large events and long histories.
     package var buffers: Quota
     /// Per token, one piece of long work for windows or one compression of a large answer at a time.
     package let turns = Turns()
@@ -33,8 +33,8 @@ package struct StreamLimits: Sendable {
         self.buffers = buffers
     }
 
-    /// For an answer that is `copies` times in memory while it is built. Does not wait: throws `unavailable` or
-    /// `quotaExceeded`. `nil` for a small answer.
+    /// `copies` are in memory while the answer is built. `nil` for a small one. Does not wait: throws `unavailable` or
+    /// `quotaExceeded`.
     package func lease(
         _ bytes: Int, copies: Int = 1, for account: Quota.Account
     ) throws(SessionError) -> Quota.Lease? {

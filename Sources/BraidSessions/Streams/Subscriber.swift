@@ -16,7 +16,7 @@ final class Subscriber: Sendable {
     private let progress: Mutex<Progress>
 
     private struct Progress {
-        /// The reader's revision after it has read the queue. `nil`: needs a snapshot first.
+        /// Once the queue is read. `nil`: needs a snapshot.
         var position: Int?
         /// A window's place at `position`, or else the latest known.
         var followed: Followed
@@ -38,7 +38,7 @@ final class Subscriber: Sendable {
         progress = Mutex(Progress(position: position, followed: followed))
     }
 
-    /// `false` if the feed is closed. The first event is written when an event loop sends the stream.
+    /// `false`: the feed is closed. The first event is written when an event loop sends the stream.
     func start() -> Bool {
         guard session.feed.add(self) else { return false }
         stream.onClose { [self] in
@@ -54,7 +54,7 @@ final class Subscriber: Sendable {
     /// Only the feed's pump calls this.
     func deliverNews(_ recent: RecentChanges, _ end: ChangeFeed.End?, _ steps: inout WindowSteps) {
         guard progress.withLock({ $0.isLive }) else { return }
-        // The pump works for all streams of the session: a large window is followed in a task of its own.
+        // The pump works for the whole session: a large window gets a task of its own.
         if windowCost <= Workers.shortRows {
             do throws(SessionError) {
                 switch try deliverRecent(recent, end, &steps) {
@@ -69,7 +69,7 @@ final class Subscriber: Sendable {
         startCatchingUp(readsHistory: false)
     }
 
-    /// The most rows that the window can have; 0 for the whole table.
+    /// At most; 0 for the whole table.
     private var windowCost: Int {
         guard followsWindow, case .window(let place, _) = progress.withLock({ $0.followed }) else { return 0 }
         let most = place.window.mostRows(in: .max)
@@ -96,7 +96,7 @@ final class Subscriber: Sendable {
     }
 
     private func catchUp(readsHistory: Bool) async {
-        // Without history, it is the full queue that brought us here.
+        // Otherwise the full queue has brought us here.
         var result = readsHistory ? ByteStream.WriteResult.accepted : .full
         while true {
             switch result {
@@ -136,8 +136,7 @@ final class Subscriber: Sendable {
 
     // MARK: Delivery
 
-    /// Queues a step's events and moves the reader's progress: all that a reader learns of its table goes through here.
-    /// Throws if there is no memory for large events.
+    /// All that a reader learns of its table goes through here. Throws if there is no memory for large events.
     private func deliver(_ step: StreamStep) throws(SessionError) -> ByteStream.WriteResult {
         let lease = try step.events.lease(session.feed.limits, for: account)
         let result = step.events.isEmpty ? .accepted : stream.write(step.events.piece(in: stream.coding), lease)
@@ -150,8 +149,7 @@ final class Subscriber: Sendable {
         return result
     }
 
-    /// The changes after the reader's position, and the end if the feed is closed. `nil` if the reader needs journal or
-    /// snapshot first.
+    /// Also the end, if the feed is closed. `nil`: needs journal or snapshot first.
     private func deliverRecent(
         _ recent: RecentChanges, _ end: ChangeFeed.End?, _ steps: inout WindowSteps
     ) throws(SessionError) -> ByteStream.WriteResult? {
@@ -175,7 +173,7 @@ final class Subscriber: Sendable {
         return end.map(finish) ?? .accepted
     }
 
-    /// To another window at the same revision. `nil` if its table is no longer in memory.
+    /// At the same revision. `nil` if its table is no longer in memory.
     private func move(
         from old: WindowPlace, to new: WindowPlace, at revision: Int
     ) throws(SessionError) -> StreamStep? {
@@ -185,7 +183,7 @@ final class Subscriber: Sendable {
         return try StreamStep(update, to: new, form, epoch: session.epoch, session.feed.limits, for: account)
     }
 
-    /// The journal's next page. `nil` if it does not reach back to the reader's position.
+    /// `nil`: the journal does not reach back.
     private func deliverHistory() async throws -> ByteStream.WriteResult? {
         guard let position = progress.withLock({ $0.position }) else { return nil }
         let limits = session.feed.limits
@@ -193,7 +191,7 @@ final class Subscriber: Sendable {
         guard records.first?.revision == position + 1 else { return nil }
         for record in records {
             let bytes = try record.events(form, epoch: session.epoch)
-            // Leased from the start: events that wait for room in the queue use memory, too.
+            // What waits for room in the queue uses memory, too.
             let events = EventBytes(bytes, try limits.lease(bytes.count, for: account))
             let step = StreamStep(events: events, revision: record.revision, followed: .table)
             while case let result = try deliver(step), result != .accepted {
@@ -257,7 +255,6 @@ enum Followed: Sendable {
     indirect case window(WindowPlace, from: WindowPlace? = nil)
 }
 
-/// Events, and what the reader has once it has read them.
 struct StreamStep: Sendable {
     var events: EventBytes
     var revision: Int
@@ -265,7 +262,7 @@ struct StreamStep: Sendable {
 }
 
 extension StreamStep {
-    /// A window's update, after `controllerEvents`. Throws `unavailable` or `quotaExceeded`.
+    /// After `controllerEvents`. Throws `unavailable` or `quotaExceeded`.
     init(
         _ update: WindowUpdate, to place: WindowPlace, _ form: StreamForm, epoch: String,
         controllerEvents: [JSONText] = [], _ limits: StreamLimits, for account: Quota.Account
@@ -281,8 +278,7 @@ extension StreamStep {
     }
 }
 
-/// Steps of windows in one round of the pump (or of catching up). Streams of the same window in the same form share
-/// one.
+/// In one round of the pump (or of catching up), streams of the same window in the same form share a step.
 struct WindowSteps {
     private struct Key: Hashable {
         var place: WindowPlace
@@ -295,7 +291,7 @@ struct WindowSteps {
 
     init(_ limits: StreamLimits) { self.limits = limits }
 
-    /// `nil` if a window's step is asked for and the change has no tables.
+    /// `nil` for a window, if the change has no tables.
     mutating func step(
         of followed: Followed, by change: Change, _ form: StreamForm, for account: Quota.Account
     ) throws(SessionError) -> StreamStep? {

@@ -9,7 +9,7 @@ package struct WindowQuery: Sendable {
     package enum Run: Sendable {
         /// A negative offset counts from the end.
         case rows(offset: Int, limit: Int)
-        /// Up to `before` rows before and `after` rows after the anchor.
+        /// At most `before` and `after` rows around the anchor.
         case around(RowID, section: SectionID?, before: Int, after: Int)
     }
 
@@ -52,7 +52,7 @@ extension WindowQuery {
         return first
     }
 
-    /// In rows: those shown and those examined to find the anchor.
+    /// In rows: shown, and examined to find the anchor.
     func estimatedCost(in table: SessionTable) -> Int {
         let most =
             switch run {
