@@ -3,9 +3,9 @@ import Foundation
 import Synchronization
 import Testing
 
-/// Tests, against the real server, the order in which the Swift client sends the commands of a session.
+/// The order in which a session's commands are sent.
 @MainActor @Suite(.serialized) struct SwiftClientOrderTests {
-    /// A network between client and server that a test can interrupt.
+    /// Can be interrupted.
     private final class Network: Sendable {
         private let isDown = Atomic<Bool>(false)
         private let lost = AsyncStream.makeStream(of: Void.self)
@@ -18,15 +18,14 @@ import Testing
             return .lose
         }
 
-        /// Waits until the network has lost `count` requests.
+        /// Lost requests.
         func losses(_ count: Int) async {
             var iterator = lost.stream.makeAsyncIterator()
             for _ in 0..<count { await iterator.next() }
         }
     }
 
-    /// Calls `body` with a session behind a simulated network, with this network, and with the same session without the
-    /// network.
+    /// `session` is behind the simulated network, `direct` is the same one without it.
     private func behindNetwork(
         _ body: @MainActor (_ session: BraidSession, _ network: Network, _ direct: BraidSession) async throws -> Void
     ) async throws {

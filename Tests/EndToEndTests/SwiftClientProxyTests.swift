@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Tests the Swift client behind proxies that answer in place of the server, such as a network's log-in page.
+/// Proxies that answer themselves, such as a network's log-in page.
 @Suite(.serialized) struct SwiftClientProxyTests {
     private static func answer(_ status: String, _ fields: [String] = [], _ body: String = "") -> String {
         "HTTP/1.1 \(status)\r\n"
@@ -12,8 +12,7 @@ import Testing
             + "\r\n\(body)"
     }
 
-    /// Calls `body` with a client behind a proxy that answers every request with `text`, and with a client that reaches
-    /// the server directly.
+    /// `client` is behind a proxy that answers everything with `text`; `direct` is not.
     private func answering(_ text: String, _ body: (_ client: BraidClient, _ direct: BraidClient) async throws -> Void)
         async throws
     {

@@ -4,10 +4,9 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Tests, against the real server, how the Swift client follows sessions through lost connections, restarts, resets and
-/// ends.
+/// Following through lost connections, restarts, resets and ends.
 @Suite(.serialized) struct SwiftClientStreamTests {
-    /// Reads the events of a subscription one by one, and records them.
+    /// Reads and records events one by one.
     private struct Listener {
         private var events: AsyncThrowingStream<SessionEvent, any Error>.Iterator
         var shown: Snapshot?
@@ -30,8 +29,7 @@ import Testing
                 switch try await events.next() {
                 case .snapshot(let snapshot): (shown, snapshots) = (snapshot, snapshots + 1)
                 case .update(let update, let before, let after):
-                    // Each update must start where the preceding update ended or later, so that no update is delivered
-                    // twice.
+                    // From where the one before ended, or later: none comes twice.
                     #expect(before.revision >= (updates.last?.to ?? 0) && after.revision == update.to)
                     #expect(try update.applied(to: before) == after)
                     updates.append(update)
@@ -95,8 +93,7 @@ import Testing
         for number in 1...40 { try await tell(party, "guest \(number)") }
         try await listener.revision(40)
         var last = 40
-        // On a busy machine, the updates can arrive in so few pieces that hardly any connection breaks. The test then
-        // sends further commands.
+        // On a busy machine, updates can come in so few pieces that hardly any connection breaks: send more.
         while proxy.lost <= 1 {
             last += 1
             try await tell(party, "guest \(last)")
@@ -146,7 +143,7 @@ import Testing
         let busy = "HTTP/1.1 429 Too Many Requests\r\nRetry-After: 1\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
         let proxy = try LossyProxy(to: server.port) { toServer in flag.isSet && toServer ? .answer(busy) : .pass }
         flag.set(true)
-        // The subscription can send its first request as soon as it exists, so the test reads the clock before.
+        // Read first: the subscription can send its first request as soon as it exists.
         let start = ContinuousClock.now
         var listener = Listener(SwiftClientTests.client(proxy.url).session("party"))
         try await listener.listen { $0.interruptions.count == 2 }

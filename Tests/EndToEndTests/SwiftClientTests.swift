@@ -4,12 +4,11 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Tests the commands of the Swift client against the real server.
 @Suite(.serialized) struct SwiftClientTests {
     static func client(_ url: URL, token: String? = nil, timeout: Duration = .seconds(60), retries: Int = 6)
         -> BraidClient
     {
-        // Retries wait only a few milliseconds, because the server is on the same machine.
+        // Retries wait only milliseconds: the server is near.
         BraidClient(
             url: url, token: token, timeout: timeout,
             retrying: .init(count: retries, first: .milliseconds(1), longest: .milliseconds(20)))

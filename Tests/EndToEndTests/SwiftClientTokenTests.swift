@@ -3,11 +3,9 @@ import Foundation
 import Synchronization
 import Testing
 
-/// Tests the Swift client with a token provider, against the real server. A token provider is a function that returns a
-/// token.
+/// Token providers: functions that return a token.
 @Suite(.serialized) struct SwiftClientTokenTests {
-    /// A token provider that creates a participant's token at each call. It records the refused token that the client
-    /// passes to the call.
+    /// Makes a participant's token at each call, and records the refused one that it is given.
     private final class Backend: Sendable {
         private let session: BraidSession
         private let calls = Mutex<[(refused: String?, made: BraidSession.Token)]>([])
@@ -36,8 +34,7 @@ import Testing
             tokenProvider: provider)
     }
 
-    /// Calls `body` with a server, with the controller's session, and with the backend that creates tokens for this
-    /// session.
+    /// `session` is the controller's, `backend` makes tokens for it.
     private func withBackend(
         _ body: (_ server: ServerProcess, _ session: BraidSession, _ backend: Backend) async throws -> Void
     ) async throws {

@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Tests, against the real server, how the Swift client follows windows that change and move.
+/// Windows that change and move.
 @Suite(.serialized) struct SwiftClientWindowTests {
     private static let table: JSON = [
         "table": "t", "sections": ["a", "b", "c"], "cells": ["C": [:]], "state": ["round": 0],
@@ -26,7 +26,7 @@ import Testing
         ]).session
     }
 
-    /// Reads the events of a subscription one by one, and records them.
+    /// Reads and records events one by one.
     private struct Listener {
         let subscription: WindowSubscription
         private var events: WindowSubscription.Iterator
@@ -50,7 +50,7 @@ import Testing
                 switch try await events.next(isolation: nil) {
                 case .snapshot(let snapshot): (shown, snapshots) = (snapshot, snapshots + 1)
                 case .update(let update, let before, let after):
-                    // Each update must start at the snapshot that the subscription showed before.
+                    // From the snapshot shown before.
                     var base = shown
                     base?.revision = before.revision
                     #expect(before == base && before.revision >= shown?.revision ?? 0)
@@ -70,16 +70,15 @@ import Testing
         }
 
         mutating func live() async throws { try await listen { $0.isLive } }
-        /// Returns when the subscription shows the rows of the requested window.
+        /// Until the requested window's rows are shown.
         mutating func moved() async throws { try await listen { !$0.subscription.isMoving } }
-        /// Returns when the subscription shows the requested window at the given revision or a later one.
+        /// The requested window, at this revision or later.
         mutating func revision(_ revision: Int) async throws {
             try await listen { !$0.subscription.isMoving && $0.shown?.revision ?? -1 >= revision }
         }
     }
 
-    /// Changes the state, which every window shows, and waits for the update. Then compares the subscription's window
-    /// with the server's snapshot of it.
+    /// Changes the state, which every window shows, then compares with the server's snapshot of the window.
     private func expectTheWindow(
         _ listener: inout Listener, _ session: BraidSession, round: Int,
         sourceLocation: SourceLocation = #_sourceLocation
@@ -140,14 +139,13 @@ import Testing
         try await listener.live()
         subscription.move(to: .rows(offset: 5, limit: 20))
         #expect(subscription.isMoving)
-        // Until the new window has arrived, the rows on the screen are those of the old window. So `show` must not move
-        // the window.
+        // The rows on the screen are still the old window's: `show` must not move it.
         subscription.show(0...3)
         #expect(subscription.window == .rows(offset: 5, limit: 20))
         try await listener.moved()
         #expect(listener.shown?.window?.offset == 5 && listener.snapshots == 1)
         #expect(listener.updates.map { $0.stages.map { [$0.deleteRows.count, $0.insertRows.count] } } == [[[5, 5]]])
-        // Showing rows in the middle of the window does not move the window. Showing rows near its edge moves it once.
+        // In the middle, nothing moves; near the edge, once.
         subscription.show(10...19)
         #expect(!subscription.isMoving)
         subscription.show(10...20)
@@ -158,12 +156,12 @@ import Testing
         try await listener.moved()
         #expect(listener.shown?.window == .init(offset: 0, anchor: .init(section: "a", id: "a15")))
         #expect(listener.rows == (0...30).map { "a\($0)" } && listener.snapshots == 1)
-        // If the shown rows are outside of the window, the new window is requested by position.
+        // Outside: a window by position.
         subscription.show(250...259)
         #expect(subscription.window == .rows(offset: 240, limit: 30))
         try await listener.moved()
         #expect(listener.rows == (40...69).map { "c\($0)" } && listener.snapshots == 1)
-        // At the end of the table, the window does not move any further.
+        // No further than the end.
         subscription.move(to: .rows(offset: -15, limit: 15))
         try await listener.moved()
         subscription.show(290...299)
@@ -178,7 +176,7 @@ import Testing
         var random = SeededGenerator(seed: UInt64(seed))
         func below(_ bound: Int) -> Int { Int.random(in: 0..<bound, using: &random) }
         let server = try ServerProcess(), session = try await open(server, rows: seed == 0 ? 2 : 12)
-        // In half of the cases, connections break at random places. The windows must be right nevertheless.
+        // In half of the cases, connections break at random places.
         let torn = Mutex(SeededGenerator(seed: 77)), isTearing = seed % 2 == 1
         let proxy = try LossyProxy(to: server.port) { toServer in
             torn.withLock { isTearing && !toServer && Int.random(in: 0..<10, using: &$0) == 0 ? .tear : .pass }
@@ -189,8 +187,7 @@ import Testing
         let subscription = listener.subscription
         try await listener.live()
         var round = 0
-        // On a busy machine, the updates can arrive in so few pieces that 30 rounds break hardly any connection. The
-        // test then adds rounds.
+        // On a busy machine, 30 rounds can come in so few pieces that hardly any connection breaks: add rounds.
         while round < 30 || isTearing && proxy.lost <= 3 {
             round += 1
             for step in 0..<3 {
@@ -236,7 +233,7 @@ import Testing
         }
     }
 
-    /// Checks a window against the whole table at the same revision.
+    /// Against the whole table at the same revision.
     private func expectCut(_ window: Snapshot, of table: Snapshot) {
         #expect(window.totalRowCount == table.totalRowCount && window.state == table.state)
         for section in window.sections {
@@ -249,7 +246,7 @@ import Testing
         }
         if let first = window.sections.first, let place = window.window, !first.rows.isEmpty {
             let before = table.sections.prefix { $0.id != first.id }.reduce(0) { $0 + $1.rows.count }
-            // The offset of a window of one section counts only the rows of this section.
+            // In one section, the offset counts only its rows.
             #expect([first.offset, first.offset.map { $0 + before }].contains(place.offset))
         }
         if let anchor = window.window?.anchor {
@@ -307,13 +304,13 @@ import Testing
         var first = Listener(subscription, from: known)
         try await first.live()
         #expect(first.rows == ["a0", "a2", "a3", "a4", "a5"] && first.snapshots == 0)
-        // A second loop over the same subscription ends the first loop, and continues where the first loop was.
+        // A second loop ends the first, and continues there.
         var second = Listener(subscription, from: first.shown)
         try await first.listen { _ in false }
         #expect(first.hasEnded)
         try await second.live()
         #expect(second.updates.isEmpty)
-        // When a program leaves the loop over a subscription, the subscription must close its connection.
+        // Leaving the loop must close the connection.
         second = Listener(session.subscribe(window: window))
         func subscribers() throws -> Bool {
             try server.client().get("/metrics").text.split(separator: "\n").contains {
