@@ -15,7 +15,7 @@ final class StoreHealth: Sendable {
         sizes = SharedOperation(within: Self.longestWait) { try await store.size() }
     }
 
-    /// Throws if the store cannot be read, or written for another reason than a full disk.
+    /// Throws if the store cannot be read, or fails to write for another reason than a full disk.
     func condition() async throws -> StoreCondition { try await checks.value() }
 
     func size() async throws -> StoreSize { try await sizes.value() }
