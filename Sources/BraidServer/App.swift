@@ -4,9 +4,9 @@ import BraidRuntime
 import BraidSessions
 import BraidStore
 
-/// The parts of the application behind the HTTP server. `Pipeline/` is the way of a request through them.
+/// What is behind the HTTP server. `Pipeline/` is a request's way through it.
 package final class App: Sendable {
-    /// As in `--version`, the metrics and the OpenAPI document.
+    /// Also in `--version`, the metrics and the OpenAPI document.
     package static let version = "0.2.0"
 
     package let sessions: SessionHost
@@ -18,18 +18,14 @@ package final class App: Sendable {
     let metrics = Metrics()
     let router: Router
     package let limits: ServerLimits
-    /// The requests that may be under way at the same time (`--max-requests`).
+    /// Under way at once (`--max-requests`).
     let requests: Quota
     let access: AccessControl
     let pages: PagePolicy
     package let clock: Clock
     let ids: IDGenerator
 
-    /// - Parameters:
-    ///   - controllers: without a token, everyone who can connect is a controller.
-    ///   - log: `nil` logs nothing.
-    ///   - proxies: those whose `X-Forwarded-For` names the client.
-    ///   - routes: routes in addition to those of the API.
+    /// Without a token in `controllers`, everyone who can connect is a controller. `routes` adds to those of the API.
     package init(
         store: any SessionStore, clock: Clock = Clock(), ids: IDGenerator = IDGenerator(),
         limits: ServerLimits = ServerLimits(), controllers: ControllerTokens, pages: PagePolicy = PagePolicy(),
@@ -64,7 +60,7 @@ package final class App: Sendable {
         metrics.follow(router.routes.map(\.counters))
     }
 
-    /// Lets `/metrics` report the server's connections.
+    /// For `/metrics`.
     package func follow(_ server: HTTPServer) {
         metrics.connections.withLock { $0 = { [weak server] in server?.connectionStatistics } }
     }

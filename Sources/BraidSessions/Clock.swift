@@ -2,31 +2,29 @@ import BraidRuntime
 import BraidStore
 import Synchronization
 
-/// A clock of milliseconds since 1970: the system's time, shifted if the clock was set, or a counting clock, which each
-/// call of `instant()` advances by one millisecond (`--deterministic`).
+/// Milliseconds since 1970: the system's time, shifted if the clock was set, or a counting clock (`--deterministic`),
+/// which each `instant()` advances by 1.
 package final class Clock: Sendable {
     private let isCounting: Bool
-    /// The time that a counting clock returns next.
     private let counted: Mutex<Int>
-    /// Added to the system's time, in milliseconds.
+    /// Milliseconds.
     private let offset = Atomic(0)
 
-    /// Creates a clock that reads the system's time.
     package init() {
         isCounting = false
         counted = Mutex(0)
     }
 
-    /// Creates a counting clock. It starts at 2000-01-01T00:00:00.000Z, or after `latest` if that is later.
+    /// Starts at 2000-01-01T00:00:00.000Z, or after `latest` if that is later.
     package init(countingAfter latest: Int) {
         isCounting = true
         counted = Mutex(max(latest + 1, 946_684_800_000))
     }
 
-    /// The current time. Does not advance a counting clock.
+    /// Does not advance a counting clock.
     package func now() -> Int { isCounting ? counted.withLock { $0 } : systemTime() }
 
-    /// Returns the time for a command, a new session or a new version of a table description.
+    /// For a command, a new session or a new version of a description.
     package func instant() -> Int {
         guard isCounting else { return systemTime() }
         return counted.withLock { next in
@@ -37,13 +35,11 @@ package final class Clock: Sendable {
 
     private func systemTime() -> Int { Clock.system() + offset.load(ordering: .relaxed) }
 
-    /// Sets the clock, which then advances as before.
     package func set(to time: Int) {
         setting = isCounting ? time : time - Clock.system()
     }
 
-    /// What a server in test mode stores and restores: the next time of a counting clock, or the offset from the
-    /// system's time.
+    /// For test mode: a counting clock's next time, or the offset from the system's.
     package var setting: Int {
         get { isCounting ? counted.withLock { $0 } : offset.load(ordering: .relaxed) }
         set { isCounting ? counted.withLock { $0 = newValue } : offset.store(newValue, ordering: .relaxed) }
@@ -52,11 +48,8 @@ package final class Clock: Sendable {
     package static func system() -> Int { systemMilliseconds() }
 }
 
-/// Returns a clock and an ID generator that count, so that the same requests get the same answers, byte for byte.
-///
-/// They continue after the sessions, tables and tokens in `store`. Those of ended sessions and revoked tokens can appear
-/// again.
-/// - Complexity: O(sessions and tokens in the store).
+/// Both count, so the same requests get the same answers, byte for byte. They continue after what is in `store`; IDs of
+/// ended sessions and revoked tokens can appear again. O(sessions and tokens).
 package func deterministic(after store: any SessionStore) async throws -> (clock: Clock, ids: IDGenerator) {
     var latest = 0, counts = IDGenerator.Counts()
     var page: String?
@@ -73,7 +66,6 @@ package func deterministic(after store: any SessionStore) async throws -> (clock
     return (Clock(countingAfter: latest), IDGenerator(countingAfter: counts))
 }
 
-/// The highest number in the IDs of a session's tokens, expired ones included, or 0.
 private func latestToken(of session: String, in store: any SessionStore) async throws -> Int {
     var latest = 0
     var page: String?
@@ -84,8 +76,7 @@ private func latestToken(of session: String, in store: any SessionStore) async t
     return latest
 }
 
-/// The number after a prefix in a counted ID: 12 in `session-12`, and 3 in `epoch-3-1`, an epoch with a suffix. 0 for
-/// any other word and for numbers from 2^53.
+/// 12 in `session-12`, 3 in `epoch-3-1`. 0 for other words and for numbers from 2^53.
 private func number(in word: String, after prefix: String) -> Int {
     guard word.hasPrefix(prefix), let number = Int(digits: word.dropFirst(prefix.count).prefix { $0 != "-" }) else {
         return 0

@@ -1,8 +1,8 @@
 import Synchronization
 
-/// Makes the IDs of sessions, epochs, tokens and requests: random, or counted as in `session-1` (`--deterministic`).
+/// IDs of sessions, epochs, tokens and requests: random, or counted as in `session-1` (`--deterministic`).
 package final class IDGenerator: Sendable {
-    /// The numbers of the last counted IDs.
+    /// The last ones used.
     package struct Counts: Sendable {
         package var session = 0
         package var epoch = 0
@@ -17,7 +17,6 @@ package final class IDGenerator: Sendable {
     let isCounting: Bool
     private let counted: Mutex<Counts>
 
-    /// Creates a generator of random IDs.
     package init() {
         requestPrefix = Self.randomWord(6)
         requests = Atomic(0)
@@ -25,7 +24,6 @@ package final class IDGenerator: Sendable {
         counted = Mutex(Counts())
     }
 
-    /// Creates a generator that counts IDs, from the number after the one in `counts`.
     package init(countingAfter counts: Counts) {
         requestPrefix = "request"
         requests = Atomic(counts.request)
@@ -33,8 +31,7 @@ package final class IDGenerator: Sendable {
         counted = Mutex(counts)
     }
 
-    /// The numbers of the last counted IDs, which a reset in test mode sets back. A generator of random IDs ignores
-    /// that.
+    /// A reset in test mode sets them back; random IDs ignore it.
     package var counts: Counts {
         get {
             var counts = counted.withLock { $0 }
@@ -48,7 +45,7 @@ package final class IDGenerator: Sendable {
         }
     }
 
-    /// Returns an ID for a session. A counted one can be in use already, because clients can choose `session-1`.
+    /// A counted one can be in use already: clients may choose `session-1`.
     func sessionID() -> String {
         guard isCounting else { return Self.randomWord(12) }
         return counted.withLock { counts in
@@ -57,7 +54,6 @@ package final class IDGenerator: Sendable {
         }
     }
 
-    /// Returns an epoch for a session: an opaque word.
     func epoch() -> String {
         guard isCounting else { return Self.randomWord(8) }
         return counted.withLock { counts in
@@ -66,8 +62,7 @@ package final class IDGenerator: Sendable {
         }
     }
 
-    /// Returns the two parts of a new token. The secret is 258 random bits as base64url (RFC 4648, section 5); a counted
-    /// one can be guessed.
+    /// The secret is 258 random bits as base64url (RFC 4648, section 5); a counted one can be guessed.
     func token() -> (id: String, secret: String) {
         guard isCounting else { return (Self.randomWord(12), Self.randomWord(43, of: Self.base64URLDigits)) }
         return counted.withLock { counts in
@@ -76,7 +71,7 @@ package final class IDGenerator: Sendable {
         }
     }
 
-    /// Returns an ID for a request, unique in this process; a random prefix distinguishes it from those of others.
+    /// Unique in this process; a random prefix tells it from other servers'.
     package func requestID() -> String {
         "\(requestPrefix)-\(requests.wrappingAdd(1, ordering: .relaxed).newValue)"
     }

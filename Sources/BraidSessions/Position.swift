@@ -1,8 +1,7 @@
 import BraidRuntime
 
-/// A position in a session's history: `<epoch>.<revision>`, or, without the epoch, `<revision>`.
+/// `<epoch>.<revision>`, or `<revision>` in the current epoch.
 package struct Position: Sendable, Equatable, CustomStringConvertible {
-    /// `nil` for the session's current epoch.
     package var epoch: String?
     package var revision: Int
 
@@ -11,7 +10,7 @@ package struct Position: Sendable, Equatable, CustomStringConvertible {
         self.revision = revision
     }
 
-    /// Parses a position such as `3` or `k7.3`. Throws `badRequest` for any other text.
+    /// Throws `badRequest`.
     package init(_ text: String) throws {
         let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
         guard let revision = parts.last.flatMap({ Int(digits: $0) }), parts.count == 1 || !parts[0].isEmpty else {
@@ -24,9 +23,8 @@ package struct Position: Sendable, Equatable, CustomStringConvertible {
     package var description: String { epoch.map { "\($0).\(revision)" } ?? "\(revision)" }
 }
 
-/// A condition on the current position of a session (`If-Match`).
+/// `If-Match`.
 package struct PositionCondition: Sendable {
-    /// The positions that meet the condition, as messages quote them.
     let text: String
     private let isMet: @Sendable (Position) -> Bool
 
@@ -35,7 +33,7 @@ package struct PositionCondition: Sendable {
         self.isMet = isMet
     }
 
-    /// Throws `positionMismatch` unless the session's position meets the condition.
+    /// Throws `positionMismatch`.
     package func check(_ position: Position) throws(SessionError) {
         guard !isMet(position) else { return }
         var error = SessionError(

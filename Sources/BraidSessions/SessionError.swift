@@ -2,33 +2,30 @@ import BraidEngine
 import BraidRuntime
 import BraidStore
 
-/// Why a session or this server could not do what a request asked. A command that fails so has changed nothing. The
-/// engine throws `Refusal` instead, and the store `StoreError`.
+/// A command that fails so has changed nothing. The engine throws `Refusal` instead, the stores `StoreError`.
 package struct SessionError: Error, Sendable, Equatable {
     package enum Code: Sendable, CaseIterable {
-        /// The request is malformed, or names a position of the session that does not exist.
         case badRequest
-        /// The session cannot rebase a command from its position `base`: the journal does not reach back to it, it is
-        /// of another epoch, or a data source call meets unpublished changes.
+        /// A command cannot be rebased from its `base`: beyond the journal, of another epoch, or a data source call
+        /// meets unpublished changes.
         case baseTooOld
         case changeTooLarge
         case idempotencyKeyInUse
         case idempotencyKeyReused
         case internalError
         case invalidToken
-        /// No session that the requester may use has the ID in the request.
+        /// Also for a session that the requester may not use.
         case noSession
-        /// No such table description or version is registered, or the session to bind has no description.
+        /// No such description or version, or the session to bind has none.
         case noTable
         case positionMismatch
-        /// The journal does not reach back to the requested revision, or the position is of another epoch.
+        /// Beyond the journal, or of another epoch.
         case revisionNotAvailable
-        /// The session or the token already uses its share of a resource, such as memory.
+        /// The session's or token's own share is used.
         case quotaExceeded
         case tooManySessions
-        /// More commands than a requester of this role may send at once.
         case transactionTooLong
-        /// The server cannot do it at the moment, for example because a quota is used up.
+        /// Not at the moment: a quota is used up, for example.
         case unavailable
     }
 
@@ -36,9 +33,9 @@ package struct SessionError: Error, Sendable, Equatable {
     package var message: String
     /// Seconds.
     package var retryAfter: Int?
-    /// The session's current position, for `positionMismatch`.
+    /// With `positionMismatch`.
     package var position: Position?
-    /// The option whose limit the request has reached, such as `max-requests`.
+    /// The option of the reached limit, such as `max-requests`.
     package var limit: String?
 
     package init(_ code: Code, _ message: String, retryAfter: Int? = nil) {
@@ -51,7 +48,6 @@ package struct SessionError: Error, Sendable, Equatable {
         self.init(.noSession, "The session \"\(id)\" does not exist. It was never opened, or it was ended.")
     }
 
-    /// Creates the error `unavailable`, to be retried after a second.
     package init(unavailable message: String) { self.init(.unavailable, message, retryAfter: 1) }
 
     init(noRoomForAnswer refusal: Quota.Exceeded) {
@@ -78,11 +74,10 @@ package struct SessionError: Error, Sendable, Equatable {
 // MARK: - Whether an error is the client's, and whether a retry can succeed
 
 extension SessionError {
-    /// Whether the error is the client's. Others are the fault of the server, its disk or its load, or say that the
-    /// client has disconnected.
+    /// Otherwise the server, its disk or its load is at fault, or the client is gone.
     package static func isRefusal(_ error: any Error) -> Bool {
         switch error {
-        // A command that took too long may have found a busy server.
+        // The server may have been busy.
         case let refusal as Refusal: return refusal.code != .commandTimeout
         case is JSONError: return true
         case StoreError.sessionExists, StoreError.sessionMissing, StoreError.tableMissing, StoreError.tooLarge:
@@ -99,7 +94,7 @@ extension SessionError {
         }
     }
 
-    /// Whether the same request can succeed later under the same idempotency key, so that the refusal is not stored.
+    /// With the same idempotency key, so the refusal is not stored.
     static func mayPassLater(_ refusal: any Error) -> Bool {
         switch refusal {
         case let refusal as Refusal: refusal.code == .badRequest
@@ -111,10 +106,8 @@ extension SessionError {
 }
 
 extension Quota {
-    /// - Parameters:
-    ///   - what: the plural name of the units, as in "subscribers".
-    ///   - option: the option that sets the limit, as in `max-subscribers`.
-    /// - Throws: `unavailable` if the quota is used up, and `quotaExceeded` if the account uses its share.
+    /// Throws `unavailable`, or `quotaExceeded` for the account's share: `required("subscribers", option:
+    /// "max-subscribers", for: account)`.
     package func required(
         _ what: String, option: String, for account: Account, retryAfter seconds: Int = 1
     ) throws -> Lease {

@@ -1,22 +1,19 @@
 import BraidEngine
 
-/// The limits of sessions. docs/limits.md lists their errors.
+/// docs/limits.md lists their errors.
 package struct SessionLimits: Sendable {
     /// In the store.
     package var sessions = 100_000
-    /// Event streams and waiting long polls of the server.
+    /// Event streams and waiting long polls, of the whole server.
     package var subscribers = 9_000
-    /// In one transaction, also in a dry run.
+    /// Dry runs included.
     package var transactionCommands = 100_000
     package var participantTransactionCommands = 1_000
-    /// Of the engine's work on a participant's command; `table.commandTime` is a controller's.
+    /// Of the engine's work. A controller's is `table.commandTime`.
     package var participantCommandTime = Duration.seconds(5)
-    /// What one command may store: its journal record and the rows that it writes.
-    ///
-    /// SQLite accepts values and rows of up to 1,000,000,000 bytes, and PostgreSQL statements of less than 1 GiB, which
-    /// also contain the kept answer. So the limit is less than half of that.
+    /// Of a command's journal record and written rows. SQLite takes values and rows of 1,000,000,000 bytes, PostgreSQL
+    /// statements below 1 GiB, and the kept answer comes on top: so less than half.
     package var changeBytes = 400 << 20
-    /// Of each session's table.
     package var table: TableLimits = {
         var table = TableLimits()
         table.rows = 1_000_000
@@ -30,7 +27,6 @@ package struct SessionLimits: Sendable {
 }
 
 extension SessionLimits {
-    /// A participant's command may have less time than a controller's.
     func table(for role: Role) -> TableLimits {
         guard role < .controller else { return table }
         var table = table

@@ -1,18 +1,18 @@
 import BraidEngine
 import Synchronization
 
-/// Counters of what the server's sessions do. None is labelled with a value that clients choose, such as a session.
+/// No label is a value that clients choose, such as a session's ID.
 package final class SessionMetrics: Sendable {
     package let commands = CommandCounters()
-    /// How often an event stream fell behind: its queue was full, or the feed no longer had its next change in memory.
+    /// A stream's queue was full, or its next change no longer in memory.
     package let streamsBehind = Counter()
-    /// How often another server on the same database had committed a revision first.
+    /// Commits that another server made first.
     package let lostRaces = Counter()
-    /// The other servers' revisions that this one has applied to its copies.
+    /// Applied to this server's copies.
     package let revisionsOfOthers = Counter()
 }
 
-/// A number that only grows. Threads can increment it without a lock.
+/// Only grows; needs no lock.
 package final class Counter: Sendable {
     private let count = Atomic<Int>(0)
 
@@ -25,10 +25,9 @@ package final class Counter: Sendable {
 package final class CommandCounters: Sendable {
     package enum Outcome: String, CaseIterable {
         case applied, unchanged, ignored
-        /// The request asked for a dry run: the command was only computed, not stored.
         case dryRun = "dry-run"
         case refused
-        /// The command failed because of the server, its disk or its load, or the client disconnected while it waited.
+        /// Not the client's fault, or it disconnected while waiting.
         case failed
 
         init(_ kind: BraidEngine.Outcome.Kind) {
@@ -52,12 +51,11 @@ package final class CommandCounters: Sendable {
     }
 
     func count(_ kind: CommandKind, thrown error: any Error) {
-        // The caller executes the command again. Only the outcome of the last attempt is counted.
+        // Will be executed again.
         if error is StaleSession { return }
         count(kind, SessionError.isRefusal(error) ? .refused : .failed)
     }
 
-    /// The combinations of kind and outcome that have occurred.
     package var all: [(kind: String, outcome: Outcome, count: Int)] {
         zip(Self.kinds, counters).flatMap { kind, row in
             zip(Outcome.allCases, row).compactMap { $1.value > 0 ? (kind, $0, $1.value) : nil }

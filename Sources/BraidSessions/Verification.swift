@@ -1,14 +1,13 @@
 import BraidEngine
 import BraidStore
 
-/// Checks all data of a database, and reports each fault with its place.
+/// Checks all data of a database:
 ///
-/// 1. SQLite checks the file of an SQLite database.
-/// 2. Every reference from one row to another leads to a row that exists.
-/// 3. Every value of every row has the form that its column must have. Every version of a table description compiles.
-///    The table with which a fork was opened can be read.
-/// 4. Every session can be loaded and rendered. The journal of every session has no gap and reaches the session's
-///    revision. The table before the journal's first record can be restored from the journal.
+/// 1. SQLite checks its file.
+/// 2. Every reference leads to a row.
+/// 3. Every value has its column's form, every description compiles, every fork's opening can be read.
+/// 4. Every session loads and renders. Its journal has no gap, reaches its revision, and leads back to the table before
+///    its first record.
 package final class Verification {
     private let data: any StoredData
     private let report: (String) -> Void
@@ -21,7 +20,7 @@ package final class Verification {
         self.report = report
     }
 
-    /// Runs all checks. Calls `progress` with the number of sessions that were checked so far; its error ends them.
+    /// `progress` gets the sessions checked so far; if it throws, the checks end.
     package func run(progress: (Int) throws -> Void) throws {
         found(reading("the database", { try data.integrityFaults() }) ?? [])
         found(reading("the references", { try data.danglingReferences() }) ?? [])
@@ -46,7 +45,7 @@ package final class Verification {
         for message in messages { report(message) }
     }
 
-    /// Returns what `body` returns. If `body` throws, reports a fault at `place` and returns `nil`.
+    /// If `body` throws, reports a fault at `place` and returns `nil`.
     private func reading<Value>(_ place: String, _ body: () throws -> Value) -> Value? {
         do {
             return try body()
@@ -86,14 +85,13 @@ package final class Verification {
 
     private func check(_ summary: SessionSummary) {
         let place = "session \"\(summary.id)\""
-        // A server may have ended the session in the meantime.
+        // A server may have ended it meanwhile.
         guard let session = reading(place, { try data.session(summary.id) }) ?? nil else { return }
         _ = reading(place) { try render(session) }
         _ = reading("\(place), journal") { try checkJournal(of: session) }
         _ = reading("\(place), journal") { try data.journalStart(of: summary.id) }
     }
 
-    /// Renders the session as a server does, and checks the stored number of displayed rows.
     private func render(_ session: StoredSession) throws {
         var binder = try session.boundTable(descriptions).binder
         binder.limits.templateSteps = .max
@@ -116,7 +114,7 @@ package final class Verification {
             }
             if records.isEmpty { break }
         }
-        // A server may commit meanwhile, so the journal may be ahead.
+        // A server may commit meanwhile: the journal may be ahead.
         guard session.summary.revision == 0 || last ?? 0 >= session.summary.revision else {
             throw StoreError.corrupt(
                 "it ends at revision \(last ?? 0), but the session is at \(session.summary.revision)")

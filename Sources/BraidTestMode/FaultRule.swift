@@ -2,35 +2,33 @@ import BraidEngine
 import BraidRuntime
 import BraidServer
 
-/// A rule of `/v1/test/faults`: which requests meet a fault, and what it does.
+/// `/v1/test/faults`: which requests meet a fault, and which.
 struct FaultRule: Sendable {
     let id: String
-    /// As the test has sent it, with the rule's ID.
+    /// As sent, with the ID.
     let json: JSONObject
     private let match: RequestMatch
-    /// How many matching requests the rule lets pass first.
+    /// Matching requests that pass first.
     let skip: Int
-    /// The most requests to which the rule applies.
+    /// Applies at most this often.
     let times: Int
-    /// 0 to 1, for a matching request that is not skipped.
+    /// Of 0 to 1, after `skip`.
     let probability: Double
     let delay: Delay?
     let action: FaultAction?
 
-    /// A random time between `milliseconds - jitter` and `milliseconds + jitter`, never negative.
+    /// Random from `milliseconds - jitter` to `+ jitter`, never negative.
     struct Delay: Sendable {
         let milliseconds: Int
         let jitter: Int
     }
 
-    /// Milliseconds: one hour.
+    /// Milliseconds: an hour.
     static let longestTime = 3_600_000
     /// In one list.
     static let mostRules = 1_000
 
-    /// - Parameters:
-    ///   - index: from 0. A rule without an ID is `fault-` and `index + 1`.
-    ///   - pointer: the rule's place in the body.
+    /// Without an ID, the rule is `fault-<index + 1>`. `pointer` is its place in the body.
     init(_ text: JSONText, index: Int, at pointer: JSONPointer) throws {
         let rule = try BodyReader(
             text, at: pointer, members: ["id", "match", "skip", "times", "probability", "delay", "action"])
@@ -69,24 +67,24 @@ struct FaultRule: Sendable {
 }
 
 enum FaultAction: Sendable {
-    /// Answers with a problem document, without executing the request.
+    /// A problem document; not executed.
     case respond(ProblemError)
-    /// Closes the connection, without executing the request.
+    /// Closes the connection; not executed.
     case close
-    /// Executes the request, then closes the connection without an answer.
+    /// Executed, then the connection closes without an answer.
     case loseAnswer
-    /// Sends the answer's head and at most this much of its body, then closes the connection.
+    /// Sends the head and at most so much of the body, then closes.
     case truncate(bytes: Int)
     case throttle(bytesPerSecond: Int)
-    /// Closes the connection after a number of events and some bytes of the next one.
+    /// Closes after so many events and some bytes of the next.
     case cutStream(events: Int, bytes: Int)
-    /// Sends a number of events, pauses, and goes on.
+    /// Pauses after so many events, then goes on.
     case pauseStream(events: Int, milliseconds: Int)
-    /// Answers a request for updates with a snapshot, as if the journal did not reach back.
+    /// A snapshot in place of updates, as if the journal did not reach back.
     case snapshot
-    /// Gives the session a new epoch before the request is executed.
+    /// Before the request is executed.
     case newEpoch
-    /// Closes all connections and refuses new ones for some time, without executing the request.
+    /// Closes all connections and refuses new ones for some time; not executed.
     case refuseConnections(milliseconds: Int)
 
     private enum Name: String, CaseIterable {
@@ -94,7 +92,7 @@ enum FaultAction: Sendable {
         case refuseConnections
     }
 
-    /// Reads an object whose only member is the action, with its parameters.
+    /// An object whose only member is the action, with its parameters.
     init(_ text: JSONText, ofRule id: String, at pointer: JSONPointer) throws {
         let object = try BodyReader(text, at: pointer, members: Name.allCases.map(\.rawValue))
         let name: Name = try object.onlyMember("an action is an object with exactly one of")
@@ -135,7 +133,7 @@ enum FaultAction: Sendable {
         }
     }
 
-    /// `cutStream`, for example, needs a request that opens an event stream.
+    /// `cutStream` needs an event stream, for example.
     func fits(_ request: TestedRequest) -> Bool {
         switch self {
         case .respond, .close, .loseAnswer, .truncate, .throttle, .refuseConnections: true
@@ -183,7 +181,7 @@ extension ProblemError {
 }
 
 extension Problem {
-    /// The only type with a status, or its most general one (400, 429, 503), or `injectedFault`.
+    /// The only type with this status, or its most general (400, 429, 503), or `injectedFault`.
     fileprivate init(ofStatus status: Int) {
         let types = Problem.allCases.filter { $0.status == status && $0 != .injectedFault }
         let general = types.first { [.badRequest, .quotaExceeded, .unavailable].contains($0) }

@@ -4,15 +4,13 @@ import BraidRuntime
 import BraidServer
 import Synchronization
 
-/// What a rule of `/v1/test/faults` does to a request.
 struct InjectedFault: Sendable {
     let rule: String
     let delay: Duration?
     let action: FaultAction?
 }
 
-/// The rules of the faults that a server in test mode injects, with the number of requests to which each rule has
-/// applied.
+/// The rules, and to how many requests each has applied.
 final class Faults: JSONWritable, Sendable {
     private struct State {
         var seed = 0
@@ -23,7 +21,7 @@ final class Faults: JSONWritable, Sendable {
 
     func reset() { state.withLock { $0 = State() } }
 
-    /// Replaces all rules; the new ones count from 0.
+    /// The new ones count from 0.
     func replace(with body: JSONText) throws {
         let body = try BodyReader(body, at: .root, members: ["seed", "faults"])
         let seed = try body.integer("seed", in: Int.min...Int.max) ?? 0
@@ -45,8 +43,8 @@ final class Faults: JSONWritable, Sendable {
         state.withLock { $0 = State(seed: seed, rules: rules.map { ($0, 0, 0) }) }
     }
 
-    /// Returns the fault of the first rule that matches, and that `skip`, `times` and `probability` allow. Counts the
-    /// request for each matching rule up to this one.
+    /// Of the first rule that matches and that `skip`, `times` and `probability` allow. Counts the request for every
+    /// matching rule up to this one.
     func fault(for request: TestedRequest) -> InjectedFault? {
         state.withLock { state in
             for index in state.rules.indices {
@@ -81,8 +79,7 @@ final class Faults: JSONWritable, Sendable {
     }
 }
 
-/// Random numbers that depend only on the seed, the rule's index and the number of the match, so that requests of other
-/// rules do not change them.
+/// Depend only on seed, rule and number of the match: other rules' requests change nothing.
 private struct Draws {
     private let state: UInt64
 
@@ -90,7 +87,7 @@ private struct Draws {
         state = [seed, rule, match].reduce(0) { Self.mixed($0 ^ UInt64(bitPattern: Int64($1))) }
     }
 
-    /// From 0 to less than 1, independent for each `number`.
+    /// 0 to below 1, independent for each `number`.
     func fraction(_ number: UInt64) -> Double { Double(Self.mixed(state ^ number) >> 11) / Double(1 << 53) }
 
     /// SplitMix64: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014.

@@ -1,31 +1,30 @@
 import BraidRuntime
 import Synchronization
 
-/// Passed by the requests of the API, except `/v1/test`: any number is inside, but none during a reset.
+/// The API's requests pass it, except `/v1/test`: any number at once, but none during a reset.
 final class Gate: Sendable {
     private struct State {
-        /// By number: the action that ends the request when the gate closes, or `nil` if it ends by itself.
+        /// By number: what ends the request when the gate closes; `nil` if it ends by itself.
         var passes: [Int: (@Sendable () -> Void)?] = [:]
-        /// Those of requests that a fault has delayed.
+        /// Of requests that a fault delays.
         var delays: Set<Int> = []
         var lastPass = 0
         var isClosed = false
-        /// The requests that wait outside until the gate opens.
+        /// Outside, until the gate opens.
         var waiting: [CheckedContinuation<Void, Never>] = []
-        /// The reset that waits until nobody is inside.
+        /// The reset, until nobody is inside.
         var closing: CheckedContinuation<Void, Never>?
     }
 
     private let state = Mutex(State())
     private let closings = FIFOLock()
 
-    /// One request inside the gate, from `enter()` until `leave()`.
+    /// One request inside, until `leave()`.
     struct Pass: Sendable {
         fileprivate let gate: Gate
         fileprivate let number: Int
 
-        /// Registers what ends this request when the gate closes. One that waits for an event or for its client needs
-        /// it.
+        /// Ends the request when the gate closes; needed if it waits for an event or its client.
         func onClose(_ end: @escaping @Sendable () -> Void) {
             let isLate = gate.state.withLock { state in
                 state.passes[number] = .some(end)
@@ -34,7 +33,7 @@ final class Gate: Sendable {
             if isLate { end() }
         }
 
-        /// Runs work that may wait for an event. The closing gate cancels it.
+        /// Work that may wait for an event: the closing gate cancels it.
         func waiting<Value: Sendable>(
             isDelay: Bool = false, for work: @escaping @Sendable () async -> Value
         ) async -> Value {
@@ -49,7 +48,7 @@ final class Gate: Sendable {
             }
         }
 
-        /// Called once, at the end of the request.
+        /// Once, at the request's end.
         func leave() {
             let closing = gate.state.withLock { state in
                 state.passes[number] = nil
@@ -59,7 +58,6 @@ final class Gate: Sendable {
         }
     }
 
-    /// Waits until the gate is open.
     func enter() async -> Pass {
         while true {
             let pass: Pass? = state.withLock { state in
@@ -83,7 +81,7 @@ final class Gate: Sendable {
         for end in state.withLock({ state in state.delays.compactMap { state.passes[$0] ?? nil } }) { end() }
     }
 
-    /// Closes the gate, ends who waits inside, and runs `work` when nobody is inside.
+    /// Closes the gate, ends those that wait inside, and runs `work` when nobody is inside.
     func alone<Value>(_ work: () async throws -> Value) async throws -> Value {
         try await closings.withLock {
             for end in state.withLock({ state in

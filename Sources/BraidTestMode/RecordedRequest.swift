@@ -4,23 +4,22 @@ import BraidRuntime
 import BraidServer
 import BraidSessions
 
-/// A request in test mode, as fault rules and claims of tests see it.
+/// As fault rules and claims of tests see it.
 struct TestedRequest: Sendable {
-    /// As the client sent it.
+    /// As sent.
     let head: HTTPRequestHead
-    /// Decompressed. Empty if the handler reads the body while it arrives, or if the record does not keep it.
+    /// Decompressed. Empty if read while it arrives, or not kept.
     var body: [UInt8]
-    /// `nil` if the body is not JSON, or if the record does not keep it.
+    /// `nil`: not JSON, or not kept.
     var json: JSONValue?
-    /// The ID of the session in the path. `nil` also if the HTTP server has refused the request.
+    /// In the path. `nil` also if the HTTP server has refused the request.
     let session: String?
-    /// `nil` without an acceptable token, or without a route.
+    /// `nil` without an acceptable token or without a route.
     let requester: Requester?
-    /// Whether the request is for a session's updates: as a list, by long polling, or as an event stream.
+    /// As a list, by long polling or as an event stream.
     let wantsUpdates: Bool
-    /// The events that the server has sent, if the answer is an event stream.
+    /// Sent so far, if the answer is an event stream.
     let sentEvents = Counter()
-    /// What a fault rule does to the request.
     var fault: InjectedFault?
 
     init(_ head: HTTPRequestHead, _ body: [UInt8] = [], _ route: Route? = nil, _ requester: Requester? = nil) {
@@ -29,7 +28,7 @@ struct TestedRequest: Sendable {
         json = (try? JSONText(parsing: body, depthLimit: 1_000))?.value()
         session = route?.pattern.dropFirst().first == "sessions" ? route?.parameter("id", of: head.path) : nil
         self.requester = requester
-        // `GET /v1/fixtures` can also wait for changes, but the changes are not those of a session.
+        // `GET /v1/fixtures` also waits, but not for a session's changes.
         wantsUpdates = session != nil && route?.endsAtStop == true
     }
 
@@ -43,25 +42,25 @@ struct TestedRequest: Sendable {
     var opensStream: Bool { wantsUpdates && head.prefers("text/event-stream") }
 }
 
-/// A received request, with its answer if it has one.
+/// With its answer, if it has one.
 struct RecordedRequest: Sendable {
     let id: String
-    /// When handling began, in nanoseconds of the monotonic clock.
+    /// Of handling; monotonic nanoseconds.
     let start: Int
-    /// Without its body if that is too large.
+    /// Without a large body.
     private(set) var request: TestedRequest
-    /// Decompressed. 0 if the handler reads the body while it arrives.
+    /// Decompressed. 0 if read while it arrives.
     let bodyBytes: Int
-    /// Of the answer, in milliseconds since 1970 of the server's clock.
+    /// Of the answer; milliseconds since 1970 by the server's clock.
     let time: Int
     let nanoseconds: Int
-    /// `nil` if the connection was closed without executing the request.
+    /// `nil`: closed without executing.
     let answer: RecordedAnswer?
 
-    /// Of a longer request body, only the size is kept.
+    /// Of a longer body, only the size is kept.
     static let mostBodyBytes = 64 * 1024
 
-    /// - Parameter response: `nil` if the connection is closed without executing the request.
+    /// `response` is `nil` if the connection closes without executing.
     init(_ request: TestedRequest, id: String, start: Int, answer response: HTTPResponse?, time: Int) {
         (self.id, self.start, self.time) = (id, start, time)
         self.request = request
@@ -73,15 +72,15 @@ struct RecordedRequest: Sendable {
 
     var fault: String? { request.fault?.rule }
 
-    /// Whether the request was executed, but its answer withheld (`loseAnswer`).
+    /// Executed, but the answer withheld (`loseAnswer`).
     private var isLost: Bool {
         if answer != nil, case .loseAnswer? = request.fault?.action { true } else { false }
     }
 
-    /// About the bytes in memory.
+    /// Approximate bytes in memory.
     var size: Int {
         let headers = answer?.headers.reduce(0) { $0 + $1.0.utf8.count + $1.1.utf8.count + 64 } ?? 0
-        // Parsed JSON needs several times the memory of its text.
+        // Parsed JSON needs several times its text.
         let body = (request.json == nil ? 1 : 5) * request.body.count
         return 1_024 + request.head.headers.bytes.count + 2 * request.head.target.utf8.count + body + headers
             + (answer?.body?.count ?? 0)
@@ -91,14 +90,14 @@ struct RecordedRequest: Sendable {
 struct RecordedAnswer: Sendable {
     let status: Int
     let headers: [(String, String)]
-    /// `nil` unless it is JSON of at most ``RecordedRequest/mostBodyBytes``.
+    /// `nil` unless JSON of at most ``RecordedRequest/mostBodyBytes``.
     let body: JSONText?
-    /// `nil` unless the answer is an event stream.
+    /// `nil` unless an event stream.
     let events: Counter?
     /// Of a problem document: `row-not-found`.
     let problem: String?
 
-    /// Whether the answer is an earlier one to the same idempotency key.
+    /// An earlier answer to the same idempotency key.
     var isReplayed: Bool { headers.contains { $0.0 == "Idempotent-Replayed" } }
 
     init(_ response: HTTPResponse, to request: TestedRequest) {
@@ -164,7 +163,7 @@ extension RecordedAnswer: JSONWritable {
 }
 
 extension JSONWriter {
-    /// Writes one object. Joins the values of a repeated name with ", ".
+    /// Joins a repeated name's values with ", ".
     fileprivate mutating func fields(_ name: StaticString, _ fields: some Sequence<(name: String, value: String)>) {
         var values: [(name: String, value: String)] = []
         for field in fields {

@@ -2,13 +2,12 @@ import BraidHTTP
 import BraidRuntime
 import BraidSessions
 
-/// Passes an answer's body on and counts its events. For a fault, it does so slowly, with a pause, or only at the
-/// start.
+/// Passes a body on and counts its events; for a fault slowly, with a pause, or only in part.
 struct RelayedBody: Sendable {
     private let sentEvents: Counter
     private let action: FaultAction?
     private var events = EventCount()
-    /// What was passed on; with `cutStream`, only of the event in which the stream is cut.
+    /// Passed on; with `cutStream`, of the event that is cut.
     private var bytes = 0
     private var hasPaused = false
 
@@ -17,7 +16,7 @@ struct RelayedBody: Sendable {
         action = request.fault?.action
     }
 
-    /// The body to send: relayed for an event stream or a fault that changes it, otherwise the response's own.
+    /// Relayed only for an event stream or a fault that changes it.
     static func body(of response: HTTPResponse, to request: TestedRequest) -> HTTPBody {
         let isChanged = request.fault?.action?.changesBody ?? false
         switch response.body {
@@ -68,12 +67,12 @@ struct RelayedBody: Sendable {
         }
     }
 
-    /// With `truncate`, breaks the connection in place of the body's end.
+    /// `truncate` breaks the connection here.
     private func end(_ out: ByteStream) {
         if case .truncate? = action { out.fail() } else { out.finish() }
     }
 
-    /// Returns `false` if the fault has cut the body, or the client has disconnected.
+    /// `false`: cut, or the client has disconnected.
     private mutating func pass(_ piece: [UInt8], to out: ByteStream) async -> Bool {
         var rest = piece[...]
         repeat {
@@ -98,7 +97,7 @@ struct RelayedBody: Sendable {
         return true
     }
 
-    /// How many bytes of `piece` can be passed on at once, before the fault acts. Counts them.
+    /// How many bytes can go at once before the fault acts. Counts them.
     private mutating func partLength(of piece: ArraySlice<UInt8>) -> Int {
         var most = piece.count
         if case .throttle(let rate)? = action { most = min(most, max(1, rate / Self.partsInASecond)) }
@@ -132,9 +131,9 @@ struct RelayedBody: Sendable {
 }
 
 private struct EventCount {
-    /// The number of complete events.
+    /// Complete ones.
     private(set) var count = 0
-    /// Whether the last byte belonged to an incomplete event.
+    /// After the last byte.
     private(set) var isInEvent = false
     private var isLineStart = true
 
@@ -147,7 +146,7 @@ private struct EventCount {
             if isInEvent { count += 1 }
             return isInEvent
         }
-        // A comment starts with `:`, and the field `retry` with `r`. Events consist of `id`, `event` and `data`.
+        // A comment starts with `:`, the field `retry` with `r`; events have `id`, `event` and `data`.
         if byte != UInt8(ascii: ":"), byte != UInt8(ascii: "r") { isInEvent = true }
         return false
     }

@@ -2,14 +2,13 @@ import BraidEngine
 import BraidHTTP
 import BraidServer
 
-/// Conditions on a request, which must meet all. Without conditions, every request matches.
+/// All must be met; without any, every request matches.
 struct RequestMatch: Sendable {
-    /// A condition that a request does not meet.
     struct Mismatch: Sendable {
-        /// Its place in the JSON of the match: `/headers/idempotency-key`.
+        /// In the match's JSON: `/headers/idempotency-key`.
         var member: JSONPointer
         var expected: JSONText
-        /// `nil` if the request has no such value.
+        /// `nil`: the request has none.
         var actual: JSONText?
     }
 
@@ -17,19 +16,19 @@ struct RequestMatch: Sendable {
     static let methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 
     private var method: String?
-    /// A glob for each segment. A last `**` stands for any number of segments.
+    /// A glob per segment; a last `**` is any number of segments.
     private var path: String?
     private var session: String?
     private var role: Role?
     private var token: String?
     private var headers: [(name: String, value: Glob)] = []
     private var query: [(name: String, value: Glob)] = []
-    /// What the body must contain. An object may have further members.
+    /// Contained in the body: objects may have more members.
     private var body: JSONValue?
 
     init() {}
 
-    /// The object may have members that belong to no match.
+    /// The object may have further members.
     init(_ object: BodyReader) throws {
         if let method = try object.string("method") {
             guard Self.methods.contains(method) else {
@@ -104,7 +103,7 @@ struct RequestMatch: Sendable {
         return zip(parts, path).allSatisfy { Glob($0).matches($1) }
     }
 
-    /// Adds each difference to `found`. Objects may have further members; other values must be equal.
+    /// Objects may have more members; other values must be equal.
     private static func compare(
         _ part: JSONValue, _ whole: JSONValue?, at pointer: JSONPointer, _ found: inout [Mismatch]
     ) {
@@ -121,19 +120,16 @@ struct RequestMatch: Sendable {
 // MARK: - Reading members
 
 extension BodyReader {
-    /// `nil` without the member.
     func string(_ name: String) throws(Refusal) -> String? {
         guard let value = self[name] else { return nil }
         guard let string = value.stringValue else { throw fault(name, .wrongType, "must be a string") }
         return string
     }
 
-    /// `nil` without the member.
     func integer(_ name: String, in range: ClosedRange<Int>) throws(Refusal) -> Int? {
         try self[name] == nil ? nil : requiredInteger(name, in: range)
     }
 
-    /// Throws unless the member is an integer in the range.
     func requiredInteger(_ name: String, in range: ClosedRange<Int>) throws(Refusal) -> Int {
         let value = try required(name)
         guard let integer = value.intValue, range.contains(integer) else {
@@ -144,7 +140,7 @@ extension BodyReader {
         return integer
     }
 
-    /// Returns the only member that is a case of `Name`. Otherwise throws `rule`, followed by all names.
+    /// Otherwise throws `rule`, followed by all names.
     func onlyMember<Name>(_ rule: String) throws(Refusal) -> Name
     where Name: CaseIterable & RawRepresentable<String> {
         let given = Name.allCases.filter { self[$0.rawValue] != nil }
@@ -155,7 +151,7 @@ extension BodyReader {
         return name
     }
 
-    /// A member whose value is an object of strings. Empty without the member.
+    /// An object of strings.
     fileprivate func globs(_ name: String) throws(Refusal) -> [(name: String, value: Glob)] {
         guard let value = self[name] else { return [] }
         let place = place(of: name)
@@ -171,7 +167,7 @@ extension BodyReader {
 
 // MARK: - Glob
 
-/// A pattern in which `*` matches any number of characters.
+/// `*` is any number of characters.
 struct Glob: Sendable {
     let pattern: String
 
@@ -180,7 +176,7 @@ struct Glob: Sendable {
     func matches(_ text: String) -> Bool {
         let parts = Array(pattern.utf8), text = Array(text.utf8), star = UInt8(ascii: "*")
         var part = 0, at = 0
-        // Where to go back to if the bytes after the last star do not match: the star then takes one more.
+        // Where to go back to when bytes after the last star do not match: it then takes one more.
         var retry: (part: Int, at: Int)?
         while at < text.count {
             if part < parts.count, parts[part] == star {

@@ -4,10 +4,10 @@ import BraidRuntime
 import BraidServer
 import Synchronization
 
-/// The newest requests that were answered, or whose connection was closed.
+/// The newest requests, answered or closed.
 final class RequestRecord: Sendable {
     private struct State {
-        /// In the order of their answers. Those before `first` are removed.
+        /// In order of answers. Those before `first` are gone.
         var entries: [RecordedRequest?] = []
         var first = 0
         var bytes = 0
@@ -29,7 +29,7 @@ final class RequestRecord: Sendable {
     private let mostEntries: Int
     private let mostBytes: Int
 
-    /// - Parameter mostBytes: of memory, approximately.
+    /// `mostBytes` of memory, approximately.
     init(mostEntries: Int = 10_000, mostBytes: Int = 64 << 20) {
         (self.mostEntries, self.mostBytes) = (mostEntries, mostBytes)
     }
@@ -44,7 +44,7 @@ final class RequestRecord: Sendable {
 
     func removeAll() { state.withLock { $0 = State() } }
 
-    /// The requests in the order in which they arrived, and how many older ones were dropped.
+    /// In order of arrival.
     var content: (requests: [RecordedRequest], dropped: Int) {
         let (entries, dropped) = state.withLock { ($0.entries[$0.first...].compactMap(\.self), $0.dropped) }
         return (entries.sorted { $0.start < $1.start }, dropped)

@@ -1,6 +1,6 @@
 import BraidEngine
 
-/// A claim: exactly, at least or at most a number of recorded requests meet some conditions.
+/// A claim: exactly, at least or at most so many recorded requests meet conditions.
 struct RequestVerification: Sendable {
     private var match: RequestMatch
     private var answer: AnswerMatch
@@ -50,7 +50,7 @@ struct RequestVerification: Sendable {
             }
         result.detail =
             "\(found) of \(requests.count) recorded requests \(found == 1 ? "matches" : "match"), but \(bound.text) \(count) should."
-        // If too many matched, those that nearly match explain nothing.
+        // If too many matched, near ones explain nothing.
         if found < count {
             misses.sort { $0.mismatches.count < $1.mismatches.count }
             result.nearestMisses = Array(misses.prefix(Self.mostMisses))
@@ -64,9 +64,8 @@ struct RequestVerification: Sendable {
         typealias Miss = (request: RecordedRequest, mismatches: [RequestMatch.Mismatch])
 
         var isMet: Bool
-        /// For people: how many requests match, and how many should.
+        /// For people.
         var detail: String
-        /// Of the requests that meet all conditions.
         var matches: [String]
         /// Those that miss the fewest conditions, if too few match.
         var nearestMisses: [Miss]
@@ -104,7 +103,6 @@ private struct AnswerMatch {
 }
 
 extension BodyReader {
-    /// `nil` without the member.
     fileprivate func flag(_ name: String) throws(Refusal) -> Bool? {
         guard let value = self[name] else { return nil }
         guard value == .true || value == .false else { throw fault(name, .wrongType, "must be true or false") }

@@ -5,39 +5,37 @@ import BraidSessions
 import BraidStore
 import Synchronization
 
-/// The clock of templates and tokens, which tests can read and set.
+/// Of templates and tokens.
 struct TestClock: Sendable {
     let sessions: SessionHost
     let idleSessions: IdleSessions
 
     var now: Instant { Instant(millisecondsSince1970: sessions.clock.now()) }
 
-    /// Ends the streams and long polls of tokens that have expired. A later time makes stored answers older, and idle
-    /// sessions leave memory.
+    /// Ends streams and long polls of expired tokens. Forward, also ages stored answers and idle sessions.
     func set(_ setting: Setting) {
         let now = sessions.clock.now()
         let time =
             switch setting {
             case .time(let instant): instant.millisecondsSince1970
-            // `Instant` has the years 1 to 9999 only, as RFC 3339.
+            // `Instant` has only the years 1 to 9999, as RFC 3339.
             case .advance(let milliseconds):
                 Instant(millisecondsSince1970: now + milliseconds).millisecondsSince1970
             }
         sessions.clock.set(to: time)
         sessions.tokens.endExpired()
         guard time > now else { return }
-        // A larger step than a stored answer's lifetime has no further effect, and could make `answerClock.setting`
-        // overflow.
+        // More than an answer's lifetime has no further effect, and could overflow `answerClock.setting`.
         sessions.store.answerClock.setting += min(time - now, KeptAnswer.lifetime)
         idleSessions.unload(from: sessions, afterAnother: .milliseconds(time - now))
     }
 
-    /// `PUT /v1/test/clock`: a time, or a step forward.
+    /// `PUT /v1/test/clock`
     enum Setting {
         case time(Instant)
         case advance(milliseconds: Int)
 
-        /// A thousand years, in seconds.
+        /// A thousand years in seconds.
         private static let most = 31_556_952_000.0
 
         init(json: JSONText) throws {
@@ -69,7 +67,7 @@ func clockRoutes(_ clock: TestClock) -> [Route] {
         Route.inMemory("GET", "/v1/test/clock", for: .role(.controller)) { _ in answer() },
         Route("PUT", "/v1/test/clock", takesBody: true) { context in
             let setting = try TestClock.Setting(json: context.json())
-            // Uses so far are uses at the old time.
+            // Uses so far were at the old time.
             try await clock.sessions.endUnused()
             clock.set(setting)
             try await clock.sessions.endUnused()

@@ -5,7 +5,7 @@ import BraidSessions
 import BraidStore
 import Synchronization
 
-/// What tests can set and read in addition to the ordinary API, of a server with `--test-mode`.
+/// `--test-mode`: what tests can set and read besides the ordinary API.
 ///
 /// ```swift
 /// let app = App(store: store, controllers: tokens, routes: testMode.routes)
@@ -13,7 +13,7 @@ import Synchronization
 /// ```
 package final class TestMode: Sendable {
     let faults = Faults()
-    /// Closes all connections of the HTTP server and refuses new ones for a time.
+    /// Closes all connections, refuses new ones for a time.
     private let refusal = Mutex<@Sendable (Duration) async -> Void>({ _ in })
     let requests = RequestRecord()
     let gate = Gate()
@@ -22,9 +22,7 @@ package final class TestMode: Sendable {
     private let idleSessions: IdleSessions
     private let start = Mutex<StartingPoint?>(nil)
 
-    /// - Parameters:
-    ///   - store: the application's, as is `clock`.
-    ///   - idleSessions: a test that advances the clock makes sessions idle earlier.
+    /// `store` and `clock` are the application's. `idleSessions` follows an advanced clock.
     package init(store: any TestableStore, clock: Clock, idleSessions: IdleSessions) {
         self.store = store
         self.clock = clock
@@ -37,7 +35,7 @@ package final class TestMode: Sendable {
         refusal.withLock { $0 = { [weak server] in await server?.refuseConnections(for: $0) } }
     }
 
-    /// Closes the connections of delayed requests, which are not executed, because the server stops.
+    /// The server stops: delayed requests are closed and not executed.
     package func cancelDelays() { gate.cancelDelays() }
 
     package func routes(_ sessions: SessionHost) -> [Route] {
@@ -45,17 +43,15 @@ package final class TestMode: Sendable {
             + clockRoutes(TestClock(sessions: sessions, idleSessions: idleSessions)) + [resetRoute(sessions)]
     }
 
-    /// Returns an answer that closes the connection if the delay is cancelled, by a reset for example.
+    /// The answer closes the connection if the delay is cancelled, by a reset for example.
     func delay(_ request: TestedRequest, in pass: Gate.Pass) async -> HTTPResponse? {
         guard let delay = request.fault?.delay else { return nil }
         let isOver = await pass.waiting(isDelay: true) { (try? await Task.sleep(for: delay)) != nil }
         return isOver ? nil : HTTPResponse.withheld
     }
 
-    /// The part of a fault that comes before the request is executed. Returns the answer if it must not be.
-    ///
-    /// - Parameter head: the request's, which a fault can change.
-    /// - Throws: the problem of the action `respond`, or the error of `newEpoch`.
+    /// What comes before execution; an answer if there must be none. A fault can change `head`. Throws the problem of
+    /// `respond`, or the error of `newEpoch`.
     func begins(
         _ request: TestedRequest, _ head: inout HTTPRequestHead, in sessions: SessionHost
     ) async throws -> HTTPResponse? {
@@ -74,9 +70,8 @@ package final class TestMode: Sendable {
         return nil
     }
 
-    /// Records an answer before it is compressed. Returns it as the fault changes it: withheld, slowed down or cut.
-    ///
-    /// - Parameter start: when handling began, in nanoseconds of the monotonic clock.
+    /// Records the answer before compression, and returns it as the fault changes it: withheld, slowed down or cut.
+    /// `start` is in monotonic nanoseconds.
     func answers(_ request: TestedRequest, id: String, start: Int, with response: HTTPResponse) -> HTTPResponse {
         requests.append(
             RecordedRequest(
@@ -91,7 +86,7 @@ package final class TestMode: Sendable {
 // MARK: - Reset
 
 extension TestMode {
-    /// Stores the state to which a reset returns. Called at the end of the server's start.
+    /// At the end of the server's start: what a reset returns to.
     package func begin(_ sessions: SessionHost) throws {
         let point = try sessions.startingPoint(in: store)
         start.withLock { $0 = point }
@@ -116,7 +111,7 @@ extension TestMode {
 }
 
 extension HTTPResponse {
-    /// In place of an answer that is not sent: the connection closes. The log and the metrics count it as 500.
+    /// The connection closes instead. Counted and logged as 500.
     fileprivate static var withheld: HTTPResponse {
         var response = HTTPResponse(status: 500)
         response.isWithheld = true
@@ -125,7 +120,7 @@ extension HTTPResponse {
 }
 
 extension HTTPRequestHead {
-    /// Replaces the client's position by one that no session has, so that the answer is a snapshot.
+    /// To a position that no session has: the answer is a snapshot.
     fileprivate mutating func loseHistory() {
         for index in query.indices where query[index].name == "since" && (try? Position(query[index].value)) != nil {
             query[index].value = Position(epoch: "-", revision: 0).description

@@ -2,7 +2,7 @@ import BraidHTTP
 import BraidRuntime
 import BraidServer
 
-/// The application of a server in test mode: injects faults into requests of the API, and records them.
+/// Injects faults into the API's requests, and records them.
 struct TestModeHandler: HTTPHandler {
     let testMode: TestMode
     let app: App
@@ -24,8 +24,7 @@ struct TestModeExchange: HTTPExchange {
     var head: HTTPRequestHead { exchange.head }
     var isProbe: Bool { exchange.isProbe }
 
-    /// Whether the request can meet a fault and is recorded. The test mode's own routes, probes, assets and documents
-    /// are not.
+    /// Not the test mode's own routes, probes, assets and documents.
     private var isTested: Bool { head.path.first == "v1" && head.path.dropFirst().first != "test" }
 
     var disposition: HTTPBodyDisposition {
@@ -74,8 +73,7 @@ struct TestModeExchange: HTTPExchange {
         }
     }
 
-    /// Runs the stages of a request, with the fault that it meets and the record of its answer between them. Waits
-    /// while the server is reset.
+    /// The stages, with the fault and the record of the answer between them. Waits during a reset.
     private func answer(
         _ exchange: Exchange, _ handle: (inout Exchange, Gate.Pass) async -> HTTPResponse
     ) async -> HTTPResponse {

@@ -1,4 +1,4 @@
-/// Stops a command with exit status 1.
+/// Ends a command with status 1.
 struct Failure: Error, CustomStringConvertible {
     let faults: [String]
 
@@ -8,12 +8,12 @@ struct Failure: Error, CustomStringConvertible {
     var description: String { faults.joined(separator: "\n") }
 }
 
-/// Stops a command that has already printed why it failed.
+/// It has already printed why.
 struct ReportedFailure: Error {}
 
 enum Secrets {
-    /// Replaces the user and password of each URL, and each parameter `password`, with `***`: error messages quote wrong
-    /// values, and one may be the URL of a database.
+    /// `***` for user and password of URLs and for `password` parameters: messages quote wrong values, and one may be a
+    /// database's URL.
     static func redacted(_ text: String) -> String {
         var rest = Array(text.utf8)[...], result: [UInt8] = []
         func isEnd(_ byte: UInt8) -> Bool { byte <= 0x20 || byte == UInt8(ascii: "'") || byte == UInt8(ascii: "\"") }

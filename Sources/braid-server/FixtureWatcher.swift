@@ -4,19 +4,19 @@ import BraidServer
 import BraidSessions
 import Glibc
 
-/// `--watch`: a changed description becomes a new version of its table, to which the table's sessions are bound. A
-/// session whose data do not fit keeps its version.
+/// `--watch`: a changed description becomes a new version, to which the table's sessions are bound. Where a session's
+/// data do not fit, it keeps its version.
 struct FixtureWatcher {
     let directories: [String]
     let app: App
     private var files: [String: Known] = [:]
-    /// By table, the file that counts. A second file with the table waits until the first is gone or describes another.
+    /// By table, the file that counts. A second one waits until the first is gone or has another table.
     private var owners: [String: String] = [:]
 
     private struct Known {
         let bytes: [UInt8]?
         let description: Result<TableDescription, Failure>
-        /// Whether the next `look` loads the file.
+        /// The next `look` loads it.
         var isWaiting = true
         var isReported = false
 
@@ -34,7 +34,7 @@ struct FixtureWatcher {
             return
         }
         app.watchedFiles.start()
-        // Binds the sessions whose descriptions changed while the server did not run.
+        // Sessions whose descriptions changed while the server did not run.
         await look(with: watch)
         for await _ in watch.changes { await look(with: watch) }
     }
@@ -49,7 +49,7 @@ struct FixtureWatcher {
                 }
             }
         }
-        // Before one is loaded: of two files, one may have got the other's table.
+        // Before any is loaded: two files may have swapped tables.
         var paths: [String] = []
         for path in found.paths where path.hasSuffix(Fixtures.tableSuffix) {
             let bytes = Files.bytes(of: path)
@@ -66,12 +66,12 @@ struct FixtureWatcher {
             files[path] = nil
             app.watchedFiles.set(nil, of: path)
         }
-        // A file with a fault keeps its table: it is probably being edited.
+        // A faulty file keeps its table: it is probably being edited.
         owners = owners.filter { table, path in files[path].map { $0.table ?? table == table } ?? false }
         for path in paths { await load(path) }
     }
 
-    /// A faulty file changes no table and no session.
+    /// A faulty file changes nothing.
     private mutating func load(_ path: String) async {
         guard var known = files[path], known.isWaiting else { return }
         var file = app.watchedFiles.file(path)
@@ -102,7 +102,7 @@ struct FixtureWatcher {
         } catch let error as Failure {
             file.faults = error.faults
         } catch {
-            // The fault is not in the file, so the next `look` tries again.
+            // Not the file's fault: the next `look` tries again.
             file.faults = ["\(path): \(error)"]
             known.isWaiting = true
         }

@@ -5,12 +5,12 @@ import BraidSessions
 import BraidStore
 import Glibc
 
-/// What `--fixtures` loads at the start: `*.table.json`, table descriptions, and `*.session.json`, bodies of `POST
-/// /v1/sessions` with an `id`. An existing session is not changed.
+/// `--fixtures`: `*.table.json` are descriptions, `*.session.json` bodies of `POST /v1/sessions` with an `id`. Existing
+/// sessions are not changed.
 struct Fixtures {
     let directories: [String]
 
-    /// Throws the faults of all files. Stores nothing if a file is faulty; if only a session cannot be opened, the
+    /// Throws the faults of all files. With a faulty file, stores nothing; if only a session cannot be opened, the
     /// tables stay.
     func load(into app: App) async throws {
         var files = Contents(), faults: [String] = []
@@ -36,16 +36,16 @@ struct Fixtures {
                 _ = try await app.sessions.open(SessionOpening(body), text: body)
                 opened.append((path, id))
             } catch StoreError.sessionExists {
-                // Another server on the same database has just loaded the fixture.
+                // Another server on this database was first.
             } catch let refusal as Refusal where refusal.code == .templateFailed {
-                // The pointers lead into the description, not into this file.
+                // The pointers lead into the description, not this file.
                 faults.append("\(path): \(JSONFile.sentence(of: refusal))")
             } catch {
                 faults += JSONFile(path).faults(of: error)
             }
         }
         guard faults.isEmpty else {
-            // The server does not start, so it leaves no session behind and logs none.
+            // The server will not start: leave no session behind, log none.
             for (_, id) in opened { try? await app.sessions.end(id) }
             throw Failure(faults: faults)
         }
@@ -54,7 +54,7 @@ struct Fixtures {
 
     static let tableSuffix = ".table.json"
 
-    /// Registers a new version, and logs it. The caller has checked that the latest version differs.
+    /// The latest version must differ: the caller has checked.
     static func register(_ description: TableDescription, of path: String, in app: App) async throws -> Int {
         let version = try await app.store.putTable(
             description.name, description: description.text, at: app.clock.instant())
@@ -63,14 +63,13 @@ struct Fixtures {
         return version
     }
 
-    /// The files of directories and subdirectories, links included, each directory once. Names with a dot in front are
-    /// left out: an editor's locks and copies, and the folders of a Kubernetes volume, to which links lead.
+    /// Subdirectories and links included, each directory once. Not names that begin with a dot: an editor's locks and
+    /// copies, and the folders to which a Kubernetes volume links.
     struct Found {
         private(set) var paths: [String] = []
         private var known: Set<[UInt]> = []
 
-        /// - Parameter enter: called before each directory is read.
-        /// - Returns: `false` if the directory cannot be read. Then `Files.failure` says why.
+        /// `enter` runs before a directory is read. `false`: cannot be read; `Files.failure` says why.
         mutating func add(_ directory: String, entering enter: (String) -> Void = { _ in }) -> Bool {
             enter(directory)
             var status = stat()

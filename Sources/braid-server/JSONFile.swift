@@ -2,7 +2,7 @@ import BraidEngine
 import BraidRuntime
 import BraidSessions
 
-/// Reports the faults of a file of JSON as `file:line:column: pointer: message`, without the parts that a fault lacks.
+/// Reports faults as `file:line:column: pointer: message`, without what a fault lacks.
 struct JSONFile {
     let path: String
     private let content: Result<[UInt8], Failure>
@@ -12,7 +12,7 @@ struct JSONFile {
         content = Files.bytes(of: path).map { .success($0) } ?? .failure(Failure("\(path): \(Files.failure)"))
     }
 
-    /// Throws the faults if the JSON is invalid or `make` throws.
+    /// Throws the faults of the JSON or of `make`.
     func read<Value>(depthLimit: Int = 128, _ make: (JSONText) throws -> Value) throws(Failure) -> Value {
         let bytes = try content.get()
         do {
@@ -22,7 +22,7 @@ struct JSONFile {
         }
     }
 
-    /// Without a file: the pointers and details of the error's faults, or its message.
+    /// Without the file: pointers and details, or the message.
     static func sentence(of error: any Error) -> String {
         guard let refusal = error as? Refusal else { return (error as? SessionError)?.message ?? "\(error)" }
         let places = refusal.faults.map { "\($0.pointer): \($0.detail)" }

@@ -12,15 +12,13 @@ enum Program {
         Export.self, Import.self, Health.self,
     ]
 
-    // On the main thread, because Swift's other threads do not exist yet: without them, a program that awaits anything
-    // hangs.
+    // On the main thread: Swift's other threads do not exist yet, and without them a program hangs at its first await.
     @MainActor static func main() async {
-        // Otherwise the database or a connection could get the descriptor of stderr, and with it the log.
+        // Otherwise the database or a connection could get stderr's descriptor, and with it the log.
         for descriptor in 0...2 as ClosedRange<CInt> where fcntl(descriptor, F_GETFD) == -1 {
             _ = open("/dev/null", O_RDWR)
         }
-        // Only this user may use the database, its copies and the log; `--socket-access` opens the Unix socket to
-        // others.
+        // Database, copies and log are for this user only; `--socket-access` opens the Unix socket.
         umask(0o077)
         let all = ProcessArguments.all
         let arguments = Array(all.dropFirst())
@@ -34,7 +32,7 @@ enum Program {
             let lines = text.split(separator: "\n").map { LogLines.line(.json, .critical, String($0)) }
             Files.write(lines.joined(), to: STDERR_FILENO)
         }
-        // An unreadable command line must not count as an empty one, which starts a server with its defaults.
+        // Must not count as empty, which would start a server with defaults.
         guard let first = all.first, !first.isEmpty else {
             complain("The command line of this process cannot be read. Start the program with its name as argument 0.")
             exit(64)
@@ -84,7 +82,7 @@ enum Program {
         throw UsageError("'\(name)' is not a command.\(near.map { " Did you mean '\($0)'?" } ?? "")")
     }
 
-    /// `nil`: of the program.
+    /// `nil`: the program's.
     private static func printHelp(of command: (any ServerCommand.Type)?) throws {
         let text =
             command.map { CommandHelp.text(of: $0, program: name) }

@@ -24,7 +24,7 @@ struct Serve: ServerCommand {
 
     var options = ServeOptions()
 
-    /// Even if another option is wrong, so that errors before the log exists are JSON, too.
+    /// Even if another option is wrong: errors before there is a log are JSON, too.
     static func isLogJSON(_ arguments: [String], _ environment: [String: String]) -> Bool {
         let name = "--log-format", options = Array(arguments.prefix { $0 != "--" })
         let given = options.indices.compactMap { index in
@@ -74,7 +74,7 @@ struct Serve: ServerCommand {
         }
     }
 
-    /// - Precondition: the limits fit each other.
+    /// The limits fit each other.
     private func serve(_ tokens: [String], _ log: LogLines) async throws {
         log.write(.notice, "starting") { line in
             line.add("version", App.version)
@@ -110,7 +110,7 @@ struct Serve: ServerCommand {
         log.write(.notice, "stopping")
         testMode?.cancelDelays()
         await server.stop(grace: .seconds(10))
-        // Closing a store that still waits for its database could take as long as an attempt to connect.
+        // Closing a store that waits for its database could take as long as an attempt to connect.
         if hasStarted { await database.store.close() }
         log.write(.notice, "stopped")
     }
@@ -172,7 +172,7 @@ struct Serve: ServerCommand {
 
     // MARK: While the server runs
 
-    /// - Parameter outage: why the database cannot be used yet; the first task then waits for it.
+    /// `outage`: why the database cannot be used yet; the first task waits for it.
     private func startTasks(
         _ app: App, _ database: Database, _ outage: StoreError?, _ idleSessions: IdleSessions, _ signals: Signals,
         _ manager: ServiceManager, _ log: LogLines
@@ -201,14 +201,14 @@ struct Serve: ServerCommand {
         }
         let ending = Task {
             while (try? await Task.sleep(for: SessionHost.unusedSweep)) != nil {
-                // After an error of the store, the next attempt is soon enough.
+                // If the store fails, the next attempt is soon enough.
                 if app.phase.isRunning { try? await app.sessions.endUnused() }
             }
         }
         return [sharing, unloading, ending]
     }
 
-    /// Waits for the end, drain time included. Returns whether the database had become available.
+    /// Drain time included. Returns whether the database had become available.
     private func untilStop(
         _ app: App, _ signals: Signals, _ controllers: ControllerTokens, _ manager: ServiceManager, _ log: LogLines
     ) async throws -> Bool {
@@ -232,7 +232,7 @@ struct Serve: ServerCommand {
         return hasStarted
     }
 
-    /// A file that cannot be used is logged, and the old one stays in use.
+    /// A file that cannot be used is logged; the old one stays.
     private func reload(_ controllers: ControllerTokens, _ log: LogLines) {
         func attempt(_ work: () throws -> Void) {
             do {
@@ -254,7 +254,7 @@ struct Serve: ServerCommand {
         }
     }
 
-    /// stderr becomes the file, so that it also gets the message of a crash.
+    /// stderr becomes the file, so that it gets a crash's message, too.
     private func openLogFile() throws(Failure) {
         guard let path = options.logFile else { return }
         let file = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o600)

@@ -2,19 +2,19 @@ import BraidHTTP
 import BraidRuntime
 import Glibc
 
-/// The service manager of the process, if it has one, such as systemd with `Type=notify`. Messages are datagrams of
-/// `NAME=value` lines to the socket in `NOTIFY_SOCKET` (sd_notify(3)).
+/// Such as systemd with `Type=notify`, if there is one: datagrams of `NAME=value` lines to `NOTIFY_SOCKET`
+/// (sd_notify(3)).
 struct ServiceManager {
-    /// With `@` first, a name in Linux's abstract namespace.
+    /// `@` first: in Linux's abstract namespace.
     private let path = getenv("NOTIFY_SOCKET").map { String(cString: $0) }
 
-    /// Microseconds that may pass between two `WATCHDOG=1`, if the service manager expects them from this process.
+    /// Microseconds between two `WATCHDOG=1`, if expected from this process.
     private var watchdogTime: Int? {
         if let process = getenv("WATCHDOG_PID"), String(cString: process) != "\(getpid())" { return nil }
         return getenv("WATCHDOG_USEC").flatMap { Int(digits: String(cString: $0)) }.flatMap { $0 > 0 ? $0 : nil }
     }
 
-    /// - Parameter message: such as `READY=1`.
+    /// `READY=1`, for example.
     func notify(_ message: String) {
         guard let path else { return }
         var address = sockaddr_un()
@@ -26,7 +26,7 @@ struct ServiceManager {
         let socket = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard socket >= 0 else { return }
         defer { close(socket) }
-        // The length ends an abstract name, not a zero byte.
+        // An abstract name ends by its length, not a zero byte.
         let length = (MemoryLayout.offset(of: \sockaddr_un.sun_path) ?? 2) + name.count
         _ = withUnsafeBytes(of: &address) { bytes in
             bytes.baseAddress.map {
@@ -37,15 +37,15 @@ struct ServiceManager {
         }
     }
 
-    /// Sends `WATCHDOG=1` after each answer to `GET /healthz`. If the event loops hang, the messages stop, and the
-    /// service manager restarts the process.
+    /// `WATCHDOG=1` after each answer to `GET /healthz`: if the event loops hang, the messages stop, and the process is
+    /// restarted.
     func startWatchdog(of server: HTTPAddress) {
         guard path != nil, let time = watchdogTime else { return }
         startThread(named: "watchdog") {
             while true {
                 let request = "GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
                 if (try? StatusLine.asking(server, request).status) == 200 { notify("WATCHDOG=1") }
-                // A third, so that one failed request does no harm.
+                // A third, so that one failure does no harm.
                 usleep(UInt32(clamping: max(time / 3, 1_000)))
             }
         }

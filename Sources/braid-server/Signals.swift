@@ -3,12 +3,12 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// Signals, and the failure of a background task, as one sequence of events.
+/// Signals and failed background tasks, as one sequence.
 final class Signals: Sendable {
     enum Event: Sendable {
-        /// SIGTERM, SIGINT, or the end of the standard input with `--exit-with-stdin`.
+        /// SIGTERM, SIGINT, or the end of stdin with `--exit-with-stdin`.
         case stop
-        /// SIGHUP: read the token file and open the log file again.
+        /// SIGHUP: token file and log file again.
         case reload
         case failed(any Error)
     }
@@ -16,23 +16,21 @@ final class Signals: Sendable {
     let events: AsyncStream<Event>
     private let continuation: AsyncStream<Event>.Continuation
     private let stops = Atomic(0)
-    /// They must stay alive. Nothing reads the property, so `nonisolated(unsafe)` is safe.
+    /// Must stay alive. Nothing reads it, so `nonisolated(unsafe)` is safe.
     nonisolated(unsafe) private let sources: [any DispatchSourceSignal]
 
-    /// Ignores the signals that would end a process without a fault, except SIGTERM, SIGINT and SIGQUIT: with the last,
-    /// an operator gets the core dump of a server that hangs.
+    /// All that would end a process without a fault, but not SIGTERM, SIGINT and SIGQUIT: the last gives operators the
+    /// core dump of a server that hangs.
     static func ignoreOthers() {
-        // SIGPIPE: the reader of stdout or stderr may exit. SIGXFSZ: a file that becomes too large fails the write.
+        // SIGPIPE: stdout's or stderr's reader may exit. SIGXFSZ: a file that becomes too large fails the write.
         let named = [
             SIGHUP, SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF, SIGPIPE, SIGXFSZ, SIGPOLL, SIGPWR, SIGSTKFLT,
         ]
         for number in named + Array(__libc_current_sigrtmin()...__libc_current_sigrtmax()) { signal(number, SIG_IGN) }
     }
 
-    /// Returns once SIGTERM, SIGINT and SIGHUP are registered, as they may come right after the server's line on
-    /// stdout.
-    ///
-    /// - Parameter stopAtOnce: called with the number of a SIGTERM or SIGINT after the first request to stop.
+    /// Returns when the signals are registered: they may come right after the line on stdout. `stopAtOnce` gets the
+    /// number of a further SIGTERM or SIGINT.
     init(stopAtOnce: @escaping @Sendable (CInt) -> Void) async {
         let (events, continuation) = AsyncStream.makeStream(of: Event.self)
         (self.events, self.continuation) = (events, continuation)

@@ -2,7 +2,6 @@ import BraidRuntime
 import Glibc
 import Synchronization
 
-/// Where a command prints its result.
 enum StandardOutput {
     static func print(_ line: String) throws { try print(Array(line.utf8)) }
 
@@ -14,7 +13,7 @@ enum StandardOutput {
     }
 }
 
-/// Percents of a long task, if stderr is a terminal and the task takes longer than a second.
+/// If stderr is a terminal and the task takes longer than a second.
 final class Progress: Sendable {
     private let title: String
     private let state: Mutex<(next: ContinuousClock.Instant, shown: Bool)>
@@ -25,7 +24,7 @@ final class Progress: Sendable {
         state = Mutex((.now + .seconds(1), false))
     }
 
-    /// May be called often: writes twice a second at most.
+    /// Call it often: writes at most twice a second.
     func show(part: Int, of whole: Int) {
         guard isShown else { return }
         let isDue = state.withLock { state in
@@ -43,14 +42,14 @@ final class Progress: Sendable {
     private func write(_ text: String) { Files.write(text.utf8, to: STDERR_FILENO) }
 }
 
-/// Lets a command end itself after SIGINT or SIGTERM, so that it can remove its unfinished files.
+/// After SIGINT or SIGTERM, lets a command end itself and remove unfinished files.
 enum Interruption {
     private static let isRequested = Atomic(false)
 
-    /// From now on, the command must call `check` or read `isPending` often. A file that becomes too large fails the
-    /// write instead of ending the process.
+    /// From now on, call `check` or read `isPending` often. A file that becomes too large fails the write instead of
+    /// ending the process.
     static func prepare() {
-        // Without SA_RESTART, a signal also interrupts a system call that waits, such as a read from a pipe.
+        // No SA_RESTART: signals also interrupt waiting system calls, such as a read from a pipe.
         var action = sigaction()
         action.__sigaction_handler.sa_handler = { _ in Interruption.isRequested.store(true, ordering: .relaxed) }
         for number in [SIGINT, SIGTERM] { sigaction(number, &action, nil) }

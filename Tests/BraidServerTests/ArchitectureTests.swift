@@ -1,12 +1,11 @@
 import Foundation
 import Testing
 
-/// Checks that the modules use only modules that they may know: the table column "what it must not know" in
-/// ARCHITECTURE.md.
+/// The column "must not know" of ARCHITECTURE.md.
 @Suite struct ArchitectureTests {
     private static let root = URL(fileURLWithPath: #filePath).appendingPathComponent("../../..").standardized
 
-    /// For each module, the modules of this package and of other packages that it may import.
+    /// Modules and packages that each may import.
     private static let allowed: [String: Set<String>] = [
         "BraidEngine": [],
         "BraidClient": [],
@@ -27,8 +26,7 @@ import Testing
         ],
     ]
 
-    /// The modules that may import Foundation. Foundation with its Unicode data would make up more than half of the
-    /// server's binary.
+    /// With its Unicode data, Foundation would be more than half of the server's binary.
     private static let foundationUsers: Set = ["BraidClient"]
 
     private static func system(for module: String) -> Set<String> {
@@ -55,7 +53,7 @@ import Testing
                 case "#if": isDebug = words.contains("DEBUG")
                 case "#else", "#endif": isDebug = false
                 default:
-                    // Members are indented, statements too.
+                    // Members and statements are indented.
                     guard isDebug, line.first?.isLetter == true else { continue }
                     declarations += 1
                     #expect(["private", "fileprivate"].contains(words.first), "Sources/\(source): \(line)")
@@ -73,7 +71,7 @@ import Testing
         #expect(!sources.isEmpty)
         for source in sources {
             for line in try Self.text(of: "Sources/\(module)/\(source)").split(separator: "\n") {
-                // The line has a form such as `import A`, `internal import A` or `@_exported import struct A.B`.
+                // `import A`, `internal import A`, `@_exported import struct A.B`
                 let words = line.split(separator: " ")
                 let rest = words.drop { $0.hasPrefix("@") || Self.accessLevels.contains($0) }
                 guard rest.first == "import", let name = rest.last?.prefix(while: { $0 != "." }) else { continue }
@@ -84,8 +82,7 @@ import Testing
 
     @Test("A target depends only on the modules that its module may know", arguments: allowed.keys.sorted())
     func dependencies(module: String) throws {
-        // In Package.swift, each declaration of a target begins with a period in the ninth column. The further lines of
-        // a declaration do not.
+        // A target's declaration begins with a period in the ninth column of Package.swift; its further lines do not.
         let declarations = try Self.text(of: "Package.swift").components(separatedBy: "\n        .")
         let own = declarations.filter { declaration in
             (declaration.hasPrefix("target(") || declaration.hasPrefix("executableTarget("))
@@ -99,7 +96,7 @@ import Testing
         }
     }
 
-    /// The string literals in a Swift text, except in lines that contain only a comment.
+    /// Without lines that are only a comment.
     private static func strings(in text: String) -> [String] {
         let code = text.split(separator: "\n").filter { !$0.drop { $0 == " " }.hasPrefix("//") }
         return code.joined(separator: "\n").split(separator: "\"", omittingEmptySubsequences: false).enumerated()

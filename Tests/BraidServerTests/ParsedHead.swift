@@ -1,7 +1,6 @@
 import BraidHTTP
 
-/// Returns the head of a request without a body, as the server's parser reads it. If `fields` contains no `Host`, the
-/// request's version is HTTP/1.0.
+/// As the server's parser reads it, without a body. HTTP/1.0 if there is no `Host`.
 func parsedHead(_ method: String, _ target: String, _ fields: [(String, String)]) -> HTTPRequestHead {
     let minor = fields.contains { $0.0 == "Host" } ? 1 : 0
     let text = "\(method) \(target) HTTP/1.\(minor)\r\n" + fields.map { "\($0): \($1)\r\n" }.joined() + "\r\n"

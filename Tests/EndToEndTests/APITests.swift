@@ -1,7 +1,6 @@
 import Foundation
 import Testing
 
-/// Tests tables, sessions, snapshots, commands and updates in the HTTP API, on the real binary.
 @Suite(.serialized) struct APITests {
     static let list =
         #"{"table":"list","sections":["a","b"],"cells":{"C":{}},"bindings":[{"on":{"sections":["a","b"]},"cell":"C","models":{"a":[{"id":"1","n":1.10},{"id":"2","n":2}],"b":[]},"editing":"delete","moving":{"to":"anySection"}}]}"#
@@ -53,7 +52,7 @@ import Testing
             response.status == 422 && errors?.map { $0["pointer"] } == ["/table/bindings/0/cell"], "\(response.text)")
     }
 
-    /// The request does not contain what the description made, so a pointer into the request would mislead the client.
+    /// The request does not contain what the description made: a pointer into it would mislead.
     @Test("If the description makes a faulty model or view model, the refusal does not point into the request")
     func faultyMadeModel() throws {
         let client = try ServerProcess().keptClient()
@@ -74,12 +73,12 @@ import Testing
             let refused = try client.request(method, "/v1/sessions/x/\(path)", body)
             #expect(refused.status == 422 && pointers(refused) == pointersInDescription, "\(refused.text)")
             #expect((refused.object["detail"] as? String)?.contains(maker) == true, "\(refused.text)")
-            // In a transaction, the pointer of the refusal names the command that failed.
+            // In a transaction, the pointer names the failed command.
             let transaction = try client.request(
                 "POST", "/v1/sessions/x/transactions", #"{"commands":[{"\#(path)":\#(body)}]}"#)
             #expect(pointers(transaction) == ["/commands/0"] + pointersInDescription, "\(transaction.text)")
         }
-        // The refusal must not say that the id is unknown: another section displays a row with this id.
+        // Not that the id is unknown: another section displays a row with it.
         #expect(
             try client.request("POST", "/v1/sessions/x/taps", #"{"at":{"id":"1","section":"e"}}"#).object["detail"]
                 as? String == #"No displayed row of the section "e" has the id "1". Get the snapshot."#)
@@ -332,7 +331,7 @@ import Testing
 }
 
 extension ServerProcess {
-    /// Returns a client that keeps this server running as long as the client exists.
+    /// The client keeps the server alive.
     func keptClient() throws -> KeptClient { try KeptClient(server: self) }
 }
 
@@ -350,8 +349,7 @@ final class KeptClient {
     func request(_ method: String, _ target: String, _ body: String? = nil, headers: [String: String] = [:]) throws
         -> HTTPClient.Response
     {
-        // The server closes a connection that is idle for 75 s. On a busy machine, a test can wait that long between
-        // two requests.
+        // The server closes connections idle for 75 s, and a busy machine can be that slow between two requests.
         if ContinuousClock.now - lastUse > .seconds(60) { client = try server.client() }
         defer { lastUse = .now }
         return try client.request(method, target, body, headers: headers)

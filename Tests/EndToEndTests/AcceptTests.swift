@@ -1,8 +1,7 @@
 import Foundation
 import Testing
 
-/// Tests two request headers: `Accept`, which chooses the media type of the answer, and `Idempotency-Key`, under which
-/// the server stores the answer for a repeated request.
+/// `Accept` chooses the media type, `Idempotency-Key` keeps the answer for a retry.
 @Suite(.serialized) struct AcceptTests {
     private static let json = "application/json", stream = "text/event-stream", lines = "application/x-ndjson"
 

@@ -1,15 +1,14 @@
 import Foundation
 import Testing
 
-/// Tests which requests the server accepts from a controller, from a client with a token for one session, and from
-/// anyone else.
+/// What a controller may do, what a token for one session allows, and what is left for anyone else.
 @Suite(.serialized) struct AccessTests {
     static let table =
         #"{"table":"t","sections":["a"],"cells":{"C":{"events":{"go":{}}}},"bindings":[{"on":{"section":"a"},"cell":"C","models":[{"id":"1"},{"id":"2"},{"id":"3"}],"editing":"delete","moving":{"to":"anySection"}}]}"#
     static let controller = ["Authorization": "Bearer secret-of-the-controller"]
     static func bearer(_ token: String) -> [String: String] { ["Authorization": "Bearer \(token)"] }
 
-    /// Starts a server with a token and the two sessions `mine` and `theirs`.
+    /// With a token and the sessions `mine` and `theirs`.
     static func server(_ options: [String] = [], database: String = ":memory:") throws -> ServerProcess {
         let server = try ServerProcess(
             database: database, options, environment: ["BRAID_TOKEN": "secret-of-the-controller"])
@@ -52,8 +51,7 @@ import Testing
         #expect(
             try server.client().get("/v1/tables", headers: ["Authorization": "Basic eDp5"]).header("www-authenticate")
                 == #"Bearer realm="braid""#)
-        // A forged token that differs from a valid one in its last character is refused, before and after the server
-        // has seen the valid one.
+        // A forged token, wrong in its last character: before and after the server has seen the valid one.
         let token = try Self.token("viewer", on: server).token,
             forged = String(token.dropLast()) + (token.hasSuffix("0") ? "1" : "0")
         for _ in 0..<2 {
@@ -116,8 +114,7 @@ import Testing
                     "the controller's tells what the command publishes")
             }
         }
-        // The row `3` was removed and the row `unseen` was added, but the two changes are not published yet. Commands
-        // on the two rows are refused, and dry runs of these commands as well.
+        // `3` is removed and `unseen` added, both unpublished. Commands on them are refused, and so are dry runs.
         for (path, body) in [
             ("edits", #"{"delete":{"id":"unseen"}}"#), ("transactions", #"{"commands":[{"delete":{"id":"unseen"}}]}"#),
             ("transactions", #"{"commands":[{"delete":{"id":"1"}},{"delete":{"id":"unseen","section":"a"}}]}"#),
@@ -199,7 +196,7 @@ import Testing
         for path in ["/v1/render", "/v1/diff", "/v1/tables/validate", "/v1/sessions"] {
             try check("POST", path, "{}", viewer: 403, participant: 403)
         }
-        // The journal shows that the refused transaction has not changed the state.
+        // The refused transaction has not changed the state.
         #expect(
             try server.client().get("\(session)/journal", headers: Self.controller).text.contains(#""state":{"x":1}"#)
                 == false)
@@ -318,7 +315,7 @@ import Testing
         #expect(try poll.receive().status == 401)
         try server.client().request("PATCH", "/v1/sessions/mine/state", #"{"x":1}"#, headers: Self.controller)
         #expect(try streams[2].next().name == "update")
-        // When a session ends, its tokens become invalid. The tokens stay invalid if a new session has the same id.
+        // A session's tokens end with it, and stay invalid if its id is used again.
         #expect(try server.client().request("DELETE", "/v1/sessions/mine", headers: Self.controller).status == 204)
         #expect(try streams[2].next().name == "ended")
         #expect(
@@ -337,7 +334,7 @@ import Testing
             _ = try stream.events(through: "caught-up")
             return stream
         }
-        // On a busy machine, a token can expire before its stream has begun. The test then tries a longer lifetime.
+        // On a busy machine a token can expire before its stream begins: try a longer lifetime.
         var (token, id) = ("", ""), following: EventStreamClient?, lifetime = 2
         while following == nil, lifetime <= 32 {
             (token, id) = try Self.token("viewer", on: server, expiresIn: lifetime)

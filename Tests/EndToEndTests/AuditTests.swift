@@ -2,8 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Tests the log lines about administrative acts, about the clients that request them, and about the state of the
-/// server.
+/// Log lines about administrative acts, who asked for them, and the server's state.
 @Suite(.serialized) struct AuditTests {
     private static let controller = ["Authorization": "Bearer swordfish"]
 
@@ -212,7 +211,7 @@ import Testing
             defer { close(descriptor) }
             let request = "GET /nothing HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\(field)\r\n"
             #expect(write(descriptor, request, request.utf8.count) == request.utf8.count)
-            // Reads the whole answer. The server must not stop before it has received the request.
+            // The whole answer, because the server must not stop before it has the request.
             var piece = [UInt8](repeating: 0, count: 1_024)
             #expect(read(descriptor, &piece, piece.count) > 0)
             while read(descriptor, &piece, piece.count) > 0 {}
@@ -252,8 +251,7 @@ import Testing
     func connections() throws {
         let server = try ServerProcess(["--max-connections", "2"])
         var clients: [HTTPClient] = []
-        // While all connections are in use, the server closes a connection that is idle for two seconds. On a busy
-        // machine, the test may therefore have to connect several times.
+        // When full, the server closes what is idle for two seconds; on a busy machine, it may take several attempts.
         #expect(
             server.waitForLog { log in
                 if log.contains(" warning limit reached limit=max-connections scope=server times=1\n") { return true }
@@ -267,7 +265,7 @@ import Testing
 
     // MARK: A standard error that nobody reads
 
-    /// Sends `count` requests with long log lines, and returns the number of log lines that were dropped.
+    /// Requests with long log lines. Returns the number of dropped lines.
     private static func fill(_ server: ServerProcess, _ count: Int) throws -> Int {
         let client = try server.keptClient(), path = "/" + String(repeating: "x", count: 4_000)
         for _ in 0..<count { #expect(try client.get(path).status == 404) }
@@ -297,8 +295,7 @@ import Testing
         let server = try ServerProcess(["--log-level", "info", "--log-format", "json"], stderr: pipe)
         let dropped = try Self.fill(server, 1_500)
         var read = Data(), lines: [[String: Any]] = [], requests = 0, total = 0
-        // Usually, one note reports all dropped lines. If the server's thread for the log has stood still before the
-        // pipe was full, the server can write several notes.
+        // Usually one note for all dropped lines; several if the log's thread stood still before the pipe was full.
         while requests + total < 1_500 {
             read += pipe.fileHandleForReading.availableData
             guard read.last == UInt8(ascii: "\n") else { continue }
@@ -347,7 +344,7 @@ import Testing
         #expect(eventually { text().contains("log lines were dropped") })
         #expect(try client.get("/after").status == 404)
         #expect(server.stop() == 0)
-        // A line that was only partly written counts as dropped. The next line starts on a new line of the file.
+        // A line written in part counts as dropped, and the next one starts a new line.
         let lines = text().split(separator: "\n").compactMap {
             try? JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any]
         }
@@ -411,7 +408,7 @@ import Testing
         let disk = try HeldFlush(), directory = try TemporaryDirectory()
         let server = try ServerProcess(
             database: directory.path("braid.sqlite"), ["--log-format", format], environment: disk.environment)
-        // The first write waits for the reserve file. If that could not be flushed, the disk would count as full.
+        // The first write waits for the reserve file, without whose flush the disk would count as full.
         #expect(try server.client().request("POST", "/v1/sessions", #"{"id":"r","rows":[]}"#).status == 201)
         disk.fail()
         _ = try? server.client().request("POST", "/v1/sessions", #"{"id":"s","rows":[]}"#)

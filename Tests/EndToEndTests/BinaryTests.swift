@@ -1,9 +1,8 @@
 import Foundation
 import Testing
 
-/// Tests which libraries the linked binary needs at run time.
 @Suite struct BinaryTests {
-    /// Runs a program with the path of the server's binary as its last argument, and returns the program's output.
+    /// With the binary's path as last argument.
     private static func output(of program: String, _ arguments: String...) throws -> String {
         let process = Process(), output = Pipe()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
@@ -21,8 +20,7 @@ import Testing
             .map { $0.trimmingCharacters(in: .whitespaces) }
         try #require(libraries.contains { $0.hasPrefix("libsqlite3") }, "\(libraries)")
         #expect(libraries.filter { $0.contains("Foundation") } == [])
-        // If Foundation were linked into the binary, the binary would contain the name `FoundationEssentials`, even
-        // without symbols.
+        // A linked Foundation leaves this name even without symbols.
         let binary = try Data(contentsOf: ServerProcess.binary)
         #expect(binary.range(of: Data("FoundationEssentials".utf8)) == nil)
     }

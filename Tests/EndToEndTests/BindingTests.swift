@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Tests bindings of rows, handlers and model types on the real binary.
+/// Bindings of rows, handlers and model types.
 @Suite(.serialized) struct BindingTests {
     func open(_ table: String, on client: KeptClient) throws -> HTTPClient.Response {
         try client.request("POST", "/v1/sessions", #"{"id":"s","table":\#(table)}"#)
@@ -20,7 +20,7 @@ import Testing
             on: client)
         #expect(opened.status == 201, "\(opened.text)")
         #expect(try rows(client).map { $0["id"] as? String } == ["b", "d", "e"])
-        // Row 1 of the displayed rows is row 3 of the stored rows, because some rows are hidden.
+        // Displayed row 1 is stored row 3: some are hidden.
         #expect(
             try client.request(
                 "POST", "/v1/sessions/s/moves", #"{"from":{"section":0,"row":2},"to":{"section":0,"row":1}}"#

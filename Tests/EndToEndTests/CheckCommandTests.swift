@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Tests the command `braid-server check FILE...`.
+/// `braid-server check FILE...`
 @Suite struct CheckCommandTests {
     static func check(_ files: [String]) throws -> (output: String, status: Int32) {
         let run = try CommandRun(["check"] + files)

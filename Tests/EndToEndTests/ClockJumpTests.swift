@@ -2,8 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The machine's time jumps by several days or more while the server runs. One test also restarts the server after the
-/// jumps.
+/// The machine's time jumps by days while the server runs; one test also restarts it then.
 @Suite(.serialized, .enabled(if: HeldFlush.compiler != nil, "needs a C compiler")) struct ClockJumpTests {
     private let directory: TemporaryDirectory
     private let database: String
@@ -35,7 +34,7 @@ import Testing
             headers: Self.controller.merging(["Idempotency-Key": key]) { $1 })
     }
 
-    /// Returns the server's date, from the header `Date` of an answer, as the number of days after the real date.
+    /// Days after the real date, by the `Date` of an answer.
     private func day(_ answer: HTTPClient.Response) throws -> Int {
         let format = DateFormatter()
         format.locale = Locale(identifier: "en_US_POSIX")
@@ -56,8 +55,7 @@ import Testing
                 let retry = try change(client, 1, key: "first")
                 #expect(try day(retry) == days)
                 #expect(retry.status == 200 && retry.text == first.text, "\(days) days: \(retry.text)")
-                // The server also keeps the answers of other requests. When the server stores an answer, it may delete
-                // up to four answers that are too old.
+                // Another answer to keep, at which up to four outdated ones may be deleted.
                 let other = try change(client, revision + 1, key: "\(revision)")
                 revision += 1
                 #expect(other.object["revision"] as? Int == revision, "\(other.text)")

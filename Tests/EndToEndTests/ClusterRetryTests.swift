@@ -2,8 +2,8 @@ import Foundation
 import Synchronization
 import Testing
 
-/// Several servers share a PostgreSQL database. Clients repeat requests and continue streams at another server, and all
-/// clients get a turn.
+/// Servers share a PostgreSQL database. Clients repeat requests and continue streams at another one, and all get a
+/// turn.
 @Suite(.serialized, .enabled(if: PostgresCluster.isPossible, PostgresCluster.needs)) struct ClusterRetryTests {
     private func open() throws -> (ServerCluster, [KeptClient]) {
         let cluster = try ServerCluster(), clients = try cluster.clients()
@@ -11,7 +11,7 @@ import Testing
         return (cluster, clients)
     }
 
-    /// Sends the same request to each server, and reads the answers only after that.
+    /// Sends to each server, then reads the answers.
     private func atOnce(_ cluster: ServerCluster, _ target: String, _ body: String, key: String) throws -> [HTTPClient
         .Response]
     {
@@ -202,7 +202,7 @@ import Testing
         try TestDatabase.run(
             "UPDATE session SET revision = 2, updated = (SELECT at FROM journal WHERE revision = 2), total_row_count = 2; DELETE FROM journal WHERE revision > 2; DELETE FROM model WHERE key > 2",
             in: cluster.database)
-        // The last server still has a copy of the old revision 4 when the database has another revision 4.
+        // The last server still has the old revision 4, the database another one.
         for (number, client) in [(1, clients[0]), (2, clients[1]), (3, clients[2])] {
             let answer = try client.request(
                 "POST", "/v1/sessions/x/rows", #"{"at":[0,0],"model":{"id":"new \#(number)"}}"#)
@@ -227,8 +227,7 @@ import Testing
             ("PATCH", "headers", #"{"a":"header"}"#),
             ("POST", "transactions", #"{"commands":[{"patchState":{"n":2}},{"taps":{"at":{"id":"a0"}}}]}"#),
             ("POST", "reset", "{}"),
-            // The first of these two commands is longer than the part of the journal that a server reads at a time. The
-            // second command follows it in the journal.
+            // Longer than what a server reads of the journal at once; the next command follows it.
             ("PATCH", "state", #"{"long":"\#(String(repeating: "x", count: 3_000_000))"}"#),
             ("PATCH", "state", #"{"long":""}"#),
         ]

@@ -3,10 +3,11 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Simulates clients of several servers on one PostgreSQL database while servers are killed, suspended or lose their
-/// connections, and the database restarts. Some clients share sessions at all servers, and some have sessions of their
-/// own. Followers change from server to server. At the end, the test compares the sessions with all answers and events.
-/// `BRAID_CLUSTER_FAULTS` sets the number of faults, and `BRAID_CRASH_SEED` sets the random course.
+/// Clients of several servers on one PostgreSQL database, while servers are killed, suspended or cut off and the
+/// database restarts. Some share sessions at all servers, some have their own, and followers change servers. In the
+/// end, the sessions must agree with all answers and events.
+///
+/// `BRAID_CLUSTER_FAULTS` is the number of faults, `BRAID_CRASH_SEED` the random course.
 @Suite(.serialized) struct ClusterSimulationTests {
     static let faults = ProcessInfo.processInfo.environment["BRAID_CLUSTER_FAULTS"].flatMap { Int($0) } ?? 8
     static let servers = ProcessInfo.processInfo.environment["BRAID_CLUSTER_SERVERS"].flatMap { Int($0) } ?? 3
@@ -38,7 +39,7 @@ import Testing
     }
 }
 
-/// All clients and followers of the simulation. Each of them runs on its own thread.
+/// Each client and follower has its thread.
 private struct ClusterCourse {
     let cluster: ServerCluster
     private var random: SeededGenerator
@@ -53,7 +54,6 @@ private struct ClusterCourse {
         random = SeededGenerator(seed: seed)
     }
 
-    /// Opens the sessions, and starts all clients and followers.
     mutating func begin() throws {
         let client = try cluster[0].client(), seed = random.next()
         var epochs: [String: String] = [:]
@@ -102,7 +102,7 @@ private struct ClusterCourse {
         }
     }
 
-    /// Returns when the clients have finished a random number of further commands, or when an error was found.
+    /// After a random number of further commands, or an error.
     mutating func progress() async throws {
         guard wrong.withLock({ $0.isEmpty }) else { return }
         let goal = answered.value + Int.random(in: 40...140, using: &random)
@@ -111,35 +111,31 @@ private struct ClusterCourse {
         }
     }
 
-    /// Kills one or two servers, one shortly after the other. Clients continue at the remaining servers until the
-    /// killed ones start again.
+    /// One or two servers, shortly after each other. Clients go on at the others until these start again.
     mutating func killSome() async throws {
         let victims = cluster.indices.shuffled(using: &random).prefix(Int.random(in: 1...2, using: &random))
         for victim in victims {
             cluster.kill(victim)
-            // The random moment of the next kill.
             try await Task.sleep(for: .milliseconds(Int.random(in: 0...20, using: &random)))
         }
         if victims.count < cluster.count { try await progress() }
         for victim in victims { try cluster.start(victim) }
     }
 
-    /// Suspends a server at a random moment, possibly while it holds locks. The server then continues with knowledge
-    /// that may be out of date.
+    /// At a random moment, perhaps while it holds locks: it continues with what may be outdated.
     mutating func pauseOne() async throws {
         let server = cluster[Int.random(in: cluster.indices, using: &random)]
         kill(server.processIdentifier, SIGSTOP)
-        // The length of the suspension.
         try await Task.sleep(for: .milliseconds(Int.random(in: 50...500, using: &random)))
         kill(server.processIdentifier, SIGCONT)
     }
 
-    /// Ends the simulation: waits until all clients and followers have finished.
+    /// Waits for all clients and followers.
     func end() throws {
         isOver.set()
         commands.wait()
         for id in sessions {
-            // After the database has come back, a server may still treat it as unavailable for some seconds.
+            // A server may treat the database as unavailable for some seconds after it has come back.
             for index in cluster.indices {
                 #expect(try eventually { try cluster[index].client().get("/v1/sessions/\(id)").status < 500 })
             }
@@ -153,7 +149,7 @@ private struct ClusterCourse {
         following.wait()
     }
 
-    /// Returns every difference between the sessions at the servers and what the clients and followers have received.
+    /// Between the sessions and what clients and followers have received.
     func differences(in directory: TemporaryDirectory) -> [String] {
         var found: [String] = []
         func check(_ body: () throws -> Void) { do { try body() } catch { found.append("\(error)") } }

@@ -2,11 +2,10 @@ import Foundation
 import Synchronization
 import Testing
 
-/// Tests the promises of several servers that share a PostgreSQL database, one promise in each test.
-/// `ClusterSimulationTests` tests many of the promises together, under faults.
+/// What servers on one PostgreSQL database promise, one by one. `ClusterSimulationTests` tests many at once, under
+/// faults.
 @Suite(.serialized, .enabled(if: PostgresCluster.isPossible, PostgresCluster.needs)) struct ClusterTests {
-    /// Starts three servers, and opens the session `x` with `rows` rows in each section: `a0`, `a1`, … in the section
-    /// `a`, and so on.
+    /// Three servers and the session `x`, with rows `a0`, `a1`, … in the section `a`, and so on.
     private func open(rows: Int = 3) throws -> (ServerCluster, [KeptClient]) {
         let cluster = try ServerCluster(), clients = try cluster.clients()
         try ConcurrencyTests.open(clients[0], rows: rows)
@@ -153,7 +152,7 @@ import Testing
             for client in clients { #expect(try patch(client, round).status == 200) }
             #expect(try clients[round % 3].request("DELETE", "/v1/sessions/x").status == 204)
             try ConcurrencyTests.open(clients[(round + 1) % 3], rows: 1)
-            // The first request to a server after the new opening may be of any kind. It must apply to the new session.
+            // The first request after the new opening, of any kind, must apply to the new session.
             if round % 2 == 0 {
                 for client in clients.reversed() {
                     #expect(try patch(client, 100 + round, query: "?dryRun").status == 200)
@@ -256,7 +255,7 @@ import Testing
         }
     }
 
-    /// A server that was not notified of a session's end keeps its copy of the session until the next request.
+    /// Without a notice of the end, a server keeps its copy until the next request.
     @Test("A server that still has an ended session in memory accepts tokens for the new session with its id")
     func tokenOfNewSession() throws {
         let postgres = try PostgresCluster()

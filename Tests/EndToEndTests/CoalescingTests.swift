@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Tests `?coalesce`: the server combines the updates in the journal, from a position to now, into one update.
+/// `?coalesce`: one update from a position to now.
 @Suite(.serialized) struct CoalescingTests {
     private struct Revision {
         var snapshot: [String: Any]
@@ -14,8 +14,7 @@ import Testing
         Revision(snapshot: try client.get("/v1/sessions/x/snapshot").object)
     }
 
-    /// Requests the combined update from every revision, alternately in stages and in the sequential form. The server
-    /// answers from memory and, after a restart, from disk.
+    /// From every revision, in stages and sequential in turn; from memory and, after a restart, from disk.
     @Test("One combined update leads from any revision to the current revision", arguments: 0..<3)
     func combinedUpdates(seed: Int) throws {
         var random = SeededGenerator(seed: UInt64(seed))

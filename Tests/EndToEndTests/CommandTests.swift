@@ -2,8 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Tests the commands `diff`, `render`, `backup` and `health` of the binary, and commands that read a pipe or cannot
-/// write their result.
+/// `diff`, `render`, `backup`, `health`, and commands that read a pipe or cannot write their result.
 @Suite(.serialized) struct CommandTests {
     private let directory = try! TemporaryDirectory()
 
@@ -26,7 +25,7 @@ import Testing
         #expect(
             try CommandRun(["diff", before, after, "--form", "sequential"]).output.contains(
                 #""operations":[{"moveRow""#))
-        // If both files are faulty, `diff` prints the faults of both, with their lines and columns.
+        // Both files' faults, with lines and columns.
         let faulty = try file("faulty.json", "{\n  \"sections\": [ { \"id\": \"a\",\n      \"rows\": 5 } ] }"),
             broken = try file("broken.json", "{]")
         let failed = try CommandRun(["diff", faulty, broken])
@@ -56,7 +55,7 @@ import Testing
                 "does not exist"))
     }
 
-    /// Runs a command line in the shell. The variable `$braid` contains the path of the binary.
+    /// `$braid` is the binary.
     private func shell(_ line: String) throws -> (status: Int32, output: String) {
         let process = Process(), output = Pipe()
         process.executableURL = URL(fileURLWithPath: "/bin/sh")
@@ -81,7 +80,7 @@ import Testing
                 0, #"{"n":1.50}"# + "\n"
             ))
         #expect(try shell(#"cat \#(journal) | "$braid" replay /dev/stdin"#) == shell(#""$braid" replay \#(journal)"#))
-        // `check` prints the place of a fault even if it has read the description from a pipe.
+        // Places of faults, also from a pipe.
         let faulty = try shell(#"cat \#(table) | "$braid" check /dev/stdin"#)
         #expect(faulty.status == 1 && faulty.output.hasPrefix("/dev/stdin:1:25: /bound: "), "\(faulty)")
         #expect(try shell(#"echo ' ' | "$braid" serve --token-file /dev/stdin"#).output.contains("/dev/stdin is empty"))
@@ -134,8 +133,7 @@ import Testing
                 == false)
         #expect(hasEnded.wait())
         #expect(server.stop() == 0)
-        // A backup of a changing session is a complete database: it contains one of the revisions, with the number of
-        // rows of that revision.
+        // A backup of a changing session is one of its revisions, complete.
         let restored = try ServerProcess(database: copy).keptClient()
         let revision = try #require(try restored.get("/v1/sessions/s").object["revision"] as? Int)
         #expect((low...high).contains(revision))
@@ -177,7 +175,7 @@ import Testing
             let run = try CommandRun(["backup", from, to])
             #expect(run.status == 1 && run.errors.contains(said), "\(run)")
         }
-        // Copying an empty file must fail. Otherwise an operator could delete a good backup in favour of an empty one.
+        // Or an operator could delete a good backup in favour of an empty one.
         let emptied = directory.path("emptied")
         _ = FileManager.default.createFile(atPath: emptied, contents: nil)
         #expect(try CommandRun(["backup", emptied, directory.path("y")]).status == 1)
@@ -194,8 +192,8 @@ import Testing
         #expect(run.status == 64 && run.errors.contains("pg_dump"), "\(run)")
     }
 
-    /// Runs `health`. On a busy machine, the server may not answer within the five seconds of this command, or answers
-    /// 503 because its database needs more than four seconds. The command then runs again.
+    /// Again, if a busy server does not answer in the command's five seconds, or with 503 because its database needs
+    /// more than four.
     private func runHealth(_ arguments: String..., environment: [String: String] = [:]) throws -> CommandRun {
         for _ in 0..<20 {
             let run = try CommandRun(["health"] + arguments, environment: environment)
@@ -215,7 +213,7 @@ import Testing
         #expect(
             try runHealth("http://localhost:\(server.port)/healthz?pretty=false").output
                 == "http://localhost:\(server.port)/healthz?pretty=false: 200\n")
-        // A port above 65535 must be refused. The port in this test, truncated to 16 bits, is the server's port.
+        // Truncated to 16 bits, it is the server's port.
         #expect(try CommandRun(["health", "--port", "\(server.port + 65_536)"]).status == 64)
         server.stop()
         let gone = try CommandRun(["health", "--port", "\(server.port)"])

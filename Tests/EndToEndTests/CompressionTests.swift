@@ -2,11 +2,10 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Tests compressed answers, streams and requests on the real binary.
 @Suite(.serialized) struct CompressionTests {
     private static let codings = ["gzip", "zstd"]
 
-    /// Returns a description with `count` rows. A snapshot of the table has about 100 bytes for each row.
+    /// About 100 bytes of snapshot per row.
     private static func table(_ count: Int) -> String {
         let names = ["Ada Lovelace", "Grace Hopper", "Barbara Liskov", "Radia Perlman", "Frances Allen"]
         let models = (0..<count).map {
@@ -16,7 +15,7 @@ import Testing
             #"{"table":"guests","sections":["a"],"cells":{"C":{}},"bindings":[{"cell":"C","models":[\#(models.joined(separator: ","))]}]}"#
     }
 
-    /// Starts a server, opens the session `s` and changes it 20 times.
+    /// Opens `s`, changes it 20 times.
     private func start(rows: Int = 300, _ options: [String] = []) throws -> KeptClient {
         let client = try ServerProcess(options).keptClient()
         let opened = try client.request(
@@ -99,8 +98,7 @@ import Testing
                 #expect(known.status == 304 && known.body.isEmpty && known.header("etag") == etag, "\(path)")
                 #expect(known.header("vary")?.contains("Accept-Encoding") == true)
                 #expect(known.header("content-encoding") == nil)
-                // If a client excludes the compression of its cached body, the server would not send this body now, so
-                // the answer is not 304.
+                // No 304 if the client excludes the coding of its cached body: the server would not send it now.
                 if let coding {
                     let other = ["If-None-Match": etag, "Accept-Encoding": "\(coding);q=0"]
                     #expect(try get(path, other).status == 200)
@@ -184,7 +182,7 @@ import Testing
         let first = try plain.events(through: "caught-up")
         for stream in streams { #expect(try stream.events(through: "caught-up") == first) }
         for number in 1...30 {
-            // Every stream must receive the event of a command before the test sends the next command.
+            // Each stream must have the event before the next command.
             try client.request(
                 "PATCH", "/v1/sessions/s/state",
                 #"{"number":"\#(number)","large":"\#(String(repeating: "x", count: number * 500))"}"#)
@@ -219,8 +217,7 @@ import Testing
 
     @Test("A compressed stream needs as little memory as a plain one", arguments: codings)
     func memoryOfStreams(coding: String) throws {
-        // With a single arena, glibc does not keep freed memory for each thread separately, so the test measures the
-        // server's own use.
+        // One arena: otherwise glibc keeps freed memory for each thread, and the test would measure that.
         let server = try ServerProcess(environment: ["MALLOC_ARENA_MAX": "1"])
         let client = try server.client()
         #expect(try client.request("POST", "/v1/sessions", #"{"id":"s","table":\#(Self.table(3))}"#).status == 201)
@@ -259,7 +256,7 @@ import Testing
         let fields = "Content-Type: application/json\r\nIdempotency-Key: k\r\n"
         let first = try send(client, body: gzipMember(Array(body.utf8)), fields: fields)
         #expect(first.status == 200, "\(first.text)")
-        // A client may compress the repeated request differently, or send it without compression.
+        // A retry may be compressed differently, or not at all.
         let members = gzipMember(Array(body.utf8.prefix(10))) + gzipMember(Array(body.utf8.dropFirst(10)))
         let retry = try send(client, body: members, fields: fields)
         #expect(retry.header("idempotent-replayed") == "true" && retry.body == first.body)
@@ -332,7 +329,7 @@ import Testing
         let path = "/v1/sessions/s/observe"
         let all = try send(client, "POST", path, body: gzipMember(Array(lines.joined().utf8)), fields: fields)
         #expect(all.text == #"{"applied":500,"unchanged":0,"revision":500}"#)
-        // Sends each line as a separate gzip member, while a stream follows the session.
+        // Each line as a gzip member, while a stream follows.
         let stream = try EventStreamClient(port: server.port, "/v1/sessions/s/updates?since=500")
         #expect(try stream.next().name == "caught-up")
         let sender = try server.client()
@@ -359,7 +356,7 @@ import Testing
 }
 
 extension ServerProcess {
-    /// The highest resident memory that the server has used so far, from the file `status` of proc(5).
+    /// `VmHWM` of proc(5).
     fileprivate func peakBytes() throws -> Int {
         let status = try String(contentsOfFile: "/proc/\(processIdentifier)/status", encoding: .utf8)
         let line = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }

@@ -3,8 +3,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Tests clients that have not seen the latest revision, with `?base=`, replaced table descriptions, and the command
-/// `reset`.
+/// Clients behind the latest revision: `?base=`, replaced descriptions, `reset`.
 @Suite(.serialized) struct ConcurrencyTests {
     static let table =
         #"{"table":"t","sections":["a","b","c"],"cells":{"C":{}},"bindings":[{"on":"allOtherSections","cell":"C","models":{},"editing":"delete","moving":{"to":"anySection"},"onTap":[{"update":{"merge":{"taps":{"$eval":"model.taps + 1"}}}}]}]}"#
@@ -18,7 +17,7 @@ import Testing
         try #require(try client.request("POST", "/v1/sessions", body).status == 201)
     }
 
-    /// A snapshot as a client saw it: the ids of the sections and of the displayed rows.
+    /// As a client saw it: ids of sections and displayed rows.
     struct Seen {
         var revision: Int
         var sections: [String]
@@ -45,23 +44,22 @@ import Testing
         try client.request("POST", "/v1/sessions/x/edits", #"{"delete":{"section":"a","row":0}}"#)
         try client.request(
             "POST", "/v1/sessions/x/moves", #"{"from":{"section":"a","row":1},"to":{"section":"b","row":3}}"#)
-        // The row a2 was row 2 of its section at revision 0. It is in the section b now.
+        // At revision 0, a2 was row 2 of its section; now it is in `b`.
         let tapped = try client.request("POST", "/v1/sessions/x/taps?base=0", #"{"at":{"section":"a","row":2}}"#)
         #expect(tapped.object["at"] as? [Int] == [1, 3])
         #expect(tapped.text.contains(#""id":"a2","cell":"C","model":{"id":"a2","taps":1}"#), "\(tapped.text)")
-        // A base may also contain the epoch, and the command may name the section by its index.
+        // A base with an epoch, a section by its index.
         let epoch = try #require(try client.get("/v1/sessions/x").object["epoch"] as? String)
         #expect(
             try client.request("POST", "/v1/sessions/x/taps?base=\(epoch).1", #"{"at":{"section":0,"row":4}}"#).object[
                 "at"] as? [Int] == [0, 3])
-        // At the base, the row 0 of the section `a` was a row that was deleted since, so the command is refused.
-        // Without a base, the same reference means the row that is there now.
+        // At the base, row 0 of `a` was one that is gone now. Without a base, it is the row that is there.
         let gone = try client.request("POST", "/v1/sessions/x/edits?base=0", #"{"delete":{"section":"a","row":0}}"#)
         #expect(gone.status == 409 && gone.text.contains("/problems/row-gone"))
         #expect(
             try client.request("POST", "/v1/sessions/x/edits?dryRun", #"{"delete":{"section":"a","row":0}}"#).object[
                 "at"] == nil)
-        // A base is refused if the session has never had this position.
+        // The session was never there.
         #expect(
             try client.request("POST", "/v1/sessions/x/taps?base=99", #"{"at":{"section":0,"row":0}}"#).status == 400)
         #expect(
@@ -69,7 +67,7 @@ import Testing
                 .contains("/problems/base-too-old"))
         #expect(
             try client.request("POST", "/v1/sessions/x/taps?base=-1", #"{"at":{"section":0,"row":0}}"#).status == 400)
-        // The journal contains the rebased command, with the place of the row when the server applied the command.
+        // The journal has the rebased command, with the row's place when it was applied.
         let records = try client.get("/v1/sessions/x/journal?after=2&limit=1").text
         #expect(records.contains(#""command":{"taps":{"at":{"section":1,"row":3}}}"#), "\(records)")
     }
@@ -97,8 +95,7 @@ import Testing
         #expect(try client.request("PUT", "/v1/sessions/x/rows/0/0?base=0", #"{"model":{"id":"1"}}"#).status == 409)
     }
 
-    /// For a section or row that does not exist at the base, the engine uses the largest integer as the index. The
-    /// answer must not contain this integer.
+    /// For what did not exist at the base, the engine's index is the largest integer, which the answer must not show.
     @Test("If a row or a section did not exist at the base, the refusal names the index that the client sent")
     func outOfBounds() throws {
         let client = try ServerProcess().keptClient()
@@ -112,8 +109,7 @@ import Testing
                 "\(path): \(ignored.text)")
             #expect(!ignored.text.contains("9223372036854775807"), "\(path): \(ignored.text)")
         }
-        // An index can also be larger than any section. Then an update of the row is ignored, and an insert adds the
-        // row at the end.
+        // Beyond any section: updates are ignored, inserts append.
         let far = 1 << 40
         #expect(
             try client.request("PUT", "/v1/sessions/x/rows/0/\(far)?base=0", #"{"model":{"id":"n"}}"#).object["outcome"]
@@ -133,7 +129,7 @@ import Testing
         }
     }
 
-    /// Two clients edit in random order, each with the revision that it saw last as its base.
+    /// Two clients edit at random, each based on what it saw last.
     @Test(
         "A command with a base applies to the row that its client saw, or is refused with `row-gone`", arguments: 0..<4)
     func rebasedCommands(seed: Int) throws {
@@ -180,7 +176,7 @@ import Testing
                 hits += 1
             } else {
                 #expect(answer.status == 409 && answer.text.contains("row-gone"), "\(answer.text)")
-                // A refusal with `row-gone` may also mean that the target section of the move is gone, and not the row.
+                // `row-gone` may also mean the move's target section.
                 if answer.text.contains("The row") {
                     #expect(before.place(of: id) == nil, "\(id) as of \(view.revision): \(answer.text)")
                 }
@@ -200,10 +196,9 @@ import Testing
             guard let other = try? HTTPClient(port: port) else { return group.leave() }
             var text = Self.table
             while !isOver.withLock({ $0 }), (try? other.request("PUT", "/v1/tables/t", text)) != nil {
-                // Alternates between two descriptions, because registering the same description again would not create
-                // a new version.
+                // Two in turn: the same description again would be no new version.
                 text = text == Self.table ? text.replacingOccurrences(of: "\"c\"]", with: "\"d\"]") : Self.table
-                // Leaves the session's opening the time to read a description that is not replaced at once.
+                // Time to read a description that is not replaced at once.
                 usleep(10_000)
             }
             group.leave()
@@ -212,14 +207,13 @@ import Testing
             isOver.withLock { $0 = true }
             group.wait()
         }
-        // The sessions have so many rows that a new description is registered while their models are read and written.
+        // So many rows that a description is registered while models are read and written.
         let models = (0..<300).map { #"{"id":"\#($0)","taps":0}"# }.joined(separator: ",")
         for round in 0..<100 {
             let opened = try client.request("POST", "/v1/sessions", #"{"table":"t","models":{"a":[\#(models)]}}"#)
             try #require(opened.status == 201, "round \(round): \(opened.text)")
             let id = try #require(opened.object["session"] as? String)
-            // After this session has ended, no session uses its version of the description. So the server deletes the
-            // version when 20 newer versions exist.
+            // Then no session uses this version, and the server deletes it when there are 20 newer ones.
             #expect(try client.request("DELETE", "/v1/sessions/\(id)").status == 204)
         }
     }
@@ -249,7 +243,7 @@ import Testing
         }
         let client = try ServerProcess(database: database).keptClient()
         #expect(try client.get("/v1/sessions/x/snapshot").text == reset)
-        // Sessions without a table description can be reset, too.
+        // Also without a description.
         try client.request(
             "POST", "/v1/sessions", #"{"id":"d","rows":[{"id":"1"}],"cellsForModelTypes":{"object":"C"}}"#)
         let first = try client.get("/v1/sessions/d/snapshot").text

@@ -3,9 +3,9 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Tests requests with a condition: the headers `If-Match` and `If-None-Match` (RFC 9110, section 13).
+/// `If-Match` and `If-None-Match` (RFC 9110, 13).
 @Suite(.serialized) struct ConditionTests {
-    /// Starts a server with the session `s`, and returns a client and the session's ETag.
+    /// With the session `s` and its ETag.
     private func start() throws -> (KeptClient, etag: String) {
         let client = try ServerProcess().keptClient()
         let opened = try client.request("POST", "/v1/sessions", #"{"id":"s","table":\#(APITests.list)}"#)
@@ -47,31 +47,28 @@ import Testing
         try Self.raceAnEnd([server.keptClient(), server.keptClient()])
     }
 
-    /// One client ends a session under the condition that it is unchanged, while another client changes it. Exactly one
-    /// of the two must be refused.
+    /// One client ends a session if it is unchanged, while another changes it: exactly one is refused.
     static func raceAnEnd(_ clients: [KeptClient], rounds: Int = 60) throws {
         var ended = 0, round = 0
-        // On a busy machine, the same client can be the first in many rounds. The test then continues until each of the
-        // two clients was first once.
+        // On a busy machine the same client can be first for long: until each was first once.
         while round < rounds || (ended == 0 || ended == round) && round < 20 * rounds {
             defer { round += 1 }
             let session = "/v1/sessions/s\(round)"
             let opened = try clients[0].request("POST", "/v1/sessions", #"{"id":"s\#(round)","rows":[]}"#)
             let etag = try #require(opened.header("etag"))
-            // After these requests, each client's server has the session in memory.
+            // Then each client's server has the session in memory.
             for client in clients { #expect(try client.get("\(session)/snapshot").status == 200) }
             let change = Watched<Int?>(nil), isRunning = Flag()
             nonisolated(unsafe) let other = clients[1]
             let thread = Thread {
                 isRunning.set()
-                // A random moment, as below.
                 usleep(UInt32.random(in: 0..<1_500))
                 let status = try? other.request("PATCH", "\(session)/state", #"{"n":1}"#).status
                 change.withLock { $0 = status ?? 0 }
             }
             thread.start()
             isRunning.wait()
-            // Random moments, so that each of the two requests can be the first.
+            // Random, so that each can be first.
             usleep(UInt32.random(in: 0..<1_500))
             let end = try clients[0].request("DELETE", session, headers: ["If-Match": etag]).status
             _ = change.wait { $0 != nil }
@@ -108,7 +105,7 @@ import Testing
         try sender.send(
             "POST /v1/sessions/s/observe HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-ndjson\r\nIf-Match: \(etag)\r\nExpect: 100-continue\r\nTransfer-Encoding: chunked\r\n\r\n"
         )
-        // The answer `100 Continue` says that the server has begun the `observe` request.
+        // `100 Continue`: `observe` has begun.
         #expect(sender.waitForAnswer())
         #expect(try client.request("PATCH", "/v1/sessions/s/state", #"{"n":1}"#).status == 200)
         try sender.send("9\r\n{\"a\":[]}\n\r\n0\r\n\r\n")
@@ -143,7 +140,7 @@ import Testing
         #expect(replaced.status == 200 && replaced.object["version"] as? Int == 2 && second != first)
         #expect(try put(APITests.list, ["If-Match": first]).status == 412)
         #expect(try put(other, [:]).header("etag") == second, "nothing has changed, so the version stays")
-        // A table that is deleted and registered again has version 1 again, but another ETag.
+        // Deleted and registered again, the table has version 1 and another ETag.
         #expect(try client.request("DELETE", "/v1/tables/list").status == 204)
         let again = try put(APITests.list, [:])
         #expect(again.object["version"] as? Int == 1 && again.header("etag") != first)
@@ -229,7 +226,7 @@ import Testing
         #expect(
             try client.get("/v1/tables", headers: ["If-Match": "\"nope\"", "If-None-Match": "\"nope\""]).status == 200,
             "reading changes nothing")
-        // `If-Unmodified-Since` is ignored, because sessions have no modification date (RFC 9110, section 13.1.4).
+        // Ignored: sessions have no modification date (RFC 9110, 13.1.4).
         #expect(
             try client.request(
                 "PATCH", "/v1/sessions/s/state", "{}", headers: ["If-Unmodified-Since": "Sat, 01 Jan 2000 00:00:00 GMT"]

@@ -1,18 +1,17 @@
 import Foundation
 import Testing
 
-/// Runs the binary as the container image does: with the settings of the Dockerfile and as another user. The root file
-/// system is read-only, and contains the binary, its libraries, the examples, /proc and a writable volume.
+/// Runs the binary as the image does: with the Dockerfile's settings, as another user, on a read-only root with the
+/// binary, its libraries, the examples, /proc and a writable volume.
 ///
-/// The test needs no container engine. It uses chroot and mounts in their own namespace, and is skipped on machines
-/// that do not allow that.
+/// Needs no container engine: chroot, and mounts in a namespace of their own. Skipped where that is not allowed.
 @Suite(.serialized, .enabled(if: ContainerRoot.isPossible, "needs root, and mounts in a namespace of their own"))
 struct ContainerTests {
     @Test("With the settings of the image, the server runs as another user and can write only to its volume")
     func readOnlyRoot() throws {
         let root = try ContainerRoot(), image = try Dockerfile()
         #expect(image.volume == "/data" && image.user == "10001" && image.entrypoint == ["braid-server"])
-        // Without a token, the server refuses to listen on addresses that other machines can reach.
+        // Without a token, not on addresses that other machines can reach.
         let open = try root.run(
             image.entrypoint + image.command, as: image.user,
             environment: image.environment.merging(["BRAID_PORT": "0"]) { $1 })
@@ -32,15 +31,13 @@ struct ContainerTests {
         #expect(
             status.contains("Uid:\t10001\t10001\t10001\t10001\n")
                 && status.contains("Gid:\t10001\t10001\t10001\t10001\n"))
-        // The image's health check must run soon after the start of the container, so the Dockerfile sets a short start
-        // interval.
+        // Soon after the start, hence the short start interval.
         #expect(
             image.healthcheckOptions["start-interval"] == "250ms" && image.healthcheckOptions["start-period"] == "30s")
         var inside = image.environment
         inside["BRAID_PORT"] = "\(port)"
         var health = try root.run(image.healthcheck, as: image.user, environment: inside)
-        // On a busy machine, the server or its database may need too much time for an answer. The test then runs the
-        // health check again.
+        // Again, if a busy server or its database needs too long.
         for _ in 0..<20
         where health.errors.contains("no answer within 5 seconds") || health.output.hasSuffix(": 503\n") {
             health = try root.run(image.healthcheck, as: image.user, environment: inside)
@@ -54,7 +51,7 @@ struct ContainerTests {
         #expect(answer.status == 200, "\(answer.text)")
         #expect(try client.get("/metrics").status == 200)
 
-        // The server's user can write to the volume, but to no other directory.
+        // To the volume, and nowhere else.
         let copied = try root.run(
             ["braid-server", "backup", "/data/braid.sqlite", "/data/copy.sqlite"], as: image.user, environment: inside)
         #expect(copied.status == 0, "\(copied.errors)")
@@ -68,12 +65,12 @@ struct ContainerTests {
         #expect(server.process.terminationStatus == 0)
         #expect(
             try root.volume().sorted() == ["braid.sqlite", "braid.sqlite-lock", "braid.sqlite-reserve", "copy.sqlite"])
-        // The health check must fail after the server has stopped.
+        // After the stop, it fails.
         #expect(try root.run(image.healthcheck, as: image.user, environment: inside).status == 1)
     }
 }
 
-/// The instructions of the Dockerfile that say how a container starts and how its health is checked.
+/// How a container starts, and how its health is checked.
 struct Dockerfile {
     private(set) var environment: [String: String] = [
         "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"

@@ -3,9 +3,8 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// In each round, clients send commands until the server is killed at a random moment. Sometimes, further servers are
-/// killed during their start. Then the test compares the sessions with the answers that the clients received.
-/// `BRAID_CRASHES` sets the number of rounds.
+/// Each round, clients send commands until the server is killed at a random moment; sometimes further servers are
+/// killed as they start. Then sessions and answers are compared. `BRAID_CRASHES` is the number of rounds.
 @Suite(.serialized) struct CrashSimulationTests {
     static let crashes = ProcessInfo.processInfo.environment["BRAID_CRASHES"].flatMap { Int($0) } ?? 8
     static let seed = ProcessInfo.processInfo.environment["BRAID_CRASH_SEED"].flatMap { UInt64($0) } ?? 7
@@ -30,7 +29,7 @@ import Testing
             }
             let goal = acknowledged.value + Int.random(in: 1...150, using: &random)
             _ = await acknowledged.wait { $0 >= goal }
-            // The random moment of the crash.
+            // The crash comes at a random moment.
             try await Task.sleep(for: .microseconds(Int.random(in: 0...3000, using: &random)))
             server.kill()
             group.wait()
@@ -56,7 +55,7 @@ import Testing
         #expect(found + repeated > 0, "requests were under way")
     }
 
-    /// Starts a server, and kills it after at most about 60 ms, perhaps while the server recovers the database.
+    /// Within about 60 ms, perhaps while it recovers the database.
     private func killWhileStarting(_ database: String, _ random: inout SeededGenerator) async throws {
         let process = Process()
         process.executableURL = ServerProcess.binary

@@ -1,12 +1,12 @@
 import Foundation
 import Testing
 
-/// Damages each integer column of each table of the schema, in one session or table description for each value.
+/// Damages each integer column of the schema, in a session or description for each value.
 @Suite("Damaged numbers", .serialized, .enabled(if: TestDatabase.isSQLite)) struct DamagedNumberTests {
     enum Kind: CaseIterable { case sqlite, postgres }
     private static let kinds = PostgresCluster.isPossible ? Kind.allCases : [.sqlite]
     private static let values = [Int.min, -1, 0, Int.max]
-    /// The tables with one row, whose numbers concern the whole database.
+    /// Of one row, about the whole database.
     private static let common: Set = ["compatibility", "epoch_suffix", "braid_server"]
 
     private let directory: TemporaryDirectory
@@ -17,7 +17,7 @@ import Testing
         kind == .sqlite ? directory.path("\(UUID().uuidString).sqlite") : try TestDatabase.schema()
     }
 
-    /// Returns the integer columns in the text of the schema.
+    /// In the text of the schema.
     private static func columns(_ kind: Kind) throws -> [(table: String, column: String)] {
         let name = kind == .sqlite ? "schema.sql" : "schema-postgres.sql"
         let text = try String(contentsOf: ServerProcess.package.appendingPathComponent(name), encoding: .utf8)
@@ -25,7 +25,7 @@ import Testing
         for line in text.split(separator: "\n") {
             let words = line.split(separator: " ")
             if let place = words.firstIndex(of: "TABLE"), words[0] == "CREATE" { table = String(words[place + 1]) }
-            // The numbers of `last_commit` are only compared.
+            // These numbers are only compared.
             if table != "last_commit", line.hasPrefix("    "), words.count > 1,
                 ["INTEGER", "BIGINT"].contains(words[1].trimmingSuffix(","))
             {
@@ -42,9 +42,9 @@ import Testing
         var name: String
         var description: String { "\(table).\(column) = \(value)" }
 
-        /// The statement that damages the last row of the session, or the table description, with the damage's name.
+        /// In the last row of the session or description, which has the damage's name.
         func statement(_ kind: Kind) -> String {
-            // SQLite reads -9223372036854775808 as the negation of a number that is too large.
+            // SQLite reads -9223372036854775808 as minus a number that is too large.
             let value = value == .min ? "(-9223372036854775807 - 1)" : "\(value)"
             let number = "(SELECT number FROM session WHERE id = '\(name)')"
             let condition =
@@ -64,7 +64,7 @@ import Testing
 
         private var key: String { table == "journal" ? "revision" : "key" }
 
-        /// Whether no database has this value in the column, so that `verify` must find it.
+        /// No database has this value, so `verify` must find it.
         var isFound: Bool { column != "request" && [Int.min, Int.max].contains(value) }
 
         func isNamed(in line: Substring) -> Bool {
@@ -91,7 +91,7 @@ import Testing
 
     private static let described = #"{"table":"NAME","cells":{"C":{}},"bindings":[{"cell":"C"}]}"#
 
-    /// Opens a session with rows in every table of the database.
+    /// With rows in every table.
     private func open(_ client: HTTPClient, _ name: String, hasTable: Bool) throws {
         func send(_ method: String, _ path: String, _ body: String, key: String? = nil) throws {
             let answer = try client.request(
@@ -111,7 +111,7 @@ import Testing
         try send("POST", "\(path)/tokens", #"{"role":"viewer","expiresIn":1000}"#)
     }
 
-    /// Reads and changes a session. Its answers may be anything, but the server must give them.
+    /// The answers may be anything, but must come.
     private func use(_ client: HTTPClient, _ name: String) throws {
         let path = "/v1/sessions/\(name)"
         for read in ["", "/snapshot", "/snapshot?at=1", "/updates?since=0", "/journal", "/journal?after=1", "/tokens"] {
@@ -150,7 +150,7 @@ import Testing
             }
             #expect(server.stop() == 0)
         }
-        // A session's number is damaged last, because it leads to the session's other rows.
+        // The session's number last: it leads to the other rows.
         let statements = damages.filter { $0.column != "number" } + damages.filter { $0.column == "number" }
         try run(statements.map { $0.statement(kind) }.joined(), kind, place)
 

@@ -1,7 +1,6 @@
 import Foundation
 import Testing
 
-/// Tests each resource of the data source on the real binary.
 @Suite(.serialized) struct DataSourceTests {
     private static let opening = #"{"id":"s","sections":[{"header":"A","rows":[{"id":1},{"id":2}]},{"rows":["x"]}]}"#
 
@@ -118,7 +117,7 @@ import Testing
                 #""command":{"dataSource":{"addRow":{"at":[0,1],"model":{"id":3}}}}"#))
     }
 
-    /// The last of 1,537 rows is alone in the last node of a new table's tree of rows (`PersistentListTests.removals`).
+    /// It is alone in the last node of the tree (`PersistentListTests.removals`).
     @Test("The last of 1,537 rows can be removed, and the table then has 1,536 rows")
     func lastOfManyRows() throws {
         let rows = (0..<1_537).map { #"{"id":\#($0)}"# }.joined(separator: ",")

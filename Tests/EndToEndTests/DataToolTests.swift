@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Tests the commands `verify`, `compact`, `export`, `import` and `backup` of the real binary.
+/// `verify`, `compact`, `export`, `import`, `backup`
 @Suite("Commands on databases and archives", .serialized, .enabled(if: TestDatabase.isSQLite)) struct DataToolTests {
     private let directory: TemporaryDirectory
     private let database: String
@@ -15,15 +15,14 @@ import Testing
 
     private static let examples = ["--fixtures", ServerProcess.package.appendingPathComponent("Examples").path]
 
-    /// Returns the names of the files in the directory, without the files that SQLite creates next to an open database.
+    /// Without those that SQLite keeps next to an open database.
     private func files() throws -> [String] {
         try FileManager.default.contentsOfDirectory(atPath: directory.url.path).sorted().filter {
             !$0.hasSuffix(".sqlite-wal") && !$0.hasSuffix(".sqlite-shm")
         }
     }
 
-    /// Fills the database with the examples and a changed session. Returns an answer that was kept for its idempotency
-    /// key, and the ETag of this answer.
+    /// The examples and a changed session. Returns a kept answer with its ETag.
     private func fill() throws -> (etag: String, kept: String) {
         let server = try ServerProcess(database: database, Self.examples)
         let client = try server.client()
@@ -33,7 +32,7 @@ import Testing
             "POST", "/v1/sessions/s/rows", #"{"at":[0,1],"model":{"id":"1"}}"#, headers: key)
         try #require(kept.status == 200, "\(kept.text)")
         let etag = try #require(kept.header("etag"))
-        // The session also gets an unpublished row.
+        // An unpublished row.
         let hidden = try client.request(
             "POST", "/v1/sessions/s/rows", #"{"at":[0,2],"model":{"id":"2"},"notify":false}"#)
         try #require(hidden.status == 200, "\(hidden.text)")
@@ -41,7 +40,7 @@ import Testing
         return (etag, kept.text)
     }
 
-    /// Returns the snapshot and the journal of every session, without epochs, because an import begins new epochs.
+    /// Snapshots and journals without epochs: an import begins new ones.
     private func content(of server: ServerProcess) throws -> [String: String] {
         let client = try server.client()
         let list = try client.get("/v1/sessions?limit=100").object["sessions"] as? [[String: Any]] ?? []
@@ -163,8 +162,7 @@ import Testing
         try input.fileHandleForWriting.write(contentsOf: half.prefix(half.count / 2))
         #expect(eventually { FileManager.default.fileExists(atPath: partial) })
         process.terminate()
-        // The command notices a signal only after it has read the next bytes, if the signal arrives just before a read.
-        // The test therefore repeats the signal.
+        // A signal just before a read is noticed only after it, so it is repeated.
         let hasEnded = eventually {
             if process.isRunning { process.terminate() }
             return !process.isRunning
@@ -214,8 +212,7 @@ import Testing
             try #require(try shell("sqlite3 \(copy) \"\(sql)\"").status == 0)
             let run = try CommandRun(["verify", copy])
             if sql.hasPrefix("DELETE FROM journal WHERE key = \(number) << 32 | 1") {
-                // A journal whose first records are missing is not faulty, because the server also deletes the oldest
-                // records.
+                // No fault: servers delete the oldest records, too.
                 #expect(run.status == 0, "\(run)")
                 continue
             }
@@ -234,7 +231,7 @@ import Testing
         #expect(server.stop() == 0)
         let file = try #require(FileHandle(forUpdatingAtPath: database))
         let size = try file.seekToEnd()
-        // The first pages of the file contain the roots of the tables, so the test damages only later pages.
+        // The first pages have the roots of the tables, so only later ones are damaged.
         for page in stride(from: UInt64(40), to: size / 4096 - 1, by: 5) {
             try file.seek(toOffset: page * 4096)
             try file.write(contentsOf: Data(repeating: 0x5A, count: 4096))
@@ -286,7 +283,7 @@ import Testing
             "backup \(database) \(directory.path("x"))", "export \(database) \(directory.path("x"))",
             "import \(archive) \(directory.path("x"))", "compact \(database)",
         ] {
-            // The limit of 100 KiB for each file has the same effect as a full disk.
+            // Like a full disk: 100 KiB per file.
             let run = try shell("ulimit -f 100; exec \"$0\" \(arguments)")
             #expect(run.status == 1 && run.errors.contains("There is no room"), "\(arguments): \(run)")
             #expect(try files() == before, "\(arguments)")

@@ -1,10 +1,9 @@
 import Foundation
 import Testing
 
-/// Tests `--deterministic`: the same requests to a new server get the same answers, byte for byte.
+/// `--deterministic`: the same requests get the same answers, byte for byte.
 ///
-/// To write the golden transcript again, run `BRAID_WRITE_GOLDEN=1 swift test --filter DeterministicTests`. Then review
-/// the changes of the transcript.
+/// `BRAID_WRITE_GOLDEN=1 swift test --filter DeterministicTests` writes the transcript again. Review its changes.
 @Suite(.serialized) struct DeterministicTests {
     private static let golden = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent(
         "Golden/deterministic.txt")
@@ -62,7 +61,7 @@ import Testing
         #expect(
             try first.request("POST", "/v1/sessions", #"{"rows":[]}"#).header("location") == "/v1/sessions/session-1")
         #expect(try first.request("POST", "/v1/sessions", #"{"id":"session-2","rows":[]}"#).status == 201)
-        // A client has used the id with the server's next number, so the server takes the number after it.
+        // A client has taken the next number, so the one after it.
         #expect(
             try first.request("POST", "/v1/sessions", #"{"rows":[]}"#).header("location") == "/v1/sessions/session-3")
         try first.request("POST", "/v1/sessions/session-1/rows", #"{"at":[0,0],"model":1}"#)

@@ -52,7 +52,7 @@ import Testing
                 #expect(snapshot["totalRowCount"] as? Int == revision + 1, "one row for each revision")
                 let first = max(0, revision - 900)
                 let updates = try client.get("/v1/sessions/\(id)/updates?since=\(first)").object
-                // PostgreSQL can still commit the last command of the killed server after the snapshot was read.
+                // PostgreSQL can still commit the killed server's last command after the snapshot.
                 let last = try #require(updates["to"] as? Int)
                 let journalled = (updates["updates"] as? [[String: Any]])?.compactMap { $0["to"] as? Int }
                 #expect(last >= revision && journalled == (first..<last).map { $0 + 1 }, "a journal without holes")
@@ -80,8 +80,8 @@ import Testing
         #expect(try ServerProcess(database: database).readiness().status == 200)
     }
 
-    /// For the path `file:braid.sqlite`, SQLite would open `braid.sqlite`, but the server would lock the file
-    /// `file:braid.sqlite`. A second server could then open the same database.
+    /// SQLite would open `braid.sqlite`, and the server lock `file:braid.sqlite`: a second server could open the same
+    /// database.
     @Test("The server refuses a database path that is a URI")
     func uriPath() throws {
         let directory = try TemporaryDirectory()
@@ -106,7 +106,7 @@ import Testing
         #expect(try client.get("/healthz").status == 200)
     }
 
-    /// A supervisor may stop the server as soon as it is ready.
+    /// As a supervisor may.
     @Test("A server that is stopped right after its readiness line exits with status 0")
     func earlyStop() throws {
         for _ in 0..<30 { #expect(try ServerProcess().stop() == 0) }

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Tests the action `emit`, which sends events to controllers and changes no table.
+/// `emit` sends events to controllers and changes no table.
 @Suite(.serialized) struct EmitTests {
     static let table =
         #"{"table":"t","cells":{"C":{"events":{"go":{}}}},"bindings":[{"cell":"C","models":[{"id":"1"},{"id":"2"}],"onTap":[{"emit":{"name":"opened","payload":{"id":"${model.id}","row":{"$eval":"row"}}}}],"onEvent":{"go":[{"emit":{"name":"${event.name}"}},{"if":"event.removes","do":[{"remove":{}},{"emit":{"name":"removed","payload":{"$eval":"model"}}}]}]}}]}"#
@@ -32,7 +32,7 @@ import Testing
         #expect(events[1].data == #"{"name":"opened","payload":{"id":"2","row":1}}"#)
         #expect(events[3].data == #"{"name":"went"}"#)
         #expect(events[4].data == #"{"name":"removed","payload":{"id":"2"}}"#)
-        // A controller can also read the emitted events in the journal.
+        // Also in the journal.
         let records = try client.get("/v1/sessions/x/journal").object["records"] as? [[String: Any]]
         #expect(
             (records ?? []).map { ($0["emitted"] as? [[String: Any]] ?? []).compactMap { $0["name"] as? String } } == [

@@ -2,8 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Tests new epochs: if the database has lost revisions that a client knows, the client must not confuse new revisions
-/// with the lost ones.
+/// If the database has lost revisions, clients must not take new ones for these.
 @Suite(.serialized) struct EpochTests {
     private let directory: TemporaryDirectory
     private let database: String
@@ -18,7 +17,7 @@ import Testing
             try client.request("POST", "/v1/sessions", #"{"id":"s","rows":[{"id":"a"},{"id":"b"}]}"#).status == 201)
     }
 
-    /// Changes the session `count` times, and returns its last ETag.
+    /// Returns the last ETag of `count` changes.
     private func change(_ client: HTTPClient, _ text: String, times count: Int) throws -> String {
         var etag: String?
         for number in 0..<count {
@@ -34,13 +33,13 @@ import Testing
         try #require(try client.get("/v1/sessions/s/snapshot").object["epoch"] as? String)
     }
 
-    /// Returns the session's epoch, and kills the server, which the test no longer needs.
+    /// Also kills the server.
     private func lastEpoch(_ server: ServerProcess) throws -> String {
         defer { server.kill() }
         return try epoch(server.client())
     }
 
-    /// Waits until the server can read and write again. Each of its connections to the database comes back separately.
+    /// Each connection to the database comes back on its own.
     private func awaitDatabase(_ server: ServerProcess) throws {
         let client = try server.client()
         let isBack = try eventually {
@@ -51,7 +50,7 @@ import Testing
 
     private func position(_ etag: String) -> String { String(etag.dropFirst().dropLast()) }
 
-    /// Expects that the server does not treat a position of an old epoch as a position of the new epoch.
+    /// A position of an old epoch is none of the new one.
     private func expectForgotten(_ etag: String, by server: ServerProcess) throws {
         let client = try server.client(), old = position(etag), before = try client.get("/v1/sessions/s").text
         for coalesce in ["", "&coalesce"] {
@@ -106,7 +105,7 @@ import Testing
             server = try ServerProcess(database: database)
             client = try server.client()
             #expect(try epoch(client) == epochs.last)
-            // A session that is opened after the restore gets another epoch than the restored ones.
+            // Opened after the restore, a session has another epoch than the restored ones.
             #expect(
                 try client.request("POST", "/v1/sessions", #"{"id":"later","rows":[]}"#).object["epoch"] as? String
                     != epochs.last)
@@ -171,8 +170,7 @@ import Testing
         try open(servers[0].client())
         let etag = try change(servers[0].client(), "a", times: 2), first = try epoch(servers[1].client())
         #expect(try epoch(servers[0].client()) == first)
-        // A checkpoint of PostgreSQL saves the session. Without the checkpoint, a crash with `normal` could lose the
-        // session itself.
+        // Saves the session: without a checkpoint, a crash with `normal` could lose it.
         try TestDatabase.run("CHECKPOINT", in: cluster.address)
         try cluster.control("restart")
         for server in servers { try awaitDatabase(server) }
@@ -181,7 +179,7 @@ import Testing
         if synchronous == "normal" {
             _ = try change(servers[1].client(), "b", times: 1)
             for server in servers { try expectForgotten(etag, by: server) }
-            // A database that is shut down properly loses nothing, so the epochs stay the same.
+            // A proper shutdown loses nothing: no new epochs.
             try cluster.control("restart -m fast")
             for server in servers { try awaitDatabase(server) }
             #expect(try servers.map { try epoch($0.client()) } == epochs)

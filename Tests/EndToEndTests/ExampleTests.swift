@@ -2,8 +2,7 @@ import BraidEngine
 import Foundation
 import Testing
 
-/// Tests every example with a table description on the real binary: the file `Flows/NAME.json` lists requests to the
-/// example and the expected answers.
+/// `Flows/NAME.json` has requests to each example with a description, and the answers.
 @Suite(.serialized) struct ExampleTests {
     static let flows = ServerProcess.package.appendingPathComponent("Tests/EndToEndTests/Flows")
 
@@ -23,7 +22,7 @@ import Testing
 
     @Test("The server answers each request of an example's flow as the flow expects", arguments: names)
     func expectedAnswers(name: String) throws {
-        // The server loads all examples, as the script `./run` does.
+        // All examples, as `./run` does.
         let client = try ServerProcess(["--fixtures", ServerProcess.package.appendingPathComponent("Examples").path])
             .keptClient()
         let flow = try JSONText(parsing: [UInt8](Data(contentsOf: Self.flows.appendingPathComponent("\(name).json"))))

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Tests that many sessions with slow commands leave time for the commands of other sessions.
+/// Slow commands of many sessions leave time for others.
 @Suite(.serialized) struct FairnessTests {
     static let table =
         #"{"table":"t","cells":{"C":{}},"bindings":[{"cell":"C","models":[],"viewModel":{"title":"${model.id} of ${state.n}","length":{"$eval":"len(str(model.id)) + row"}}}]}"#
@@ -16,14 +16,13 @@ import Testing
             let body =
                 #"{"id":"heavy-\#(number)","table":\#(Self.table),"state":{"n":0},"models":{"table":\#(models)}}"#
             try #require(try client.request("POST", "/v1/sessions", body).status == 201)
-            // After this slow command, the server knows that the session's commands are slow.
+            // Now the server knows that they are slow here.
             try #require(try client.request("PATCH", "/v1/sessions/heavy-\(number)/state", #"{"n":1}"#).status == 200)
             return client
         }
         let client = try server.client()
         var answered = heavy.count
-        // If the test itself stands still between two of its requests, the slow commands end first. The test then tries
-        // again.
+        // Again, if the test stood still between two requests and the slow commands ended first.
         for round in 2..<40 where answered >= heavy.count - processors {
             for (number, other) in heavy.enumerated() {
                 let body = #"{"n":\#(round)}"#

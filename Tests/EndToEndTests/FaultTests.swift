@@ -3,8 +3,8 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Tests faults of the machine and of clients: a full disk, a removed or damaged file, too few file descriptors, and
-/// clients that disappear. The server must report the fault, and must acknowledge no change that it could not store.
+/// A full disk, a removed or damaged file, too few file descriptors, clients that disappear. The server must report the
+/// fault and acknowledge nothing that it could not store.
 @Suite(.serialized) struct FaultTests {
     private static let insert = #"{"insert":{"section":"a","row":0},"model":{"id":"%ID%"%MORE%}}"#
     private static let table =
@@ -53,7 +53,7 @@ import Testing
         #expect(try client.get("/v1/sessions/x/snapshot").object["totalRowCount"] as? Int == done + 1)
         #expect(try client.get("/v1/sessions/x/updates?since=0").status == 200)
         #expect(try client.get("/healthz").status == 200)
-        // The server on a full disk is still ready, so that a load balancer sends it reads and deletes.
+        // Still ready: load balancers must send reads and deletes.
         let readiness = try server.readiness()
         #expect(readiness.status == 200 && readiness.object["status"] as? String == "ready, read-only")
         #expect(readiness.text.contains("disk is full"), "\(readiness.text)")
@@ -68,7 +68,7 @@ import Testing
         let failures = full["braid_commit_failures_total"]
         for _ in 0..<3 { #expect(try server.readiness().status == 200) }
         #expect(try metrics()["braid_commit_failures_total"] == failures, "a probe is no write")
-        // When the disk has space again, the refused request succeeds if it is repeated with the same key.
+        // With space again, the same key succeeds.
         disk.clear()
         var again: HTTPClient.Response?
         _ = try eventually {
@@ -83,7 +83,7 @@ import Testing
             server.waitForLog { $0.contains("warning the database works again reason=disk-full\n") }, "\(server.log)")
         let failing = "error the database fails: The disk is full"
         #expect(server.log.ranges(of: failing).count == 1, "once, however many requests were refused: \(server.log)")
-        // The stream must contain each committed revision once, and no refused command.
+        // Each committed revision once, and nothing refused.
         var told: [Int] = []
         while told.last != done + 1 { told.append(try stream.next().revision) }
         #expect(told == (0...done).map { $0 + 1 })
@@ -92,7 +92,7 @@ import Testing
         #expect(try client2.get("/v1/sessions/x").object["revision"] as? Int == done + 1)
     }
 
-    /// Expects that a server without room answers reads and deletes, and a change with 507.
+    /// Reads and deletes work, a change gets 507.
     private func expectReadOnly(_ server: ServerProcess, _ change: HTTPClient.Response) throws {
         let client = try server.client()
         #expect(change.status == 507 && change.text.contains("/problems/storage-full"), "\(change.text)")
@@ -138,7 +138,7 @@ import Testing
         .enabled(if: TestDatabase.isSQLite))
     func fileSize() throws {
         let directory = try TemporaryDirectory(), path = directory.path("braid.sqlite")
-        // The unit of `ulimit -f` is 512 bytes.
+        // In units of 512 bytes.
         let launcher = ["/bin/sh", "-c", "ulimit -f 8192; exec \"$0\" \"$@\""]
         var done = 0
         for round in 0..<2 {
@@ -225,8 +225,7 @@ import Testing
             #expect(server.stop() == 0)
         }
         var bytes = try #require(FileManager.default.contents(atPath: path))
-        // Damages all pages with the text of row 30: the page of its model and the page of its journal record. The two
-        // pages belong to the session `x`.
+        // All pages with row 30's text: its model and its journal record, both of session `x`.
         var search = bytes.startIndex
         while let place = bytes.range(of: Data(#"{"id":"30""#.utf8), in: search..<bytes.endIndex) {
             let page = place.lowerBound / 4096 * 4096
@@ -251,7 +250,7 @@ import Testing
         let server = try ServerProcess(
             database: directory.path("braid.sqlite"), launcher: ["/bin/sh", "-c", "ulimit -n 160; exec \"$0\" \"$@\""])
         try open(try server.client())
-        // Opens more connections than the server may have file descriptors.
+        // More than the server has descriptors.
         var crowd = try (0..<200).map { _ in
             let member = try server.client()
             try member.send(
@@ -259,7 +258,7 @@ import Testing
             )
             return member
         }
-        // While the server is full, it closes a new connection whose request arrives late. The request is then repeated.
+        // When full, the server closes a new connection whose request is late: repeat it.
         func get(_ path: String) throws -> HTTPClient.Response {
             while true {
                 let client = try server.client()
@@ -269,8 +268,7 @@ import Testing
         #expect(try eventually { try get("/v1/tables").status == 503 })
         #expect(try get("/readyz").status == 200)
         crowd.removeAll()
-        // While the server still counts the connections of the 200 clients, it closes each further connection after one
-        // answer.
+        // As long as it counts the 200 connections, it closes each further one after an answer.
         func connections() throws -> Double? {
             try MetricsTests.parse(get("/metrics").text).first { $0.name == "braid_http_connections" }?.value
         }
@@ -306,13 +304,12 @@ import Testing
             try visitor.send(
                 request.replacingOccurrences(of: "half", with: "h\(number + 10)").replacingOccurrences(
                     of: "Length: \(body.utf8.count)", with: "Length: \(body.utf8.count - 1)"))
-            // The client closes its side only after it has sent the whole request, so the server must still carry it
-            // out.
+            // Only after the whole request, which must be carried out.
             visitor.finishSending()
             if number % 2 == 0 { _ = try visitor.receive() }
         }
         #expect(try eventually { try revision(client) == 20 })
-        // Clients disappear while they receive a stream, or while they send lines of models.
+        // They leave during a stream, or while sending models.
         for number in 0..<20 {
             let visitor = try server.client()
             if number % 2 == 0 {

@@ -1,7 +1,6 @@
 import Foundation
 import Testing
 
-/// Tests `--fixtures`: the tables and sessions that the server loads at its start.
 @Suite(.serialized) struct FixtureTests {
     private let directory = try! TemporaryDirectory()
     private static let table =
@@ -41,7 +40,7 @@ import Testing
             "\(twice): describes \"right\", as \(fixtures)/right.table.json does",
             "The fixtures directory \(directory.path("none")) does not exist.",
         ] { #expect(run.errors.contains(said), "\(said) in \(run.errors)") }
-        // After the failed start, the database contains none of the fixtures.
+        // Nothing was loaded.
         #expect(try ServerProcess(database: database).keptClient().get("/v1/tables").text == #"{"tables":[]}"#)
     }
 
@@ -115,7 +114,7 @@ import Testing
             #expect(try client.request("POST", "/v1/sessions/s/edits", #"{"delete":{"id":"1"}}"#).status == 200)
             #expect(client.server.stop() == 0)
         }
-        // Changed fixtures apply only to new sessions. A session that already exists keeps its data and its opening.
+        // Changed fixtures are for new sessions; an existing one keeps its data and opening.
         _ = try write("a/t.table.json", table("t").replacingOccurrences(of: #""id":"1""#, with: #""id":"2""#))
         try #"{"id":"s","table":"t","state":{"new":true}}"#.write(toFile: session, atomically: true, encoding: .utf8)
         let client = try ServerProcess(database: database, ["--fixtures", fixtures]).keptClient()

@@ -12,7 +12,7 @@ import Testing
         #expect(answer.status == 200, "\(answer.text)")
     }
 
-    /// Returns the text of a snapshot without its session, epoch and revision, so that two sessions can be compared.
+    /// Without session, epoch and revision, to compare sessions.
     private static func content(_ text: String) -> String {
         text.replacing(/"(session|epoch)":"[^"]*",|"revision":[0-9]*,/, with: "")
     }
@@ -51,11 +51,11 @@ import Testing
         let journal = try client.get("/v1/sessions/f/journal").object["records"] as? [[String: Any]]
         #expect(journal?.map { $0["revision"] as? Int } == [1])
 
-        // The fork no longer needs its original. A reset restores the table with which the fork was opened.
+        // It needs its original no more. A reset restores the table of the fork's opening.
         #expect(try client.request("DELETE", "/v1/sessions/x").status == 204)
         #expect(try client.request("POST", "/v1/sessions/f/reset").status == 200)
         #expect(try Self.snapshot(client, "f") == Self.content(before.text))
-        // If the request contains no id, the server chooses one. A fork can be forked again.
+        // The server chooses an id. A fork can be forked.
         let second = try Self.fork(client, #"{"from":{"session":"f","revision":1}}"#)
         #expect(second.status == 201 && second.object["totalRowCount"] as? Int == 16, "\(second.text)")
     }
@@ -83,7 +83,7 @@ import Testing
         let row = #"{"at":[0,0],"model":{"id":"new","taps":0}}"#
         #expect(try client.request("POST", "/v1/sessions/x/rows?notify=false", row).status == 200)
         #expect(Self.content(try Self.fork(client, #"{"id":"f","from":{"session":"x"}}"#).text) == before)
-        // A fork can also get unpublished changes, and the next command publishes them.
+        // A fork can have unpublished changes, too.
         #expect(try client.request("POST", "/v1/sessions/f/rows?notify=false", row).status == 200)
         #expect(try Self.snapshot(client, "f") == before)
         try Self.delete(client, "b0", of: "f")
@@ -110,7 +110,7 @@ import Testing
             _ = try client.request("POST", "/v1/sessions/x/reset")
         }
         #expect((try client.get("/v1/sessions").object["sessions"] as? [Any])?.count == 3)
-        // `Prefer: return=minimal` omits the snapshot of every new session: of a fork, and here of an ordinary session.
+        // `Prefer: return=minimal` omits every new session's snapshot; here an ordinary one's.
         let opened = try Self.fork(client, #"{"id":"r","rows":[]}"#, headers: ["Prefer": "return=minimal"])
         #expect(opened.status == 201 && opened.body.isEmpty && opened.header("preference-applied") == "return=minimal")
         #expect(
@@ -265,7 +265,7 @@ import Testing
         }
         working.wait()
         #expect(faults.withLock { $0 } == [])
-        // After all edits, each fork has exactly its own rows.
+        // Each fork has exactly its own rows.
         for number in 1...1_000 {
             let ids = Self.ids(try client.get("/v1/sessions/f\(number)/snapshot").object)
             #expect(ids == Self.expected(number, original), "f\(number)")
@@ -273,7 +273,7 @@ import Testing
         #expect(Self.ids(try client.get("/v1/sessions/x/snapshot").object) == original)
     }
 
-    /// Opens the fork with the given number, and makes edits that are different from those of all other forks.
+    /// Each fork gets edits of its own.
     private static func work(
         on number: Int, _ client: HTTPClient, _ original: [String], fault: (String) -> Void
     ) throws {

@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Tests, on the real binary, which ids rows and sections may have.
+/// Ids of rows and sections.
 @Suite(.serialized) struct IDTests {
-    /// The rule's bound, in bytes, in ids whose percent-encoding is as long as possible, and other ids that need it.
+    /// At the bound in bytes, with the longest percent-encoding, and others that need it.
     private static let ids =
         [
             String(repeating: "é", count: 200), String(repeating: "\u{1F600}", count: 100),
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    /// Requests with the id `ID` in place of a row's or a section's id, for the session that `opened` opens.
+    /// `ID` stands for a row's or section's id, in the session of `opened`.
     private static let ways: [(method: String, path: String, body: String)] = [
         ("POST", "/v1/sessions", #"{"sections":[{"id":"a","rows":[{"id":ID}]}]}"#),
         ("POST", "/v1/sessions", #"{"sections":[{"id":ID,"rows":[]}]}"#),

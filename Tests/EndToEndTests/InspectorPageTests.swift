@@ -1,6 +1,5 @@
 import Testing
 
-/// Tests the inspector's web page with requests such as browsers send to the real binary.
 @Suite(.serialized) struct InspectorPageTests {
     @Test("The inspector's page ignores unknown query parameters, and the API refuses them")
     func unknownQuery() throws {

@@ -3,19 +3,17 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Tests that one client, with or without a valid token, cannot block the others. During an attack, small commands of
-/// another session and the operators' routes are still answered.
+/// No client, with or without a token, can block the others: during an attack, small commands and the operators' routes
+/// are answered.
 ///
-/// These tests measure no times. Each of them compares the order of answers, or checks what is refused. `Benchmarks/run
-/// isolation` measures times.
+/// No times here: tests compare the order of answers, or what is refused. `Benchmarks/run isolation` measures.
 @Suite(.serialized) struct IsolationTests {
     static let controller = ["Authorization": "Bearer secret"]
 
     static func bearer(_ token: String) -> [String: String] { ["Authorization": "Bearer \(token)"] }
 
     static func server(_ options: [String] = []) throws -> ServerProcess {
-        // The time limits of commands are long, because the threads for large commands can stand still for long on a
-        // busy machine.
+        // Long time limits: on a busy machine, the threads for large commands can stand still.
         let times = ["--command-timeout", "3600", "--participant-command-timeout", "3600"]
         let server = try ServerProcess(times + options, environment: ["BRAID_TOKEN": "secret"])
         try open(
@@ -38,7 +36,7 @@ import Testing
         return try #require(answer.object["token"] as? String)
     }
 
-    /// A description whose rows all read the state, so that each change of the state renders all rows again.
+    /// All rows read the state, so a change of it renders them all.
     static func readingTable(_ rows: Int) -> String {
         let models = (0..<rows).map { #"{"id":"\#($0)"}"# }.joined(separator: ",")
         return
@@ -51,7 +49,7 @@ import Testing
             "\(method) \(target) HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer \(token)\r\n\(content)\r\n\(body)"
     }
 
-    /// Sends the requests of the other clients once: small requests to the session `light`, and the operators' routes.
+    /// Small requests to `light`, and the operators' routes.
     func expectOthersAreServed(_ server: ServerProcess, _ round: Int, at place: SourceLocation = #_sourceLocation)
         throws
     {
@@ -72,13 +70,11 @@ import Testing
         let server = try Self.server()
         let table = Self.readingTable(20_000)
         for number in 0..<4 { try Self.open("heavy\(number)", table, #","state":{"n":0}"#, on: server) }
-        // The transaction renders all rows twice. Its last command is refused, so no success tells the server how much
-        // the transaction costs.
+        // Renders all rows twice, and is then refused: no success tells the server what it costs.
         let slow = #"{"commands":[{"patchState":{"n":1}},{"patchState":{"n":2}},{"edits":{"delete":{"id":"none"}}}]}"#
         let dryRun = #"{"n":3}"#
         var isOvertaken = false
-        // If this test stands still, the server can answer all heavy requests in the meantime. The test then repeats
-        // them.
+        // Again, if the test stood still and all heavy requests were answered.
         for attempt in 0..<10 where !isOvertaken {
             let heavy = try (0..<16).map { number in
                 let client = try server.client()
@@ -109,7 +105,7 @@ import Testing
                 )
                 return client
             }
-            // The clients receive the refusal although they have not sent a single byte of their bodies.
+            // Refused although not a byte of the body was sent.
             for client in clients {
                 let refused = try client.receive()
                 #expect(refused.status == 401 && refused.header("connection") == "close")
@@ -120,7 +116,7 @@ import Testing
 
     @Test("Unfinished bodies of one token use only this token's share of the memory for bodies")
     func unfinishedBodies() throws {
-        // With the lowest minimum rate for bodies, the server waits for the bodies of clients that stand still.
+        // At the lowest rate, the server waits for bodies that stand still.
         let server = try Self.server(["--max-buffered-bytes", "33554432", "--min-body-rate", "1"])
         let table =
             #"{"table":"t","cells":{"C":{}},"bindings":[{"cell":"C","models":[],"editing":"insert"}]}"#
@@ -135,8 +131,7 @@ import Testing
             for _ in 0..<5 where (try? client.send(piece)) != nil {}
             return client
         }
-        // At most one of these clients has room for all that it sends. The others get an answer that refuses their
-        // request.
+        // At most one has room for all that it sends; the others are refused.
         #expect(eventually { clients.count(where: \.hasAnswer) >= clients.count - 1 })
         let refused = clients.filter(\.hasAnswer)
         for client in refused {
@@ -221,8 +216,7 @@ import Testing
         try Self.open("heavy", Self.readingTable(20_000), #","state":{"n":0}"#, on: server)
         let token = try Self.token("participant", of: "heavy", on: server)
         var isLimited = false
-        // If this test stands still, the slow command can end before the taps arrive. The test then repeats the command
-        // and the taps.
+        // Again, if the test stood still and the slow command ended before the taps came.
         for attempt in 0..<10 where !isLimited {
             let slow = try server.client()
             try slow.send(Self.text("PATCH", "/v1/sessions/heavy/state", #"{"n":\#(attempt + 1)}"#))
@@ -246,8 +240,7 @@ import Testing
         let server = try Self.server()
         try Self.open("heavy", Self.readingTable(30_000), #","state":{"n":0}"#, on: server)
         var before = 0, dropped = 0
-        // If this test stands still, the slow command can end before the other commands arrive, and the server carries
-        // out all of them. The test then repeats them.
+        // Again, if the test stood still and the slow command ended before the others came.
         for attempt in 0..<10 where dropped == 0 {
             let slow = try server.client()
             try slow.send(Self.text("PATCH", "/v1/sessions/heavy/state", #"{"n":\#(attempt + 1)}"#))
@@ -260,8 +253,7 @@ import Testing
                 client.vanish()
             }
             #expect(try slow.receive().status == 200)
-            // This command comes after the commands of the clients that have left. The server may have carried out some
-            // of those commands before their clients left.
+            // After those of the clients that left, of which some may have been carried out.
             let last = try server.client().request(
                 "POST", "/v1/sessions/heavy/edits",
                 #"{"insert":{"section":0,"row":0},"model":{"id":"last-\#(attempt)"}}"#, headers: Self.controller)
@@ -293,14 +285,14 @@ import Testing
             return client
         }
         try flush.waitUntilHeld()
-        // Opens more connections than the server has event loops, so that a blocked event loop would be noticed.
+        // More than event loops, so that a blocked one is noticed.
         for _ in 0..<16 {
             for target in [
                 "/v1/sessions/read/snapshot", "/v1/sessions/written0/snapshot", "/v1/sessions/read/updates?since=0",
                 "/healthz", "/readyz", "/metrics",
             ] {
                 let status = try server.client().get(target, headers: Self.controller).status
-                // A server whose flush takes more than ten seconds is not ready.
+                // Not ready if a flush takes more than ten seconds.
                 let isLate = target == "/readyz" && ContinuousClock.now - start > .seconds(10)
                 #expect(status == 200 || isLate, "\(target)")
             }

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Tests `Examples/library`, a program that binds a table with the engine alone. The program checks its updates itself.
+/// `Examples/library` uses the engine alone, and checks its updates itself.
 @Suite struct LibraryExampleTests {
     @Test("The library example prints each table and the moves that lead to the next table")
     func printedMoves() throws {

@@ -3,7 +3,6 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Tests the start, the signals and the end of the server process.
 @Suite(.serialized) struct LifeCycleTests {
     private static func bearer(_ token: String) -> [String: String] { ["Authorization": "Bearer \(token)"] }
 
@@ -28,7 +27,7 @@ import Testing
 
     // MARK: The end of the standard input
 
-    /// Starts a server whose standard input is `input`. Returns the server's process and a client.
+    /// With `input` as standard input.
     private static func start(input: Any, _ options: [String], log: URL) throws -> (Process, HTTPClient) {
         let run = Process(), output = Pipe()
         run.executableURL = ServerProcess.binary
@@ -46,7 +45,7 @@ import Testing
     func endOfInput() throws {
         let directory = try TemporaryDirectory(), log = directory.url.appendingPathComponent("log"), input = Pipe()
         let (run, client) = try Self.start(input: input, ["--exit-with-stdin"], log: log)
-        // The server ignores bytes that are written to its standard input.
+        // Bytes on stdin are ignored.
         try input.fileHandleForWriting.write(contentsOf: Data("anything\n".utf8))
         try client.request("POST", "/v1/sessions", #"{"id":"s","rows":[]}"#)
         try client.send("GET /v1/sessions/s/updates?since=0&wait=60 HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -191,7 +190,7 @@ import Testing
             lines(log + ".1").filter { $0.contains("requestId=first") || $0.contains("requestId=second") }.count == 2)
         #expect(!lines(log + ".1").contains { $0.contains("requestId=third") } && server.log.isEmpty)
 
-        // If the new log file cannot be opened, the server continues to write to the old one.
+        // If the new file cannot be opened, the old one stays.
         try FileManager.default.moveItem(atPath: log, toPath: log + ".2")
         try FileManager.default.createDirectory(atPath: log, withIntermediateDirectories: false)
         kill(server.processIdentifier, SIGHUP)
@@ -212,7 +211,7 @@ import Testing
 
     // MARK: Tokens
 
-    /// Follows the steps for a new token in docs/life-cycle.md.
+    /// The steps of docs/life-cycle.md.
     @Test("An operator can replace a controller's token in use without any request being refused")
     func rotatedToken() async throws {
         let directory = try TemporaryDirectory(), file = directory.path("token")
@@ -229,7 +228,7 @@ import Testing
             try asker.request("POST", "/v1/sessions", #"{"id":"s","rows":[]}"#, headers: Self.bearer("old")).status
                 == 201)
 
-        // Four clients send requests all the time, with the token that the operator has given to them.
+        // Four clients send all the time, with the operator's current token.
         let token = Mutex("old"), isOver = Mutex(false), group = DispatchGroup()
         let answers = Watched<(statuses: Set<Int>, counts: [Int])>(([], Array(repeating: 0, count: 4)))
         for index in 0..<4 {
@@ -250,7 +249,7 @@ import Testing
                 }
             }
         }
-        /// Waits until each of the four clients has sent five more requests.
+        /// Until each client has sent five more requests.
         func traffic() {
             let before = answers.value.counts
             #expect(answers.wait { zip($0.counts, before).allSatisfy { $0 >= $1 + 5 } })
@@ -259,18 +258,18 @@ import Testing
             port: port, "/v1/sessions/s/updates?since=0", headers: Self.bearer("old"))
         _ = try oldStream.next()
         traffic()
-        // Step 1 of replacing a token: the operator writes both tokens to the token file.
+        // Step 1: both tokens in the file.
         try write("new", "old")
         kill(server.processIdentifier, SIGHUP)
         #expect(try await eventually { try status("new") == 200 }, "the new token is accepted")
         #expect(try status("old") == 200)
         traffic()
-        // Step 2 of replacing a token: the clients use the new token.
+        // Step 2: clients use the new one.
         token.withLock { $0 = "new" }
         let newStream = try EventStreamClient(
             port: port, "/v1/sessions/s/updates?since=0", headers: Self.bearer("new"))
         traffic()
-        // Step 3 of replacing a token: the operator removes the old token from the token file.
+        // Step 3: the old one is removed.
         try write("new")
         kill(server.processIdentifier, SIGHUP)
         #expect(try await eventually { try status("old") == 401 }, "the old token is refused")
@@ -279,13 +278,13 @@ import Testing
         await withCheckedContinuation { done in group.notify(queue: .global()) { done.resume() } }
         #expect(answers.value.statuses == [200])
 
-        // The stream with the old token ends, and the stream with the new token continues.
+        // The old token's stream ends, the new one's goes on.
         #expect(throws: EventStreamClient.Ended.self) { while true { _ = try oldStream.next() } }
         let patched = try asker.request(
             "PATCH", "/v1/sessions/s/state", #"{"n":2}"#, headers: Self.bearer("new"))
         _ = try newStream.events(throughRevision: try #require(patched.object["revision"] as? Int))
 
-        // If the token file is faulty at a SIGHUP, the server keeps its tokens.
+        // With a faulty file, the tokens stay.
         for wrong in ["", "a b", "one\ntwo\nthree", "naïve"] {
             try wrong.write(toFile: file, atomically: true, encoding: .utf8)
             let before = server.log.split(separator: "\n").count
@@ -322,10 +321,10 @@ import Testing
         #expect(
             try client.get("/readyz").object["detail"] as? String
                 == "The server is stopping. Send new requests to another server.")
-        // During the drain time, the server still handles SIGHUP.
+        // SIGHUP works while draining.
         kill(server.processIdentifier, SIGHUP)
         #expect(eventually { server.log.contains(" notice SIGHUP: received") }, "the reload")
-        // A second signal ends the server at once. No acknowledged command is lost.
+        // A second signal ends it at once, and loses nothing acknowledged.
         let stream = try EventStreamClient(port: server.port, "/v1/sessions/s/updates")
         _ = try stream.events(through: "caught-up")
         #expect(server.stop() == 128 + SIGTERM)
@@ -375,7 +374,7 @@ import Testing
         #expect(try socket.receive() == "STOPPING=1")
     }
 
-    /// The socket on which a service manager receives the notifications of sd_notify(3).
+    /// For sd_notify(3).
     private final class NotifySocket {
         private let descriptor: Int32
 

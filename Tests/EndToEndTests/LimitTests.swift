@@ -3,7 +3,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Tests the limits of the real binary: a request beyond a limit gets the documented answer, and the server continues.
+/// Beyond a limit comes the documented answer, and the server goes on.
 @Suite(.serialized) struct LimitTests {
     static func table(_ binding: String = #""models":[],"editing":"delete""#, sections: String = #""sections":["a"],"#)
         -> String
@@ -167,8 +167,7 @@ import Testing
         expect(
             try client.request("POST", "/v1/sessions/s/transactions", #"{"commands":[\#(commands)]}"#), 503,
             "command-timeout", retries: true)
-        // The answer to a command that ran out of time is not kept for its idempotency key, so a client can try the
-        // command again with the same key.
+        // Not kept under the key: the same key may try again.
         for _ in 0..<2 {
             let late = try client.request(
                 "POST", "/v1/sessions/s/transactions", #"{"commands":[\#(commands)]}"#,
@@ -177,7 +176,7 @@ import Testing
             #expect(late.header("retry-after") == "10")
             #expect(late.header("idempotent-replayed") == nil)
         }
-        // Without the time limit, these transactions would take much longer.
+        // Without the limit, these would take much longer.
         #expect(ContinuousClock.now - start < .seconds(600))
         #expect(try client.get("/v1/sessions/s/snapshot").text == before)
         #expect(try client.request("PATCH", "/v1/sessions/s/state", #"{"n":3}"#).status == 200)
@@ -220,8 +219,7 @@ import Testing
         let poll = try server.client()
         try poll.send("GET /v1/sessions/s/updates?since=0&wait=60 HTTP/1.1\r\nHost: localhost\r\n\r\n")
         func next() throws -> HTTPClient.Response { try server.client().get("/v1/sessions/s/updates?since=0&wait=1") }
-        // The test first waits until the server counts the long poll. An earlier request could take the long poll's
-        // place.
+        // The poll must be counted first, or an earlier request could take its place.
         #expect(try server.waitForMetric(#"braid_subscribers{by="poll"} 1"#))
         expect(try next(), 503, "unavailable", retries: true)
         expect(try server.client().get("/v1/fixtures?since=0&wait=1"), 503, "unavailable", retries: true)
@@ -286,14 +284,13 @@ import Testing
             return try slow.receive()
         }
         let idle = try server.client()
-        // If this test stands still before it sends the head, the server closes the connection as an idle one.
+        // If the test stands still before the head, the connection counts as idle and is closed.
         var answer = try? slowHead()
         for _ in 0..<3 where answer == nil { answer = try? slowHead() }
         expect(try #require(answer), 408, "request-timeout")
         #expect(idle.isClosed)
         let first = try (0..<4).map { _ in try server.client() }
-        // The server may already have closed some of these connections, because they were idle while the server was
-        // full.
+        // Some may be closed already, as idle while the server was full.
         for client in first {
             if let answer = try? client.get("/healthz") { #expect(answer.status == 200) }
         }
@@ -304,8 +301,7 @@ import Testing
     @Test("If all connections are in use, the three probes are still answered, and other requests get 503")
     func probes() throws {
         let server = try ServerProcess(["--max-connections", "4"])
-        // This client is one of the four that use all connections. If it left, the server could still count its
-        // connection when the last of the four comes.
+        // Stays as one of the four: if it left, it could still be counted when the last comes.
         let opener = try server.client()
         try opener.request("POST", "/v1/sessions", #"{"table":\#(Self.table()),"id":"s"}"#)
         var busy = try (0..<4).map { number in
@@ -334,7 +330,7 @@ import Testing
             #expect(client.isClosed)
         }
         #expect(try value("braid_http_connections_refused_total") == before + Double(refused.count))
-        // No handler has run for the refused `observe` request, which is counted nevertheless.
+        // No handler has run, but it is counted.
         let counts = try server.client().get("/metrics").text
         #expect(counts.contains(#"{method="POST",route="/v1/sessions/{id}/observe",status="503"} 1"#), "\(counts)")
         #expect(try value("braid_http_connections") == 4 && value("braid_http_connections_max") == 4)
@@ -452,7 +448,7 @@ import Testing
         "A flood of large bodies does not exhaust the server's memory, and the server accepts bodies again afterwards"
     )
     func flood() throws {
-        // With the lowest minimum rate for bodies, the server waits for the bodies of clients that stand still.
+        // At the lowest rate, the server waits for bodies that stand still.
         let server = try ServerProcess(["--max-buffered-bytes", "33554432", "--min-body-rate", "1"])
         #expect(try server.client().request("POST", "/v1/render", #"{"template":1}"#).status == 200)
         let piece = [UInt8](repeating: UInt8(ascii: " "), count: 1 << 20)
@@ -462,7 +458,7 @@ import Testing
                 try client.send(
                     "POST /v1/render HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 16777216\r\n\r\n"
                 )
-                // Sends 15 of the 16 MiB of each body, so that no body is ever complete.
+                // 15 of 16 MiB: no body is complete.
                 for _ in 0..<15 { if (try? client.send(piece)) == nil { break } }
             }
             let chunked = try server.client()
@@ -481,7 +477,7 @@ import Testing
         }
         let peak = try Self.peakMemory(of: server)
         #expect(peak < 300 << 20, "600 MiB were sent; \(peak >> 20) MiB is what the server had at most")
-        // All these clients have disconnected, so the server must accept a large body again.
+        // All have left: a large body must pass again.
         let body = #"{"template":""# + String(repeating: "x", count: 15 << 20) + #""}"#
         let isAccepted = try eventually {
             let client = try server.client()
@@ -495,8 +491,7 @@ import Testing
         let server = try ServerProcess(["--max-buffered-bytes", "16777216"])
         let description = Self.table().dropLast() + #","empty":"\#(String(repeating: "x", count: 12 << 20))"}"#
         #expect(try server.client().request("PUT", "/v1/tables/t", String(description)).status == 201)
-        // The answer is larger than the kernel's buffers, so the server has to keep the rest while the client does not
-        // read.
+        // Larger than the kernel's buffers, so the server keeps the rest while nobody reads.
         let template =
             #"{"template":{"$map":{"$eval":"range(0,15)"},"each(i)":{"$eval":"s"}},"context":{"s":"\#(String(repeating: "x", count: 500_000))"}}"#
         func outcome() -> Int? { try? server.client().request("POST", "/v1/render", template).status }
@@ -506,8 +501,7 @@ import Testing
             for client in silent { try client.send(Self.render(template)) }
             var last = outcome()
             for _ in 0..<100 where last != nil {
-                // If this request overtook that of a silent client, the silent client was refused and uses no memory.
-                // The test then adds another silent client.
+                // If it overtook a silent client's, that one was refused and uses no memory: add another.
                 silent.append(try server.client())
                 try? silent[silent.count - 1].send(Self.render(template))
                 last = outcome()
@@ -522,19 +516,18 @@ import Testing
     @Test("Readers of large snapshots use bounded memory: a reader beyond the session's share gets 429")
     func unreadSnapshots() throws {
         let server = try ServerProcess(["--max-buffered-bytes", "67108864"])
-        // The snapshot is larger than the kernel's buffers for a client with a small receive buffer.
+        // Larger than the kernel's buffers for a small receive buffer.
         let models = (0..<2_500).map { #"{"id":\#($0),"text":"\#(String(repeating: "x", count: 6_000))"}"# }.joined(
             separator: ",")
         let table = #"{"table":"t","cells":{"C":{}},"bindings":[{"cell":"C","models":[\#(models)]}]}"#
-        // Another connection's event loop may not yet have released the memory of an answer that its client has already
-        // received. So all requests that need this memory use the same connection.
+        // One connection for all that need this memory: another's event loop may not have released it yet, although the
+        // answer has arrived.
         let client = try server.client()
         #expect(try client.request("POST", "/v1/sessions", #"{"id":"s","table":\#(table)}"#).status == 201)
         let whole = try client.get("/v1/sessions/s/snapshot")
         #expect(whole.status == 200 && whole.body.count > 15_000_000)
         do {
-            // If a silent client came after a client that reads, the silent client was refused and uses no memory. The
-            // test then adds another one.
+            // If a silent client came after a reading one, it was refused: add another.
             var silent: [HTTPClient] = []
             var last = whole
             for _ in 0..<100 where last.status == 200 {
@@ -575,12 +568,10 @@ import Testing
             }
             #expect(try client.get("/healthz").status == 200)
         }
-        // In this test, a list of updates has 8 MB, and the server needs several times as much memory while it creates a
-        // list. So the server must not create two dozen lists at the same time.
+        // 8 MB each, and several times that while it is made: not two dozen at once.
         let peak = try Self.peakMemory(of: server)
         #expect(peak < 250 << 20, "\(peak >> 20) MiB")
-        // A page of the journal ends at a certain size, and its member `next` names the revision after which the next
-        // page begins.
+        // Pages end by size; `next` is where the next one begins.
         var revisions: [Int] = [], after = 0, pages = 0
         while pages < 50 {
             let page = try client.get("/v1/sessions/s/journal?after=\(after)&limit=1000").object
@@ -615,7 +606,7 @@ import Testing
     func unreadEvents() throws {
         let server = try ServerProcess(["--max-buffered-bytes", "16777216"])
         try #require(try server.client().request("POST", "/v1/sessions", #"{"id":"s","rows":[]}"#).status == 201)
-        // The event of this change, 6 MB, does not fit into the kernel's socket buffers, so the server must queue it.
+        // 6 MB: too much for the socket's buffers, so it is queued.
         let rows = (0..<2_000).map { #"{"id":"\#($0)","text":"\#(String(repeating: "x", count: 3_000))"}"# }.joined(
             separator: ",")
         try #require(
@@ -665,7 +656,7 @@ import Testing
                 try server.client().get("/v1/sessions/s/journal", headers: accept), 429, "quota-exceeded", retries: true
             )
         }
-        // The server can release the memory of an answer a moment after the client has received the whole answer.
+        // Memory may be released a moment after the answer has arrived.
         for _ in 0..<7 {
             var answer: HTTPClient.Response?
             _ = try eventually {
@@ -679,7 +670,7 @@ import Testing
     @Test("Reading or writing large JSON does not delay the requests of other clients")
     func largeWork() throws {
         let server = try ServerProcess(), port = server.port
-        // Six connections, so that several event loops of the server serve them.
+        // Six, so that several event loops serve them.
         let others = try (0..<6).map { _ in try server.client() }
         let rows = (0..<30).map { #"{"id":"\#($0)","a":[\#((0..<10_000).map { "\($0)" }.joined(separator: ","))]}"# }
             .joined(separator: ",")
@@ -692,8 +683,7 @@ import Testing
         ]
         for (method, target, body) in requests {
             var rounds = 0
-            // If this test stands still, it sends few requests during the large work. The test then repeats the large
-            // work and the requests.
+            // Again, if the test stood still and sent little during the large work.
             for _ in 0..<10 where rounds <= 40 {
                 let isOver = Mutex(false), group = DispatchGroup()
                 group.enter()
@@ -709,12 +699,12 @@ import Testing
                 }
                 group.wait()
             }
-            // If an event loop did the large work itself, the number of rounds would be much lower.
+            // Far lower if an event loop did the large work.
             #expect(rounds > 40, "\(method): \(rounds)")
         }
     }
 
-    /// Returns the largest resident memory of the server so far: the value `VmHWM` in its `status` file.
+    /// `VmHWM`, the largest resident memory so far.
     static func peakMemory(of server: ServerProcess) throws -> Int {
         let facts = try String(contentsOfFile: "/proc/\(server.processIdentifier)/status", encoding: .utf8)
         let line = try #require(facts.split(separator: "\n").first { $0.hasPrefix("VmHWM:") })
@@ -723,7 +713,7 @@ import Testing
 
     @Test("If the system does not start the server's threads, the error of the start says so", arguments: [1, 4, 8])
     func tooFewThreads(count: Int) throws {
-        // The system does not limit the threads of the superuser. Another user may be unable to reach the binary.
+        // The superuser's threads are not limited; another user may not reach the binary.
         let read = ["--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search"]
         let other = geteuid() == 0 ? ["setpriv", "--reuid=65534", "--clear-groups"] + read : []
         let launcher = ["/usr/bin/timeout", "60"] + other + ["prlimit", "--nproc=\(count)"]

@@ -1,16 +1,16 @@
 import Foundation
 import Testing
 
-/// Tests what the server logs about requests, and which data it never logs.
+/// What is logged about requests, and what never.
 @Suite(.serialized) struct LogTests {
-    /// Returns the lines of a server's log after the given requests. `last` is a text in the line of the last request.
+    /// The log after the requests; `last` is in the last one's line.
     private static func serve(_ format: String, last: String, _ requests: (KeptClient) throws -> Void) throws
         -> [String]
     {
         let server = try ServerProcess(
             ["--log-level", "info", "--log-format", format], environment: ["BRAID_TOKEN": "swordfish"])
         try requests(try server.keptClient())
-        // A server that stops waits for at most five seconds until its log is written.
+        // At its stop, the server waits at most five seconds for the log.
         #expect(server.waitForLog { $0.contains(last) }, "\(server.log)")
         server.stop()
         return server.log.split(separator: "\n").map(String.init)

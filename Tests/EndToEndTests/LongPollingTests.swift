@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite(.serialized) struct LongPollingTests {
-    /// Sends a request on a separate thread, and runs `body` while the request waits for its answer.
+    /// `body` runs while the request waits.
     private func polling(_ client: KeptClient, _ target: String, _ body: () throws -> Void) async throws -> (
         text: String, took: Duration
     ) {
@@ -19,15 +19,14 @@ import Testing
                 }
             }
         }
-        // Waits until the server's metrics count the long poll. If that never happens, the answer to the poll shows the
-        // reason.
+        // Until the metrics count the poll. If they never do, its answer shows why.
         _ = try await eventually { try Self.polls(client) == 1 }
         try body()
         let result = try await answer.value.get()
         return (result.0, result.1)
     }
 
-    /// Returns the number of waiting long polls in the server's metrics.
+    /// As the metrics count them.
     private static func polls(_ client: KeptClient) throws -> Int? {
         let name = #"braid_subscribers{by="poll"} "#
         let line = try client.get("/metrics").text.split(separator: "\n").first { $0.hasPrefix(name) }
@@ -116,8 +115,8 @@ import Testing
             #expect(try eventually { try Self.polls(client) == 1_000 })
             return polls
         }
-        // The test first starts the long polls of the clients that leave, and waits until their connections are closed.
-        // It starts the other long polls only after that, so that they do not end during this wait.
+        // First those that leave, until their connections are closed; then the others, which must not end during this
+        // wait.
         do {
             let leaving = try startPolls()
             withExtendedLifetime(leaving) {}

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Tests the ids that templates create with `uuid()` in the commands of a session.
+/// Made with `uuid()` in templates.
 @Suite(.serialized) struct MadeIDTests {
     static let table =
         #"{"table":"t","cells":{"C":{}},"bindings":[{"cell":"C","models":[{"id":"a"}],"editing":"insert","insert":{"template":{"id":"${uuid()}"}},"onTap":[{"insert":{"section":"table","model":{"id":"${uuid()}"}}}]}]}"#

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Tests that a faulty request gets the right problem document, and that the server continues.
+/// Each fault gets its problem document, and the server goes on.
 @Suite(.serialized) struct MalformedRequestTests {
     struct Case: Sendable {
         var name: String
@@ -10,7 +10,7 @@ import Testing
         var type: String
     }
 
-    /// Returns the text of a request with correct HTTP framing.
+    /// Correctly framed.
     static func sent(
         _ method: String, _ target: String, _ body: String? = nil, type: String = "application/json", extra: String = ""
     ) -> String {
@@ -365,8 +365,7 @@ import Testing
             #expect(problem["requestId"] as? String == response.header("x-request-id"), "\(test.name)")
             #expect(try server.client().get("/problems/\(test.type)").status == 200, "\(test.name)")
         }
-        // After a request with faulty HTTP framing, the server must close the connection, because nobody knows where
-        // the next request starts.
+        // The connection must close: nobody knows where the next request starts.
         for test in Self.framing {
             let client = try server.client()
             try client.send(test.request + "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Tests, on the real binary, the requests that insert or put many rows at once, and the sections that paths name.
+/// Many rows in one request, and the sections that paths name.
 @Suite(.serialized) struct ManyRowsTests {
     private static let session = "/v1/sessions/s"
     private static let opening =
@@ -133,7 +133,7 @@ import Testing
         let numbered = #"{"id":"s","sections":[{"id":"1","rows":[]},{"id":"0","rows":[]},{"id":"x","rows":[]}]}"#
         let client = try opened(numbered)
         #expect(try shown(client, "0") == ["1: ", "0: b c", "x: "])
-        // A repeated request does not mean the section with the index instead.
+        // Repeated, it does not mean the section with the index.
         for outcome in ["applied", "ignored"] {
             let removed = try client.request("DELETE", Self.session + "/sections/0")
             #expect(removed.object["outcome"] as? String == outcome)

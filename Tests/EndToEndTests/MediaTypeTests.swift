@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Tests the media types of request bodies.
+/// Of request bodies.
 @Suite struct MediaTypeTests {
     @Test("A PATCH accepts a merge patch under both of its media types, and no other kind of patch")
     func mergePatch() throws {

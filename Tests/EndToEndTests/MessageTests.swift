@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Tests that messages say what to do about common mistakes.
+/// What to do about common mistakes.
 @Suite(.serialized) struct MessageTests {
     private static func detail(_ answer: HTTPClient.Response) -> String { answer.object["detail"] as? String ?? "" }
 

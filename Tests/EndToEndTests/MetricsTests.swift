@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Tests `GET /metrics` with the parser of Prometheus, from the package python3-prometheus-client.
+/// With Prometheus' own parser (python3-prometheus-client).
 @Suite(.serialized) struct MetricsTests {
     struct Sample: Decodable {
         var family: String
@@ -12,10 +12,10 @@ import Testing
         var value: Double
     }
 
-    /// Parses the text of the metrics. Throws an error if the text is not in the format of Prometheus.
+    /// Throws if it is not Prometheus' format.
     static func parse(_ text: String) throws -> [Sample] {
         let process = Process(), input = Pipe(), output = Pipe()
-        // This is the Python of Debian, which has the package python3-prometheus-client.
+        // Debian's, which has that package.
         process.executableURL = URL(fileURLWithPath: "/usr/bin/python3")
         process.arguments = [
             "-c",
@@ -97,7 +97,7 @@ import Testing
                 && Self.value(samples, "braid_subscribers", ["by": "poll"]) == 0)
         #expect(Self.value(samples, "braid_sessions") == 1 && Self.value(samples, "braid_sessions_in_memory") == 1)
         #expect(Self.value(samples, "braid_http_connections") == 2)
-        // The session's opening and its five revisions were six commits, none of which was combined with another one.
+        // The opening and five revisions, each alone.
         #expect(
             Self.value(samples, "braid_commit_group_size_sum") == 6
                 && Self.value(samples, "braid_commit_duration_seconds_count") == 6)

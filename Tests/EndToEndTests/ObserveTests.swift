@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Tests the request `observe`, which sends models line by line.
+/// Models, line by line.
 @Suite(.serialized) struct ObserveTests {
     private func observe(
         _ client: KeptClient, _ body: String, _ query: String = "", type: String = "application/x-ndjson"
@@ -11,7 +11,7 @@ import Testing
         try client.request("POST", "/v1/sessions/s/observe\(query)", body, headers: ["Content-Type": type])
     }
 
-    /// Begins an `observe` request whose body is sent in chunks.
+    /// In chunks.
     private func begin(_ client: HTTPClient) throws {
         try client.send(
             "POST /v1/sessions/s/observe HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -39,7 +39,7 @@ import Testing
             try sender.send(chunk(#"{"a":[{"id":"1","n":\#(number)}]}"# + "\n"))
             #expect(try stream.next().revision == number, "before the next line is sent")
         }
-        // Blank lines are ignored. Text after the last line break is also a line. A line may arrive in several chunks.
+        // Blank lines are ignored, text after the last line break is a line, and a line may come in chunks.
         try sender.send(chunk("\n \r\n{\"a\":[]") + chunk("}\r\n") + chunk(#"{"a":[]}"#) + "0\r\n\r\n")
         #expect(try sender.receive().text == #"{"applied":6,"unchanged":1,"revision":6}"#)
         #expect(try sender.get("/healthz").status == 200, "the connection goes on")

@@ -1,8 +1,7 @@
 import Foundation
 import Testing
 
-/// Tests `GET /openapi.json` and the inspector's files on the real binary. The module BraidServerTests and schemathesis
-/// test the content of openapi.json.
+/// `GET /openapi.json` and the inspector's files. BraidServerTests and schemathesis test the content.
 @Suite struct OpenAPITests {
     @Test("Clients without a token can read the OpenAPI document, which has a strong ETag and is not sent twice")
     func theDescriptionIsForEveryone() throws {
@@ -28,7 +27,7 @@ import Testing
         ])
     func assetsAreForEveryone(path: String, type: String) throws {
         let client = try AccessTests.server().keptClient()
-        // The values that browsers send in Accept for a page, a style sheet and a script.
+        // What browsers accept for a page, a style sheet, a script.
         for accept in ["text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", "text/css,*/*;q=0.1", "*/*"] {
             let response = try client.get(path, headers: ["Accept": accept])
             #expect(response.status == 200 && response.header("content-type") == type && response.text.hasSuffix("\n"))
@@ -66,8 +65,7 @@ import Testing
                 #expect(known.status == 304 && known.header("cache-control") == "no-cache")
             }
         }
-        // Refusals of requests that no handler has seen also have `Cache-Control: no-cache`, because caches may
-        // otherwise keep a 414 for any time.
+        // Also on refusals that no handler has seen: caches might keep a 414 forever.
         for (target, field, status) in [
             ("/\(String(repeating: "a", count: 9_000))", "", 414),
             ("/readyz", "X: \(String(repeating: "a", count: 40_000))\r\n", 431), ("/readyz", "Expect: none\r\n", 417),

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Tests the command line and the environment variables of the binary.
+/// Command line and environment.
 @Suite(.serialized) struct OptionTests {
     struct Option {
         var name: String
@@ -14,7 +14,7 @@ import Testing
         "serve", "check", "diff", "render", "replay", "backup", "verify", "compact", "export", "import", "health",
     ]
 
-    /// The options that the help of `serve` lists, without `--version`.
+    /// As in the help of `serve`, without `--version`.
     private static func options() throws -> [Option] {
         let help = try CommandRun(["serve", "--help"]).output
         let entries = help.replacing(/\n {26}/, with: " ").split(separator: "\n").filter { $0.hasPrefix("  --") }
@@ -26,8 +26,7 @@ import Testing
         }
     }
 
-    /// Runs `serve` with a token file that does not exist. The server then reads all of its settings, and stops because
-    /// of the file.
+    /// The token file does not exist, so the server reads all settings, then stops.
     private func settings(_ arguments: [String], environment: [String: String] = [:]) throws -> CommandRun {
         try CommandRun(["serve", "--token-file", "/nowhere"] + arguments, environment: environment)
     }
@@ -36,7 +35,7 @@ import Testing
         #expect(run.status == 1 && run.errors.contains("/nowhere does not exist"), "\(run)")
     }
 
-    /// Expects the exit status 64, with the message and a usage line on standard error.
+    /// Status 64, the message, a usage line.
     private func expectRefused(_ run: CommandRun, _ message: String) {
         #expect(run.status == 64 && run.output.isEmpty, "\(run)")
         #expect(run.errors.hasPrefix("Error: \(message)") && run.errors.contains("\nUsage: braid-server"), "\(run)")
@@ -52,7 +51,7 @@ import Testing
         #expect(options.count >= 30)
         for option in options {
             #expect(help.contains("\(option.variable),") && help.contains("--\(option.name) "), "\(option.name)")
-            // A value that every option refuses.
+            // Which every option refuses.
             let value = "/no/such/value"
             let rest = ["port": "0", "database": ":memory:"].filter { $0.key != option.name }.flatMap {
                 ["--\($0.key)", $0.value]
@@ -178,7 +177,7 @@ import Testing
         }
     }
 
-    /// Returns the words that a single typing mistake after the first two characters makes out of a word.
+    /// By one typing mistake after the first two characters.
     private static func misspellings(of word: String) -> [String] {
         (2..<word.count).flatMap { place in
             let start = String(word.prefix(place)), rest = word.dropFirst(place)
@@ -215,7 +214,7 @@ import Testing
     @Test("Options on the command line take precedence over environment variables, and these over defaults")
     func precedence() throws {
         let directory = try TemporaryDirectory()
-        // The command line sets the port and the database. The server must not even read the values of their variables.
+        // Set on the command line: their variables are not even read.
         let server = try ServerProcess(
             ["--journal-limit", "2"],
             environment: [
@@ -283,10 +282,9 @@ import Testing
             ]) { $1 }
         }
         expectAccepted(try settings(["--port", "0"], environment: environment))
-        // `BRAID_PORT` is also a variable of the server, so the server reads it, unless the command line sets the port.
+        // Also a variable of the server, read unless the command line sets the port.
         expectRefused(try settings([], environment: environment), "BRAID_PORT must be a whole number")
-        // For a service `braid-server`, Kubernetes sets `BRAID_SERVER_PORT` to an address. If this variable is a plain
-        // number, the variable is a mistake.
+        // Kubernetes sets it to an address for a service `braid-server`; a plain number is a mistake.
         expectRefused(try settings([], environment: ["BRAID_SERVER_PORT": "80"]), "BRAID_SERVER_PORT is not a setting.")
     }
 }

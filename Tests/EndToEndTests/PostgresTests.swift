@@ -3,8 +3,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Tests servers on PostgreSQL. With `BRAID_TEST_DATABASE=postgres`, most of the other end-to-end tests also run on
-/// PostgreSQL.
+/// With `BRAID_TEST_DATABASE=postgres`, most other end-to-end tests run on PostgreSQL, too.
 @Suite(.serialized) struct PostgresTests {
     @Test(
         "If the database restarts under load, every answer is true: nothing is lost or doubled, with or without keys",
@@ -26,8 +25,8 @@ import Testing
                 var number = 0, isUnknown = false
                 while !isOver.isSet {
                     let body = #"{"at":[0,0],"model":{"id":"\#(number)"}}"#
-                    // Repeats the same request until it succeeds. If it was stored although the answer was 503, then
-                    // without a key the repetition is refused, because the row exists.
+                    // Until it succeeds. If a 503 was stored and there is no key, the repetition is refused: the row
+                    // exists.
                     guard
                         let response = try? client.request(
                             "POST", "/v1/sessions/\(id)/rows", body,
@@ -61,8 +60,7 @@ import Testing
         isOver.set()
         group.wait()
         #expect(wrong.withLock { $0 } == [])
-        // Uses a new connection, because the server may have closed the earlier one, which was idle for a long time on
-        // a busy machine.
+        // A new connection: on a busy machine the server may have closed the idle one.
         #expect(try server.client().get("/readyz").status == 200)
         for round in ["as it is in memory", "after a restart of the server"] {
             let reader = round.hasPrefix("after") ? try ServerProcess(database: cluster.address) : server
@@ -223,7 +221,7 @@ import Testing
         "A database that accepts connections but never answers delays neither the start nor SIGTERM",
         .enabled(if: PostgresCluster.hasTrait))
     func waitsForASilentDatabase() throws {
-        // The kernel accepts connections to a suspended process, but the process never answers.
+        // The kernel accepts for a suspended process, which never answers.
         let silent = try ServerProcess()
         kill(silent.processIdentifier, SIGSTOP)
         let server = try ServerProcess(database: "postgres://me@127.0.0.1:\(silent.port)/tables")

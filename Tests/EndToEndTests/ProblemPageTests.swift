@@ -1,10 +1,9 @@
 import Foundation
 import Testing
 
-/// Tests the pages about problems on the real binary: the examples on these pages must be like the answers to real
-/// requests.
+/// The pages' examples must be like real answers.
 @Suite struct ProblemPageTests {
-    /// A description whose sections make commands fail for different reasons.
+    /// Its sections fail for different reasons.
     static let table = """
         {"table": "contacts", "sections": ["friends", "blocked", "notes"],
          "modelTypes": {
@@ -35,7 +34,7 @@ import Testing
         var testDescription: String { problem }
     }
 
-    /// Requests whose answers are exactly the examples of the pages, except for the request id.
+    /// Their answers are the pages' examples, except for the request id.
     static let exact: [Cause] = [
         Cause(problem: "ambiguous-row", path: "\(session)/edits", body: #"{"delete": {"id": "bob"}}"#),
         Cause(problem: "bad-request", path: "\(session)/edits", body: #"{"delete": {"id": "ada", "index": 0}}"#),
@@ -105,8 +104,7 @@ import Testing
             problem: "unsupported-media-type", path: "/v1/render", body: "{}", headers: ["Content-Type": "text/plain"]),
     ]
 
-    /// Starts a server with the session `contacts`. A request with the key `order-17` has already deleted the row of
-    /// Carl.
+    /// With the session `contacts`, from which a request with the key `order-17` has deleted Carl.
     static func server(_ options: [String] = []) throws -> ServerProcess {
         let server = try ServerProcess(options)
         let client = try server.client()
@@ -195,7 +193,7 @@ import Testing
                 #expect(
                     answer.object[member] as? String == expected[member] as? String, "\(cause.problem): \(answer.text)")
             }
-            // The text of the example before its first number or quotation mark.
+            // The example up to its first number or quotation mark.
             let words = (expected["detail"] as? String)?.prefix { !$0.isNumber && $0 != "\"" } ?? ""
             if cause.problem != "base-too-old" {
                 #expect(

@@ -1,10 +1,9 @@
 import Foundation
 import Testing
 
-/// Tests, on the real binary, sessions that are bound to another version of their table description.
+/// Sessions bound to another version of their description.
 @Suite struct RebindingTests {
-    /// Returns a version of the description `t`. The tests use three versions: `first` has two sections with models,
-    /// `second` has another view model and state, and `narrow` lacks the section `b`.
+    /// Of `t`: `first` has two sections with models, `second` another view model and state, `narrow` no section `b`.
     static func description(_ binding: String, sections: String = #"["a","b"]"#, state: String = "{}") -> String {
         #"{"table":"t","sections":\#(sections),"state":\#(state),"cells":{"C":{}},"bindings":[{"on":"allOtherSections","cell":"C","editing":"delete",\#(binding)}]}"#
     }
@@ -13,7 +12,7 @@ import Testing
     static let second = description(#""models":{"a":[{"id":"9"}]},"viewModel":"two ${model.id}""#, state: #"{"new":1}"#)
     static let narrow = description(#""models":{"a":[]}"#, sections: #"["a"]"#)
 
-    /// Registers the three versions of the description, and opens the session `s` with the first version.
+    /// Registers all three; `s` has the first.
     static func open(_ client: KeptClient) throws {
         for (index, text) in [first, second, narrow].enumerated() {
             let put = try client.request("PUT", "/v1/tables/t", text)
@@ -50,7 +49,7 @@ import Testing
         #expect(bound.text.contains(event.data) && event.data.contains("reloadRows"))
         let again = try client.request("PUT", "/v1/sessions/s/table", #"{"version":2}"#)
         #expect(again.object["outcome"] as? String == "unchanged" && again.object["revision"] as? Int == 2)
-        // The session still accepts edits after it was bound to the new version.
+        // It still takes edits.
         #expect(try client.request("POST", "/v1/sessions/s/edits", #"{"delete":{"id":"3"}}"#).status == 200)
         #expect(try client.get("/v1/sessions/s/snapshot").object["state"] as? [String: Int] == ["new": 1])
     }
@@ -66,8 +65,7 @@ import Testing
         #expect(try version(client) == 1 && rows(client).count == 3)
         #expect(try client.request("PUT", "/v1/sessions/s/table", #"{"version":3,"discard":["b"]}"#).status == 200)
         #expect(try rows(client) == ["1 -", "2 -"])
-        // A reset gives the session what a new session of the current version would contain. The version `narrow` has
-        // no models.
+        // A reset gives what a new session would have now; `narrow` has no models.
         #expect(try client.request("POST", "/v1/sessions/s/reset").status == 200)
         #expect(try rows(client) == [])
     }
@@ -121,7 +119,7 @@ import Testing
             #expect(
                 try client.request("PUT", "/v1/sessions/s/table", #"{"version":1}"#, headers: ["If-Match": etag]).status
                     == 412)
-            // After 25 newer versions, the server still keeps version 2, because the session uses it.
+            // Kept after 25 newer versions, because the session uses it.
             for number in 0..<25 {
                 try client.request(
                     "PUT", "/v1/tables/t", Self.description(#""models":{"a":[]},"viewModel":\#(number)"#))
@@ -140,7 +138,7 @@ import Testing
         try client.request("POST", "/v1/sessions/s/reset")
         try replayed(client)
         #expect(try rows(client).first == "1 one 1" && version(client) == nil)
-        // No session uses a version of the table any more, so the table can be deleted.
+        // Used by no session, the table can be deleted.
         #expect(try client.request("DELETE", "/v1/tables/t").status == 204)
         #expect(try client.request("DELETE", "/v1/sessions/s").status == 204)
     }
@@ -173,8 +171,7 @@ import Testing
             #expect(try version(clients[0]) == version(clients[1]))
             let event = try #require(try stream.events(throughRevision: revision).last)
             #expect(bound.text.contains(event.data))
-            // One server has bound the session to a new description. A reset through the other server must give the
-            // session the initial table of this description.
+            // Bound through one server, reset through the other: to this description's table.
             try clients[1 - server].request("POST", "/v1/sessions/s/reset")
             revision = try clients[server].get("/v1/sessions/s").object["revision"] as? Int ?? 0
             #expect(

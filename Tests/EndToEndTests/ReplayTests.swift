@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Tests the journal as a file, and the command `braid-server replay`.
+/// The journal as a file, and `braid-server replay`.
 @Suite(.serialized) struct ReplayTests {
     private func replay(_ path: String) throws -> (status: Int32, output: String, errors: String) {
         let run = try CommandRun(["replay", path])
@@ -29,7 +29,7 @@ import Testing
         try journal.text.write(toFile: path, atomically: true, encoding: .utf8)
         #expect(try replay(path) == (0, snapshot + "\n", ""))
 
-        // A replay detects a record that was changed by hand, and names its line.
+        // A record changed by hand is found, with its line.
         try journal.text.replacingOccurrences(of: #""row":1"#, with: #""row":2"#).write(
             toFile: path, atomically: true, encoding: .utf8)
         let changed = try replay(path)
@@ -40,13 +40,12 @@ import Testing
         #expect(try client.get("/v1/sessions/y/journal", headers: ["Accept": "application/x-ndjson"]).status == 404)
     }
 
-    /// A replay of the incomplete journal would lead to a table that the session did not have at its end.
+    /// Its replay would end at a table that the session did not end with.
     @Test("If a session ends while its journal is sent, the client notices that the journal is incomplete")
     func endedSession() throws {
         let server = try ServerProcess(), client = try server.client()
         try client.request("POST", "/v1/sessions", #"{"id":"x","rows":[{"id":"a"}]}"#)
-        // The journal is larger than the buffers between server and client, so the server cannot send all of it at
-        // once.
+        // Larger than all buffers, so not sent at once.
         let text = String(repeating: "x", count: 1_000_000)
         for number in 0..<20 {
             try client.request(
@@ -74,7 +73,7 @@ import Testing
         for number in 1...150 {
             switch Int.random(in: 0..<30, using: &random) {
             case 0: try client.request("POST", "/v1/sessions/x/reset")
-            // Stores a row without publishing it.
+            // Stored, not published.
             case 1...9:
                 let row = #"{"at":[\#(Int.random(in: 0..<3, using: &random)),0],"model":{"id":"u\#(number)"}}"#
                 try client.request("POST", "/v1/sessions/x/rows?notify=false", row)

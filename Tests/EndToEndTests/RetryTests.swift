@@ -1,8 +1,7 @@
 import Foundation
 import Testing
 
-/// Tests requests that a client repeats because their answer was lost: the server applies them once, and normally sends
-/// the first answer again.
+/// Requests repeated because their answer was lost: applied once, and normally answered as before.
 @Suite(.serialized) struct RetryTests {
     static let models = #"{"a":[{"id":"1"},{"id":"2"},{"id":"3"}]}"#
 
@@ -39,17 +38,16 @@ import Testing
             #expect(again.status == 200 && again.text == first.text && again.header("etag") == first.header("etag"))
             #expect(again.header("idempotent-replayed") == "true")
             #expect(try client.get("/v1/sessions/x").object["revision"] as? Int == 1)
-            // The key in quotation marks, as in RFC 9651, is the same key. The same key in another session is another
-            // key.
+            // In quotation marks (RFC 9651) it is the same key; in another session, another one.
             #expect(try delete(client, key: "\"k1\"").text == first.text)
             #expect(try delete(client, key: "k1", session: "y").header("idempotent-replayed") == nil)
-            // Using the same key for another request is refused.
+            // Not for another request.
             let reused = try delete(client, 1, key: "k1")
             #expect(reused.status == 422 && reused.text.contains("/problems/idempotency-key-reused"))
             #expect(try delete(client, key: "k1", query: "?form=sequential").status == 422)
             server.kill()
         }
-        // The kept answer is on the disk together with the change of its command, so it survives the kill.
+        // Stored with the command's change, so it survives the kill.
         let client = try ServerProcess(database: database).keptClient()
         let again = try delete(client, key: "k1")
         #expect(again.text == first.text && again.header("idempotent-replayed") == "true")
@@ -71,14 +69,14 @@ import Testing
             #expect(first.header("etag") == again.header("etag"))
             #expect(again.header("preference-applied") == prefer && again.header("idempotent-replayed") == "true")
         }
-        // A refusal with 412 is not kept, so the client may send the same key without the condition.
+        // A 412 is not kept: the same key may come without the condition.
         let edit = #"{"delete":{"section":"a","row":9}}"#
         let stale = try client.request(
             "POST", "/v1/sessions/x/edits", edit, headers: ["Idempotency-Key": "m", "If-Match": "\"other.1\""])
         #expect(stale.status == 412)
         #expect(
             try client.request("POST", "/v1/sessions/x/edits", edit, headers: ["Idempotency-Key": "m"]).status == 404)
-        // A refusal with 404 is kept, and so is the answer to a command that changed nothing.
+        // A 404 is kept, and so is an answer that changed nothing.
         let refused = try delete(client, 9, key: "refused")
         #expect(refused.status == 404)
         #expect(try delete(client, 9, key: "refused").text == refused.text)
@@ -154,7 +152,7 @@ import Testing
         }
         #expect(try delete(client, key: "k50").status == 200)
         #expect(try delete(client, key: "k49", prefer: prefer).text == now().text)
-        // A repeated request to open a session also gets the current snapshot, as long as the session exists.
+        // Openings, too, get the current snapshot while the session exists.
         let opening = #"{"id":"y","table":\#(APITests.list)}"#
         func open() throws -> HTTPClient.Response {
             try client.request("POST", "/v1/sessions", opening, headers: ["Idempotency-Key": "y"])

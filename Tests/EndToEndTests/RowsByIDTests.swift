@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Tests, on the real binary, the resources of rows whose paths contain the section's id and the row's id.
+/// Rows at paths of section id and row id.
 @Suite(.serialized) struct RowsByIDTests {
     private static let opening =
         #"{"id":"s","sections":[{"id":"open","rows":[{"id":"a/b é"},{"id":2}]},{"id":"done","rows":[]}]}"#

@@ -2,10 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Tests the stop after a signal: the server finishes open requests, closes streams properly, and copies the
-/// write-ahead log into the database file.
+/// After a signal, the server finishes open requests, closes streams properly and empties the write-ahead log.
 @Suite(.serialized) struct StopTests {
-    /// For example, Ctrl-C stops both programs of `braid-server serve 2>&1 | cat`, and `cat` can end first.
+    /// Ctrl-C stops both programs of `braid-server serve 2>&1 | cat`, and `cat` may be first.
     @Test("The server continues, and stops normally, after the program that reads its log has ended")
     func endedLogReader() throws {
         let directory = try TemporaryDirectory(), database = directory.path("braid.sqlite")
@@ -20,7 +19,7 @@ import Testing
         try run.run()
         let line = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
         let port = try #require(Int(line.dropLast().split(separator: ":").last ?? ""))
-        // Each of these requests writes a line to the log, which nobody reads any more.
+        // Each writes a line that nobody reads.
         let client = try HTTPClient(port: port)
         for _ in 0..<20 { #expect(try client.get("/v1/tables").status == 200) }
         let lock = try String(contentsOfFile: database + "-lock", encoding: .utf8)
@@ -58,16 +57,16 @@ import Testing
         let server = try ServerProcess(database: database)
         let client = try server.client()
         try client.request("POST", "/v1/sessions", #"{"id":"s","rows":[]}"#)
-        // Opens a request whose body is completed only after the signal, and a long poll that waits for an update.
+        // A request completed only after the signal, and a long poll.
         let body = #"{"at":[0,0],"model":{"id":"1"}}"#, half = body.utf8.count / 2
         let slow = try server.client(), poll = try server.client()
-        // The server gives its connections to its event loops in turn, so each event loop has an idle connection.
+        // Connections go to the event loops in turn: each has an idle one.
         let idle = try (0..<max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))).map { _ in try server.client() }
         for client in [slow, poll] + idle { _ = try client.get("/healthz") }
         try slow.send(
             "POST /v1/sessions/s/rows HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\nExpect: 100-continue\r\n\r\n"
         )
-        // The answer `100 Continue` says that the server has received the request's head.
+        // `100 Continue`: the head has arrived.
         #expect(slow.waitForAnswer())
         try slow.send(Array(body.utf8.prefix(half)))
         try poll.send("GET /v1/sessions/s/updates?since=0&wait=60 HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -77,7 +76,7 @@ import Testing
         kill(server.processIdentifier, SIGTERM)
         for client in idle { #expect(client.isClosed) }
         #expect(try poll.receive().status == 200)
-        // The stream ends properly, and without the event `ended`, because the session continues.
+        // Properly, and without `ended`: the session goes on.
         #expect(throws: EventStreamClient.Ended.self) { try stream.next() }
         #expect(throws: (any Error).self, "nobody is accepted any more") { try server.client() }
         try slow.send(Array(body.utf8.dropFirst(half)))
@@ -86,7 +85,7 @@ import Testing
             answer.status == 200 && answer.object["revision"] as? Int == 1 && answer.header("connection") == "close")
         #expect(slow.isClosed)
         #expect(server.ended() == 0)
-        // After the stop, the write-ahead log is empty, and the database contains the acknowledged row.
+        // The write-ahead log is empty, the database has the row.
         let log = try? FileManager.default.attributesOfItem(atPath: database + "-wal")[.size] as? Int
         #expect((log ?? 0) == 0)
         #expect(

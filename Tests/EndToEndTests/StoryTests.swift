@@ -1,14 +1,14 @@
 import Foundation
 import Testing
 
-/// Tests faults that earlier versions had. None of them may occur again.
+/// Faults that earlier versions had.
 @Suite(.serialized) struct StoryTests {
     static let table =
         #"{"table":"t","sections":["a","b"],"cells":{"C":{}},"bindings":[{"on":{"sections":["a","b"]},"cell":"C","models":{"a":[{"id":"1"},{"id":"2"}],"b":[{"id":"3"}]},"editing":"delete","moving":{"to":"anySection"},"onDelete":HANDLER}]}"#
 
     static func table(onDelete: String) -> String { table.replacingOccurrences(of: "HANDLER", with: onDelete) }
 
-    /// An earlier version silently used the last value of a query parameter that occurred twice.
+    /// Its last value used to count.
     @Test("A query parameter that occurs twice is refused")
     func repeatedParameter() throws {
         let client = try ServerProcess().keptClient()
@@ -18,7 +18,7 @@ import Testing
         #expect(try client.get("/v1/sessions?limit=1&pretty").status == 200)
     }
 
-    /// An earlier version of the diff overflowed and crashed with 32,769 or more sections that change their order.
+    /// 32,769 or more moving sections overflowed.
     @Test("The diff of 33,000 sections finds the one section that has moved")
     func manySections() throws {
         let client = try ServerProcess().keptClient()
@@ -30,7 +30,7 @@ import Testing
             answer.text == #"{"from":0,"to":0,"stages":[{"moveSections":[{"from":0,"to":32999}]}],"totalRowCount":0}"#)
     }
 
-    /// An earlier version kept a session in memory that was ended while the server read it from the disk.
+    /// It used to stay in memory.
     @Test("A session that is ended while the server reads it from the disk no longer exists")
     func endDuringRead() throws {
         let directory = try TemporaryDirectory()
@@ -48,7 +48,7 @@ import Testing
             let server = try ServerProcess(database: database)
             let reader = try server.client(), ender = try server.client()
             try reader.send("GET /v1/sessions/x/snapshot HTTP/1.1\r\nHost: localhost\r\n\r\n")
-            // The delete comes before, during or after the reading of the session.
+            // Before, during or after the read.
             usleep(delay)
             #expect([204, 404].contains(try ender.request("DELETE", "/v1/sessions/x").status))
             _ = try reader.receive()
@@ -80,7 +80,7 @@ import Testing
         #expect(answer.object["errors"] == nil)
     }
 
-    /// Mistakes in a description that earlier versions did not report.
+    /// Mistakes that were not reported.
     @Test(
         "`/v1/tables/validate` reports a mistake in a table description with the pointer to the mistake",
         arguments: [
@@ -167,7 +167,7 @@ import Testing
                 == "unchanged")
     }
 
-    /// The ETag in the answer to a dry run must not be that of a future revision, which another command could create.
+    /// Not of a future revision, which another command could create.
     @Test("The answer to a dry run contains the ETag of the current revision")
     func dryRunETag() throws {
         let client = try ServerProcess().keptClient()
@@ -181,7 +181,7 @@ import Testing
             ).status == 204)
     }
 
-    /// The server must not crash when the prefetch handler of the emptied section should run.
+    /// Must not crash when the emptied section's handler is due.
     @Test("A prefetch handler may empty another section whose prefetch handler would run next")
     func prefetchHandlers() throws {
         let client = try ServerProcess().keptClient()
@@ -228,7 +228,7 @@ import Testing
             let table =
                 #"{"table":"t","cells":{"C":{"events":{"e":{}}}},"bindings":[{"cell":"C","models":[{"id":"1"}],"viewModel":{"t":"${now}"}}]}"#
             #expect(try client.request("POST", "/v1/sessions", #"{"id":"s","table":\#(table)}"#).status == 201)
-            // The time of the event differs from that of the opening.
+            // The event's time differs from the opening's.
             usleep(2_000)
             #expect(
                 try client.request("POST", "/v1/sessions/s/events", #"{"at":{"id":"1"},"event":{"e":{}}}"#).text
@@ -239,7 +239,7 @@ import Testing
         #expect(try ServerProcess(database: database).keptClient().get("/v1/sessions/s/snapshot").text == before)
     }
 
-    /// A moving policy with an expression must be evaluated once for each section, and not for each pair of sections.
+    /// Evaluated once per section, not per pair.
     @Test("A moving policy with an expression works for a table with 300 sections")
     func movingPolicy() throws {
         let client = try ServerProcess().keptClient()

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Tests streams with many readers, and with readers that stop reading.
+/// Many readers, and readers that stop.
 @Suite(.serialized) struct StreamLoadTests {
     private static let table =
         #"{"table":"t","sections":["a"],"cells":{"C":{}},"bindings":[{"on":{"section":"a"},"cell":"C","models":[{"id":"1"}]}]}"#
@@ -12,15 +12,14 @@ import Testing
 
     @Test("A stream whose reader stalls delays no other stream, and continues with a snapshot")
     func stalledReader() throws {
-        // With a short journal, only the streams can make the memory grow. With a single arena, glibc does not keep
-        // freed memory for each thread separately.
+        // With a short journal, only streams can grow the memory. One arena: otherwise glibc keeps freed memory for
+        // each thread.
         let (client, _) = try StreamTests.start(
             ["--journal-limit", "5"], table: Self.table, environment: ["MALLOC_ARENA_MAX": "1"])
         let warmUp = 100, rounds = 300, bytes = 60_000
         let others = try (0..<3).map { _ in try client.stream() }
         for stream in others { #expect(try stream.events(through: "caught-up").count == 2) }
-        // During the first 100 updates, the allocator takes the memory that the server needs anyway. The test measures
-        // the growth after that.
+        // In the first 100 updates the server takes what it needs anyway; growth is measured after that.
         var stalled: EventStreamClient?
         var read: [EventStreamClient.Event] = []
         var memory = 0, slowest = Duration.zero
@@ -40,16 +39,14 @@ import Testing
                 #expect(events.map(\.name) == Array(repeating: "update", count: 10))
                 #expect(events.map(\.revision) == Array(round - 9...round), "the others are told everything, in order")
             }
-            // The server closes a stream whose reader reads nothing for 30 seconds, and a busy machine can need longer
-            // for these updates. The stalled reader therefore reads one event in 40.
+            // The server closes a stream that reads nothing for 30 seconds, so this one reads an event in 40.
             if round % 40 == 0, let stalled { read.append(try stalled.next()) }
         }
         let growth = try client.server.residentBytes() - memory, unread = (rounds - warmUp) * bytes
         #expect(growth < 4 << 20, "memory grew by \(growth) bytes while \(unread) bytes were not read")
         #expect(slowest < .seconds(28), "a command took \(slowest)")
 
-        // The stalled reader reads again. It must receive the queued updates, and then a snapshot in place of the
-        // missing ones.
+        // It reads on: first what was queued, then a snapshot for what is missing.
         let reader = try #require(stalled)
         var revision = warmUp - 1, snapshots = 0
         while revision < rounds {
@@ -90,8 +87,7 @@ import Testing
 }
 
 extension ServerProcess {
-    /// The resident memory that the server has allocated, without the pages of its program: the value `RssAnon` of
-    /// proc(5).
+    /// `RssAnon` of proc(5): allocated, without the program's pages.
     func residentBytes() throws -> Int {
         let status = try String(contentsOfFile: "/proc/\(processIdentifier)/status", encoding: .utf8)
         let line = status.split(separator: "\n").first { $0.hasPrefix("RssAnon:") }

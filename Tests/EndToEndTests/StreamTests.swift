@@ -2,14 +2,13 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Tests streams of events on the real binary.
 @Suite(.serialized) struct StreamTests {
     static let table = #"""
         {"table":"list","sections":["a","b","c"],"cells":{"C":{"events":{"go":{}}}},"bindings":[
           {"on":{"sections":["a","b","c"]},"cell":"C","models":{"a":[{"id":"1"},{"id":"2"}],"b":[{"id":"3"}],"c":[]},"editing":"delete","moving":{"to":"anySection"}}]}
         """#
 
-    /// Starts a server, and opens the session `s`. Returns a client and the session's epoch.
+    /// Opens `s`.
     static func start(
         _ options: [String] = [], table: String = table, database: String = ":memory:",
         environment: [String: String] = [:]
@@ -60,8 +59,7 @@ import Testing
         #expect(try stream.next().name == "caught-up")
         var commands = RandomCommands(seed: 7)
         for round in 0..<220 {
-            // At first the test reads the stream after each command. Later it reads only after many commands, and the
-            // last of them is always visible.
+            // First read after each command, later only after many, of which the last is always visible.
             let isInStep = round < 60 || round % 40 == 39
             let command = isInStep && round >= 60 ? ("PATCH", "state", #"{"round":\#(round)}"#) : commands.next()
             guard let revision = try client.perform(command), isInStep else { continue }
@@ -91,7 +89,7 @@ import Testing
         var commands = RandomCommands(seed: 3)
         var revision = 0
         for round in 0..<150 {
-            // Some commands are transactions with two cell events in one revision. Half of them also change the state.
+            // Some are transactions with two cell events in one revision; half of them change the state.
             let events =
                 #"{"events":{"at":{"section":0,"row":0},"event":{"go":{}}}},{"events":{"at":{"section":0,"row":0},"event":{"go":{"n":\#(round)}}}}"#
             let command =
@@ -106,15 +104,14 @@ import Testing
         revision = try #require(try client.perform(("PATCH", "state", #"{"last":true}"#)))
         let told = try live.events(throughRevision: revision)
         #expect(told.contains { $0.name == "cellEvent" } && told.contains { $0.name == "tap" })
-        // Opens a stream after each event whose position differs from that of the event before. The stream must deliver
-        // the remaining events.
+        // From each event with a new position, a stream must deliver the rest.
         for (index, event) in told.enumerated() where event.id != (index == 0 ? "\(epoch).0" : told[index - 1].id) {
             let again = try client.stream(lastEventID: event.id)
             let events = try again.events(through: "caught-up")
             #expect(Array(events.dropLast()) == Array(told[(index + 1)...]), "from \(event.id)")
             #expect(events.last?.id == "\(epoch).\(revision)")
         }
-        // The parameter `since` also sets the start of a stream, but Last-Event-ID takes precedence.
+        // `since` works, too, but Last-Event-ID goes first.
         #expect(try client.stream("?since=\(revision)").next().name == "caught-up")
         #expect(try client.stream("?since=0", lastEventID: "\(epoch).\(revision)").next().name == "caught-up")
         #expect(try client.stream("?since=0", lastEventID: "").events(through: "caught-up").count > told.count)
@@ -244,7 +241,6 @@ import Testing
 }
 
 extension KeptClient {
-    /// Opens a stream of the session `s`.
     func stream(_ query: String = "", lastEventID: String? = nil, receiveBuffer: Int32? = nil) throws
         -> EventStreamClient
     {
@@ -252,8 +248,7 @@ extension KeptClient {
             port: server.port, "/v1/sessions/s/updates\(query)", lastEventID: lastEventID, receiveBuffer: receiveBuffer)
     }
 
-    /// Sends a command to the session `s`. Returns the new revision, or `nil` if the command was refused or created no
-    /// revision.
+    /// To `s`. `nil` if it was refused or made no revision.
     func perform(_ command: (method: String, resource: String, body: String)) throws -> Int? {
         let response = try request(command.method, "/v1/sessions/s/\(command.resource)", command.body)
         let answer = response.object
@@ -261,7 +256,7 @@ extension KeptClient {
     }
 }
 
-/// Random commands for `StreamTests.table`. Some of them fit the current table, and others are refused.
+/// For `StreamTests.table`; some fit, others are refused.
 struct RandomCommands {
     private var generator: SeededGenerator
 

@@ -1,7 +1,6 @@
 import Foundation
 import Testing
 
-/// Tests what the answer to a failed template names.
 @Suite(.serialized) struct TemplateFailureTests {
     private static let table =
         #"{"table":"t","cells":{"C":{},"D":{"viewModel":{"properties":{"n":{"type":"uint8"}}}}},"templates":{"by":{"name":"by ${model.by.name}"}},"bindings":[{"on":{"section":"a"},"cell":"C","models":[],"viewModel":{"title":"${model.id}","detail":"by ${model.by.name}"},"onTap":[{"setState":{"tapped":{"$eval":"1 / model.by.zero"}}}]},{"on":{"section":"b"},"cell":"C","models":[],"viewModel":[{"$template":"by"}]},{"on":{"section":"c"},"cell":"D","models":[],"viewModel":{"n":{"$eval":"model.n"}},"header":"${count / count}"}],"sections":["a","b","c"]}"#
@@ -87,7 +86,7 @@ import Testing
         #expect(
             tap["pointer"] as? String == "/bindings/0/onTap/0/setState/tapped/$eval" && tap["id"] as? String == "1",
             "\(tap)")
-        // In a transaction, the first pointer leads to the command.
+        // In a transaction, first the command.
         let inTransaction = Self.errors(
             try client.request(
                 "POST", "/v1/sessions/s/transactions",

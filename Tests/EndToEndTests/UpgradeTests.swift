@@ -2,8 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Tests the server on databases that release 0.1.0 has created. The folder Tests/Upgrades contains these databases as
-/// SQL.
+/// On databases that release 0.1.0 has created (Tests/Upgrades, as SQL).
 @Suite(.serialized) struct UpgradeTests {
     private let directory: TemporaryDirectory
 
@@ -13,7 +12,7 @@ import Testing
     private static let environment = ["BRAID_TOKEN": "controller-of-the-tests"]
     private static let authorization = ["Authorization": "Bearer controller-of-the-tests"]
 
-    /// A request that was sent to an earlier release, and the answer of that release.
+    /// To the earlier release, with its answer.
     private struct Recorded: Decodable {
         var method: String
         var path: String
@@ -25,7 +24,7 @@ import Testing
 
     private static var folder: URL { ServerProcess.package.appendingPathComponent("Tests/Upgrades/0.1.0") }
 
-    /// Creates a database as release 0.1.0 left it, and returns its path or address.
+    /// As 0.1.0 left it; the path or address.
     private func released() throws -> String {
         let name = TestDatabase.isSQLite ? "sqlite" : "postgres"
         let sql = try String(contentsOf: Self.folder.appendingPathComponent(name + ".sql"), encoding: .utf8)
@@ -44,8 +43,7 @@ import Testing
             database: database, Self.options + options, environment: Self.environment, launcher: launcher)
     }
 
-    /// Repeats the requests that were recorded with the earlier release. Each answer must contain all that the recorded
-    /// answer contains, except its problem texts and request id.
+    /// Each must have all that the recorded answer has, except problem texts and request id.
     private func expectAnswers(of server: ServerProcess) throws {
         let name = TestDatabase.isSQLite ? "sqlite" : "postgres"
         let recorded = try JSONDecoder().decode(
@@ -72,8 +70,8 @@ import Testing
         try? JSONSerialization.jsonObject(with: Data(text.utf8), options: [.fragmentsAllowed])
     }
 
-    /// Whether the JSON `value` contains everything that `other` contains, except the values of `title`, `detail` and
-    /// `requestId`. A later release may add members, and may change the texts of problems.
+    /// All that `other` has, except `title`, `detail` and `requestId`: a later release may add members, and change a
+    /// problem's texts.
     private static func contains(_ value: Any, _ other: Any) -> Bool {
         switch (value, other) {
         case (let value as [String: Any], let other as [String: Any]):
@@ -86,7 +84,7 @@ import Testing
         }
     }
 
-    /// Expects that each session accepts commands, and that its journal still leads to its snapshot.
+    /// Every session takes commands, and its journal still leads to its snapshot.
     private func expectLife(of server: ServerProcess, adding name: String = "Nora") throws {
         let client = try server.client()
         for session in ["party", "old", "plain", "list"] {
@@ -149,7 +147,7 @@ import Testing
 
     @Test("If a server is killed at any moment of an upgrade, the next start upgrades the database")
     func killed() throws {
-        // The kill comes 2 to 46 ms after the start of the process: before, during or after the upgrade.
+        // 2 to 46 ms after the start: before, during or after the upgrade.
         for delay in stride(from: 2_000, through: 46_000, by: 4_000) {
             let database = try released(), process = Process()
             process.executableURL = ServerProcess.binary
@@ -186,7 +184,7 @@ import Testing
         try expectAnswers(of: server)
     }
 
-    /// Expects that the commands `verify` and `export` refuse a database with the given reason, and create no file.
+    /// `verify` and `export` refuse, and create no file.
     private func expectRefusal(of database: String, because reason: String) throws {
         let address = try TestDatabase.address(of: database), archive = directory.path("refused.jsonl")
         for arguments in [["verify", address], ["export", address, archive], ["export", address, "-"]] {
@@ -238,7 +236,7 @@ import Testing
             }
             return try await group.reduce(into: []) { $0.append($1) }
         }
-        // A server logs `serving` after its line about an upgrade.
+        // `serving` comes after the line about an upgrade.
         for server in servers { #expect(server.server.waitForLog { $0.contains(" notice serving ") }) }
         let logs = servers.map(\.server.log)
         #expect(logs.filter { $0.contains("upgraded the database") }.count == 1, "\(logs)")
@@ -250,7 +248,7 @@ import Testing
         init(_ server: ServerProcess) { self.server = server }
     }
 
-    /// Runs SQL in a database: in the sqlite3 shell, or on a connection to PostgreSQL.
+    /// With sqlite3, or on a connection to PostgreSQL.
     private func change(_ database: String, sqlite: String, postgres: String) throws {
         if TestDatabase.isSQLite {
             try Shell.sqlite(database, sqlite)
@@ -290,7 +288,7 @@ import Testing
         #expect(try refusal(of: database).contains("schema version 9, made by a newer Braid Server"))
         try expectRefusal(of: database, because: "schema version 9, made by a newer Braid Server")
         guard !TestDatabase.isSQLite else { return }
-        // A server that is still running must notice the newer minimum version, and stop using the database.
+        // A running server must notice the newer minimum version, and leave the database.
         #expect(try eventually { try client.get("/readyz").status != 200 })
         let refused = try open()
         #expect(refused.status == 503 && refused.text.contains("A newer server has upgraded"), "\(refused.text)")
@@ -312,7 +310,7 @@ import Testing
         #expect(try start(database).stop() == 0)
     }
 
-    /// The path of the binary of release 0.1.0 with support for PostgreSQL, from `BRAID_PREVIOUS_SERVER`.
+    /// The binary of 0.1.0 with PostgreSQL, from `BRAID_PREVIOUS_SERVER`.
     private static let previous = ProcessInfo.processInfo.environment["BRAID_PREVIOUS_SERVER"]
 
     @Test(
@@ -320,7 +318,7 @@ import Testing
         .enabled(if: !TestDatabase.isSQLite && previous != nil, "needs BRAID_PREVIOUS_SERVER and PostgreSQL"))
     func rolling() throws {
         let database = try released(), old = try #require(Self.previous)
-        // This launcher starts the old binary in place of the new binary, which is its first argument.
+        // Starts the old binary in place of the new one, its first argument.
         let launcher = ["/bin/sh", "-c", "shift; exec \"$OLD\" \"$@\"", "sh"]
         func startOld() throws -> ServerProcess {
             try ServerProcess(
@@ -334,7 +332,7 @@ import Testing
         for round in 0..<30 {
             let body = #"{"model":{"id":"a","n":\#(round)}}"#
             let headers = Self.authorization.merging(["Idempotency-Key": "rolling-\(round)"]) { $1 }
-            // Another server receives the same request with the same key, and must send the first server's answer.
+            // The same key at another server: the first one's answer.
             let answers = try [round % 3, (round + 1) % 3].map {
                 try clients[$0].request("PUT", "/v1/sessions/plain/rows/0/0", body, headers: headers)
             }
@@ -347,7 +345,7 @@ import Testing
             }
             #expect(Set(snapshots).count == 1)
         }
-        // An old server that was stopped cannot start again, because it refuses the upgraded database.
+        // Once stopped, an old server cannot start again: it refuses the upgraded database.
         #expect(before[0].stop() == 0)
         #expect { try startOld() } throws: {
             ($0 as? ServerProcess.StartFailure)?.errors.contains("schema version 2, made by a newer") ?? false
@@ -356,7 +354,7 @@ import Testing
     }
 }
 
-/// Runs SQL in the sqlite3 shell.
+/// With sqlite3.
 enum Shell {
     static func sqlite(_ path: String, _ sql: String) throws {
         let process = Process(), input = Pipe()

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Tests `--watch`: the server reads descriptions again when their files change.
+/// `--watch`
 @Suite struct WatchTests {
     private let directory: TemporaryDirectory
     private var file: String { directory.path("fixtures/deep/t.table.json") }
@@ -19,8 +19,7 @@ import Testing
         try ServerProcess(database: database, ["--fixtures", directory.path("fixtures"), "--watch"]).keptClient()
     }
 
-    /// Waits until the server reports something new about its files, for at most one minute. Returns the report about
-    /// the file of the table `t`.
+    /// The next news about the file of `t`, within a minute.
     private func next(_ client: KeptClient, after revision: inout Int) throws -> [String: Any] {
         let answer = try client.get("/v1/fixtures?since=\(revision)&wait=60").object
         revision = answer["revision"] as? Int ?? -1
@@ -28,7 +27,7 @@ import Testing
         return files.first { ($0["file"] as? String)?.hasSuffix("t.table.json") == true } ?? [:]
     }
 
-    /// Waits until the server has registered the given version from the file of the table `t`.
+    /// Registered from the file of `t`.
     @discardableResult
     private func wait(for version: Int, _ client: KeptClient, after revision: inout Int) throws -> [String: Any] {
         while true {
@@ -43,21 +42,21 @@ import Testing
         var revision = 0
         try wait(for: 1, client, after: &revision)
         let stream = try EventStreamClient(port: client.server.port, "/v1/sessions/s/updates?since=0")
-        // Replaces the file by renaming another file, as editors do.
+        // By renaming another file to it, as editors do.
         try RebindingTests.second.write(toFile: file, atomically: true, encoding: .utf8)
         #expect(try stream.events(throughRevision: 1).last?.data.contains("two 1") == true)
-        // Rewrites the file in place.
+        // In place.
         try RebindingTests.first.write(toFile: file, atomically: false, encoding: .utf8)
         #expect(try stream.events(throughRevision: 2).last?.data.contains("one 1") == true)
         #expect(try client.get("/v1/sessions/s").object["tableVersion"] as? Int == 3)
-        // Creates a file in a new directory.
+        // In a new directory.
         let other = directory.path("fixtures/new/deep/u.table.json")
         try FileManager.default.createDirectory(
             atPath: directory.path("fixtures/new/deep"), withIntermediateDirectories: true)
         try RebindingTests.first.replacingOccurrences(of: #""table":"t""#, with: #""table":"u""#).write(
             toFile: other, atomically: true, encoding: .utf8)
         while try client.get("/v1/tables/u").status != 200 { _ = try next(client, after: &revision) }
-        // Removing the file of a table must not remove the table.
+        // Without its file, the table stays.
         try FileManager.default.removeItem(atPath: other)
         repeat {
             _ = try next(client, after: &revision)
@@ -90,7 +89,7 @@ import Testing
         #expect(try client.get("/v1/sessions/s").object["tableVersion"] as? Int == 2)
     }
 
-    /// Waits until the server's report about the watched files is as wanted.
+    /// Until the report is as wanted.
     private func wait(
         _ client: KeptClient, after revision: inout Int, until isMet: ([[String: Any]]) -> Bool
     ) throws {
@@ -105,7 +104,7 @@ import Testing
         try text.write(toFile: directory.path("fixtures/\(name)"), atomically: true, encoding: .utf8)
     }
 
-    /// Returns whether these are the watched files, and none has a fault.
+    /// Exactly these, without faults.
     private func are(_ files: [[String: Any]], _ names: String...) -> Bool {
         files.compactMap { $0["file"] as? String } == names.map { directory.path("fixtures/\($0)") }
             && files.allSatisfy { ($0["faults"] as? [String])?.isEmpty == true }
@@ -126,7 +125,7 @@ import Testing
         try FileManager.default.removeItem(atPath: directory.path("fixtures/a.table.json"))
         try wait(client, after: &revision) { are($0, "b.table.json") }
         #expect(try title(client) == "two")
-        // The description in the second of two files counts when the first is gone.
+        // When the first file is gone, the second counts.
         try write("c.table.json", first)
         try wait(client, after: &revision) { $0.count == 2 && !are($0, "b.table.json", "c.table.json") }
         #expect(try title(client) == "two")
@@ -222,7 +221,7 @@ import Testing
         var revision = 0
         try wait(for: 1, client, after: &revision)
         disk.fill()
-        // The description has more bytes than the disk has left.
+        // More bytes than are left.
         let large = String(repeating: "x", count: 2_000_000), other = directory.path("fixtures/u.table.json")
         try #"{"table":"u","cells":{"C":{}},"bindings":[{"cell":"C","models":[{"id":"1","text":"\#(large)"}]}]}"#.write(
             toFile: other, atomically: true, encoding: .utf8)

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Tests what web pages may do with the real binary: CORS, and what a server without a token refuses to pages.
+/// CORS, and what a server without a token refuses to pages.
 @Suite(.serialized) struct WebPageTests {
     static let origin = "http://localhost:3000"
 
@@ -96,8 +96,7 @@ import Testing
         let server = try ServerProcess(ServerProcess.attendees)
         let before = try server.client().get("/v1/sessions/party/snapshot").text
         let edit = #"{"delete":{"section":"attending","row":1}}"#
-        // The header fields of requests that a page can send without a CORS preflight: from a form, from an image, or
-        // with `fetch` in the mode no-cors.
+        // What a page can send without a preflight: a form, an image, `fetch` with no-cors.
         for fields in [
             ["Origin": "https://evil.example", "Content-Type": "text/plain"], ["Origin": "https://evil.example"],
             ["Origin": "null"], ["Sec-Fetch-Site": "cross-site"],
@@ -125,8 +124,7 @@ import Testing
                 "\(host): \(response.text)")
         }
         #expect(try server.client().get("/v1/sessions/party/snapshot").text == before)
-        // Documents without session data remain readable for every page. The server's own pages and other programs can
-        // still use the API.
+        // Every page may read documents without session data; the server's own pages and other programs use the API.
         #expect(try server.client().get("/openapi.json", headers: ["Origin": "https://evil.example"]).status == 200)
         let own = "http://127.0.0.1:\(server.port)"
         let client = try server.client()

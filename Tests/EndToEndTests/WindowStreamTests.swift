@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Tests windows over HTTP: in snapshots, lists of updates, long polls and streams.
+/// In snapshots, lists of updates, long polls and streams.
 @Suite(.serialized) struct WindowStreamTests {
     private static let windows = [
         "offset=0&limit=4", "offset=3&limit=5", "offset=-4&limit=10", "section=b&offset=1&limit=3",
@@ -19,7 +19,7 @@ import Testing
         return answer.object
     }
 
-    /// Returns the query of the window with the anchor that the client's copy has now.
+    /// With the anchor of the client's copy.
     private func current(_ window: String, _ replica: TableReplica) -> String {
         guard window.hasPrefix("around"), let anchor = replica.anchor else { return window }
         let others = window.split(separator: "&").filter { !$0.hasPrefix("around") }
@@ -69,13 +69,13 @@ import Testing
         }
         for round in 0..<60 {
             for step in 0..<Int.random(in: 1...3, using: &random) { try change(client, 10 * round + step, &random) }
-            // Every window shows the state, so all streams receive an update of this revision.
+            // Every window shows the state, so every stream gets this revision.
             let done = try client.request("PATCH", "/v1/sessions/x/state", #"{"round":\#(round)}"#)
             let revision = try #require(done.object["revision"] as? Int)
             for index in readers.indices {
                 while readers[index].replica.revision < revision {
                     let event = try readers[index].stream.next()
-                    // A controller's stream of a window also contains taps.
+                    // A controller's stream has taps, too.
                     if event.name == "update" { try readers[index].replica.apply(event.object) }
                 }
                 let window = current(readers[index].window, readers[index].replica)
@@ -97,7 +97,7 @@ import Testing
         for round in 0..<50 {
             for window in Self.windows {
                 let answer = try client.get("/v1/sessions/x/snapshot?\(window)")
-                // If a window's anchor is gone or its section is hidden, the test skips the window in this round.
+                // Without anchor or section, skip this window in this round.
                 guard answer.status == 200 else { continue }
                 seen.append((window, answer.object))
             }
@@ -141,7 +141,7 @@ import Testing
         let client = try ServerProcess().keptClient()
         try ConcurrencyTests.open(client, rows: 4)
         let old = try snapshot(client, "offset=0&limit=3"), wanted = "around=a2&before=1&after=1"
-        // The row a2 is gone for one revision, so nothing leads from the old row to the new one.
+        // a2 is gone for a revision: nothing leads to the new one.
         try client.request("POST", "/v1/sessions/x/edits", #"{"delete":{"id":"a2"}}"#)
         try client.request("POST", "/v1/sessions/x/rows", #"{"at":[2,1],"model":{"id":"a2","taps":0}}"#)
         let shown = try snapshot(client, wanted)
@@ -160,7 +160,7 @@ import Testing
             }
         }
         #expect(replica.text == TableReplica.text(shown))
-        // A row that is gone for good is followed to its neighbour.
+        // Gone for good: followed to its neighbour.
         try client.request("POST", "/v1/sessions/x/edits", #"{"delete":{"id":"a2"}}"#)
         #expect(try client.get("/v1/sessions/x/snapshot?\(wanted)").status == 404)
         let neighbour = try client.get("/v1/sessions/x/updates?\(query)")
@@ -190,8 +190,7 @@ import Testing
         func list(_ since: Int) throws -> String {
             try client.get("/v1/sessions/x/updates?since=\(since)&\(window)").text
         }
-        // The server keeps the tables of earlier revisions while clients read windows of the session. The test
-        // therefore reads a window before it changes the session.
+        // Earlier tables are kept while clients read windows: read one first.
         _ = try snapshot(client, window)
         try client.request("PATCH", "/v1/sessions/x/headers", #"{"c":"C"}"#)
         #expect(try list(0) == #"{"from":0,"to":1,"updates":[]}"#)
@@ -215,7 +214,7 @@ import Testing
         let poll = try HTTPClient(port: client.server.port)
         try poll.send(
             "GET /v1/sessions/x/updates?since=0&wait=60&section=a&offset=0&limit=2 HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        // The first command changes nothing in the window, and the second command does.
+        // Nothing in the window; then something.
         _ = try writer.request("PATCH", "/v1/sessions/x/headers", #"{"c":"C"}"#)
         _ = try writer.request("POST", "/v1/sessions/x/edits", #"{"delete":{"section":"a","row":0}}"#)
         let answer = try poll.receive().object
@@ -284,8 +283,7 @@ import Testing
         try ConcurrencyTests.open(client, rows: 6)
         let seen = try snapshot(client, "section=b&offset=2&limit=2")
         #expect(((seen["sections"] as? [[String: Any]])?.first?["offset"] as? Int) == 2)
-        // The client sees the rows b2 and b3 in its window, at the offset 2. Another client inserts a row above the
-        // window.
+        // The window has b2 and b3, at the offset 2. Another client inserts above it.
         try client.request("POST", "/v1/sessions/x/rows", #"{"at":[1,0],"model":{"id":"n","taps":0}}"#)
         let done = try client.request(
             "POST", "/v1/sessions/x/edits?base=\(seen["revision"] ?? "")", #"{"delete":{"section":"b","row":3}}"#)
@@ -313,8 +311,7 @@ import Testing
         try other.request("POST", "/v1/sessions/x/edits", #"{"delete":{"section":"b","row":1}}"#)
         let gone = try other.get("/v1/sessions/x/updates?since=0&\(window)")
         #expect(gone.status == 404 && gone.text.contains("row-not-found"))
-        // The server has computed this window at revision 1 since the restart, so the server can follow the window's
-        // anchor from there.
+        // Computed at revision 1 since the restart, so its anchor can be followed from there.
         let followed = try other.get("/v1/sessions/x/updates?since=1&\(window)").object
         #expect("\(followed)".contains("b2"))
     }
@@ -343,7 +340,7 @@ import Testing
     }
 }
 
-/// Tests windows of a session that several servers share.
+/// With several servers.
 @Suite(.serialized, .enabled(if: PostgresCluster.isPossible, PostgresCluster.needs)) struct WindowClusterTests {
     @Test("A window at one server follows commands that another server has carried out")
     func commandsOfOthers() throws {

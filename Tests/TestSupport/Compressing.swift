@@ -2,8 +2,7 @@
 import CZlib
 import CZstd
 
-/// Decompresses a body as it arrives. A gzip body with more than one member is an error, because some browsers read
-/// only the first member.
+/// As it arrives. A second gzip member is an error: some browsers read only the first.
 public final class Decompressor {
     public struct Failure: Error {
         public let detail: String
@@ -11,10 +10,9 @@ public final class Decompressor {
 
     private let gzip: UnsafeMutablePointer<z_stream>?
     private let zstd: OpaquePointer?
-    /// Whether the bytes so far are a complete body.
     public private(set) var isComplete = false
 
-    /// - Parameter coding: the value of the field `Content-Encoding`. `nil` means that the body is not compressed.
+    /// As in `Content-Encoding`; `nil`: plain.
     public init(_ coding: String?) throws {
         switch coding {
         case "gzip":
@@ -38,7 +36,7 @@ public final class Decompressor {
         if let zstd { ZSTD_freeDStream(zstd) }
     }
 
-    /// Adds compressed bytes, and returns the plain bytes that can be decompressed now.
+    /// Returns what can be decompressed now.
     public func add(_ bytes: [UInt8]) throws -> [UInt8] {
         if bytes.isEmpty { return [] }
         if let gzip { return try inflated(bytes, gzip) }
@@ -92,14 +90,14 @@ public final class Decompressor {
     }
 }
 
-/// Decompresses a complete body.
+/// Of a complete body.
 public func decompressed(_ bytes: [UInt8], _ coding: String?) throws -> [UInt8] {
     let decompressor = try Decompressor(coding), plain = try decompressor.add(bytes)
     guard decompressor.isComplete else { throw Decompressor.Failure(detail: "the body is not complete") }
     return plain
 }
 
-/// Compresses bytes to one gzip member, as clients do with the body of a request.
+/// As clients compress a body.
 public func gzipMember(_ bytes: [UInt8]) -> [UInt8] {
     let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
     stream.initialize(to: z_stream())

@@ -1,10 +1,9 @@
-/// A generator of random numbers that returns the same numbers for the same seed on every platform.
-///
-/// Source: SplitMix64 in Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014.
+/// The same numbers for a seed on every platform: SplitMix64 (Steele, Lea, Flood, "Fast splittable pseudorandom number
+/// generators", 2014).
 public struct SeededGenerator: RandomNumberGenerator {
     private var state: UInt64
 
-    /// Creates a generator. Seeds that differ by 1 give unrelated numbers.
+    /// Seeds that differ by 1 give unrelated numbers.
     public init(seed: UInt64) {
         state = (seed ^ (seed >> 31)) &* 0xD6E8_FEB8_6659_FD93 &+ 0x2545_F491_4F6C_DD1D
     }

@@ -1,13 +1,13 @@
 import Foundation
 import Synchronization
 
-/// A value that some threads change and others wait for:
+/// Some threads change the value, others wait for it, two minutes at most (then `false`):
 ///
-///     let served = Watched<[Int]>([])
-///     Thread.detachNewThread { served.withLock { $0.append(1) } }
-///     #expect(served.wait { $0 == [1] })
-///
-/// Every `wait` gives up after two minutes, and then returns `false`.
+/// ```
+/// let served = Watched<[Int]>([])
+/// Thread.detachNewThread { served.withLock { $0.append(1) } }
+/// #expect(served.wait { $0 == [1] })
+/// ```
 public final class Watched<Value: Sendable>: Sendable {
     private struct Waiter: Sendable {
         let isMet: @Sendable (Value) -> Bool
@@ -37,7 +37,7 @@ public final class Watched<Value: Sendable>: Sendable {
         return result
     }
 
-    /// Suspends the task until the value meets a condition.
+    /// Suspends the task.
     public func wait(until isMet: @escaping @Sendable (Value) -> Bool) async -> Bool {
         await withCheckedContinuation { continuation in
             let number = add(Waiter(isMet: isMet) { continuation.resume(returning: $0) })
@@ -48,7 +48,7 @@ public final class Watched<Value: Sendable>: Sendable {
         }
     }
 
-    /// Blocks the thread until the value meets a condition. Starts no thread.
+    /// Blocks the thread. Starts none.
     public func wait(until isMet: @escaping @Sendable (Value) -> Bool) -> Bool {
         let met = DispatchSemaphore(value: 0)
         guard let number = add(Waiter(isMet: isMet) { _ in met.signal() }) else { return true }
@@ -56,7 +56,7 @@ public final class Watched<Value: Sendable>: Sendable {
         return remove(number) == nil
     }
 
-    /// `nil` if the value already meets the condition.
+    /// `nil`: met already.
     private func add(_ waiter: Waiter) -> Int? {
         state.withLock { state in
             if waiter.isMet(state.value) { return nil }
@@ -69,7 +69,7 @@ public final class Watched<Value: Sendable>: Sendable {
     private func remove(_ number: Int) -> Waiter? { state.withLock { $0.waiters.removeValue(forKey: number) } }
 }
 
-/// An event that happens once, or a switch.
+/// Happens once, or is a switch.
 public typealias Flag = Watched<Bool>
 
 extension Watched where Value == Bool {
@@ -86,9 +86,8 @@ extension Watched where Value == Bool {
     public func wait() -> Bool { wait { $0 } }
 }
 
-/// Polls a condition, and returns `false` if it is not met within two minutes. Only for what announces no change: the
-/// metrics, the files or the refusals of another process, or a counter without an event. Tests wait for everything else
-/// with `Watched`, a stream's event or a blocking read.
+/// Polls for two minutes, then `false`. Only for what announces no change: another process's metrics, files or
+/// refusals, or a counter without an event. Otherwise use `Watched`, a stream's event or a blocking read.
 public func eventually(_ condition: () throws -> Bool) rethrows -> Bool {
     var polling = Polling()
     while try !condition() {
@@ -98,7 +97,7 @@ public func eventually(_ condition: () throws -> Bool) rethrows -> Bool {
     return true
 }
 
-/// The same for a task, which is suspended between two polls.
+/// Suspends between polls.
 public func eventually(
     isolation: isolated (any Actor)? = #isolation, _ condition: () async throws -> Bool
 ) async rethrows -> Bool {
@@ -110,19 +109,19 @@ public func eventually(
     return true
 }
 
-/// Without this overload, Swift would choose the blocking function for a condition without `await`, even in a task.
+/// Otherwise Swift would choose the blocking one for a condition without `await`, even in a task.
 public func eventually(
     isolation: isolated (any Actor)? = #isolation, _ condition: () throws -> Bool
 ) async rethrows -> Bool {
     try await eventually(isolation: isolation) { () async throws -> Bool in try condition() }
 }
 
-/// The pauses between polls: short at first, because most conditions are met soon.
+/// Short at first: most conditions are met soon.
 private struct Polling {
     private var pause = 0.000_5
     private let end = ContinuousClock.now + .seconds(120)
 
-    /// In seconds. `nil` when the time is over.
+    /// Seconds; `nil` when the time is over.
     mutating func next() -> Double? {
         defer { pause = min(2 * pause, 0.02) }
         return .now < end ? pause : nil

@@ -2,12 +2,12 @@ import BraidRuntime
 import BraidSessions
 import Synchronization
 
-/// Usually one, two while operators replace a token, or none.
+/// Usually one; two while operators replace it; or none.
 package final class ControllerTokens: Sendable {
     private struct State {
         var digests: [SHA256Digest]
         var streams: [OpenedStream] = []
-        /// The length of `streams` at which closed ones are removed.
+        /// When `streams` is this long, closed ones are removed.
         var pruning = 64
     }
 
@@ -16,7 +16,7 @@ package final class ControllerTokens: Sendable {
         weak var stream: ByteStream?
     }
 
-    /// Whether everyone is a controller.
+    /// Then everyone is a controller.
     package let isEmpty: Bool
     private let state: Mutex<State>
 
@@ -25,8 +25,7 @@ package final class ControllerTokens: Sendable {
         state = Mutex(State(digests: tokens.map { PresentedToken($0).digest }))
     }
 
-    /// Ends the streams of tokens that are no longer accepted. A server with tokens never becomes one without, nor the
-    /// reverse.
+    /// Ends the streams of tokens no longer accepted. A server with tokens never becomes one without, nor the reverse.
     package func replace(with tokens: [String]) {
         guard !isEmpty, !tokens.isEmpty else { return }
         let digests = tokens.map { PresentedToken($0).digest }
@@ -38,12 +37,12 @@ package final class ControllerTokens: Sendable {
         for stream in ended { stream.endFromServer() }
     }
 
-    /// Compares with all tokens, so that the time does not reveal which one matched.
+    /// With all tokens, so that the time does not tell which matched.
     func contains(_ digest: SHA256Digest) -> Bool {
         state.withLock { state in state.digests.reduce(false) { $1 == digest || $0 } }
     }
 
-    /// Lets `replace` end the stream. Returns `false` if the token is no longer accepted.
+    /// `false` if the token is no longer accepted.
     func follow(_ digest: SHA256Digest, _ stream: ByteStream) -> Bool {
         state.withLock { state in
             guard state.digests.contains(digest) else { return false }

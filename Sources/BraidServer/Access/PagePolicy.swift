@@ -3,27 +3,26 @@ import Glibc
 
 /// Which web pages may use the API, and which host names the server answers to.
 ///
-/// A browser lets every page send requests to every server, also on the user's machine. It hides the answers from pages
-/// of other origins that are not allowed (CORS), but that does not undo a command.
+/// Browsers let every page send requests to every server, also on the user's machine. They hide the answers from
+/// origins that are not allowed (CORS), but that does not undo a command.
 ///
-/// - With a controller token, a page without one can do no harm: browsers never add a bearer token themselves.
-/// - Without, every requester is a controller, so pages of other origins are refused, except those of `--allow-origin`.
+/// - With a controller token, a page without it can do no harm: browsers never add a bearer token by themselves.
+/// - Without, everyone is a controller, so pages of other origins than `--allow-origin` are refused.
 ///
 /// Sources: WHATWG Fetch, 3.2 (Origin) and 3.3 (CORS protocol); W3C Fetch Metadata Request Headers, 2; RFC 6454, 7.
 package struct PagePolicy: Sendable {
-    /// As browsers write them: `https://app.example`, `http://localhost:3000`, or `*` for all.
+    /// As browsers write them: `https://app.example`, `http://localhost:3000`; or `*`.
     private let origins: Set<String>
     private let allowsAll: Bool
     private let isOpen: Bool
     /// Accepted in `Host`, besides IP addresses and localhost; `nil` for all.
     ///
-    /// Against DNS rebinding: an attacker can make evil.example resolve to 127.0.0.1, and the browser takes the page
-    /// for same-origin. But its requests contain `Host: evil.example`. An IP address cannot be rebound.
+    /// Against DNS rebinding: evil.example resolves to 127.0.0.1, so its page counts as same-origin, but its requests
+    /// still have `Host: evil.example`. An IP address cannot be rebound.
     private let hosts: Set<String>?
 
-    /// - Parameters:
-    ///   - isOpen: whether the server has no token.
-    ///   - hosts: needed only without a token, at a loopback address or if `--allow-origin` names origins.
+    /// `isOpen`: there is no token. `hosts` is needed only then, at a loopback address or with origins in
+    /// `--allow-origin`.
     package init(origins: [String] = [], isOpen: Bool = true, hosts: Set<String>? = nil) {
         self.origins = Set(origins)
         allowsAll = origins.contains("*")
@@ -33,8 +32,8 @@ package struct PagePolicy: Sendable {
         }
     }
 
-    /// Throws `misdirectedRequest` for a wrong `Host`, and without a token `originNotAllowed` for an API request of a
-    /// page that is not allowed, unless it is `OPTIONS`.
+    /// Throws `misdirectedRequest` for a wrong `Host`; without a token `originNotAllowed` for an API request of a page
+    /// that is not allowed, except `OPTIONS`.
     package func check(_ head: HTTPRequestHead) throws {
         if let hosts, let authority = head.host {
             let host = Self.host(authority)
@@ -53,15 +52,14 @@ package struct PagePolicy: Sendable {
         )
     }
 
-    /// Whether it comes from no page, from one of this server, or of an allowed origin.
+    /// From no page, one of this server, or one of an allowed origin.
     private func isFromHere(_ head: HTTPRequestHead) -> Bool {
         let origin = head.headers["origin"]
         if let origin, allows(origin) { return true }
-        // A page's scripts cannot set `Sec-Fetch-Site`, so it takes precedence. But browsers send it only to localhost
-        // and over TLS.
+        // First, because scripts cannot set it. But browsers send it only to localhost and over TLS.
         if let site = head.headers["sec-fetch-site"] { return site == "same-origin" || site == "none" }
         guard let origin else { return true }
-        // The scheme may differ, because a proxy may have terminated TLS.
+        // The scheme may differ: a proxy may have ended TLS.
         guard let own = head.host?.lowercased(), let authority = Self.authority(origin) else { return false }
         return authority == own || authority == own + ":80" || authority == own + ":443" || authority + ":80" == own
             || authority + ":443" == own
@@ -71,7 +69,7 @@ package struct PagePolicy: Sendable {
 
     // MARK: CORS
 
-    /// The CORS header fields. `head` is `nil` if it could not be parsed.
+    /// `head` is `nil` if it could not be parsed.
     func headers(for head: HTTPRequestHead?) -> [(String, String)] {
         guard !origins.isEmpty else { return [] }
         if allowsAll { return [("Access-Control-Allow-Origin", "*"), Self.exposed] }
@@ -97,7 +95,7 @@ package struct PagePolicy: Sendable {
             ])
     }
 
-    /// Whether it is a preflight that the browser will take as refused.
+    /// The browser will take the preflight as refused.
     func refusesPreflight(_ head: HTTPRequestHead) -> Bool {
         head.method == "OPTIONS" && head.headers["access-control-request-method"] != nil
             && head.headers["origin"] != nil && !isFromHere(head)
@@ -110,7 +108,7 @@ package struct PagePolicy: Sendable {
 
     // MARK: Parts of origins
 
-    /// As browsers write it, in lower case and without the default port; `nil` if the text is no origin. `*` stays.
+    /// As browsers write it: lower case, no default port. `nil` if it is none; `*` stays.
     package static func origin(_ text: String) -> String? {
         if text == "*" { return text }
         let text = text.lowercased()
@@ -123,16 +121,16 @@ package struct PagePolicy: Sendable {
     }
 
     private static func authority(_ origin: String) -> String? {
-        // `firstRange(of:)` would link the library of regular expressions, 1.2 MB, into the server.
+        // `firstRange(of:)` would link the 1.2 MB of regular expressions.
         let rest = origin.drop { $0 != ":" }
         guard rest.hasPrefix("://") else { return nil }
         let authority = rest.dropFirst(3)
         return authority.isEmpty || authority.contains("/") ? nil : authority.lowercased()
     }
 
-    /// Without the port, and without a trailing dot as in `example.com.`.
+    /// Without port, and without a trailing dot as in `example.com.`.
     package static func host(_ authority: String) -> Substring {
-        // Checked for every request: bytes are faster than characters.
+        // Runs for every request; bytes are faster than characters.
         let utf8 = authority.utf8
         if utf8.first == UInt8(ascii: "["), let end = utf8.firstIndex(of: UInt8(ascii: "]")) {
             return authority[...end]

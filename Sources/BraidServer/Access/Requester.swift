@@ -3,12 +3,11 @@ import BraidHTTP
 import BraidRuntime
 import BraidSessions
 
-/// The sender of a request.
 package struct Requester: Sendable {
     package var role: Role
-    /// For one session; `nil` for a controller.
+    /// `nil` for a controller.
     package var token: SessionToken?
-    /// Of the controller token, if there was one.
+    /// Of the controller token, if any.
     var controllerToken: SHA256Digest?
 
     static let controller = Requester(role: .controller)
@@ -23,20 +22,20 @@ package struct Requester: Sendable {
             ])
     }
 
-    /// Does not read the store, so that neither the answer nor its time reveals whether the session exists.
+    /// Does not read the store: neither answer nor time tells whether the session exists.
     func require(session id: String) throws {
         if let token, token.sessionID != id { throw SessionError(noSession: id) }
     }
 
-    /// Numbers are never used again: another session may have been opened with the same id while the request waited.
+    /// Another session may have been opened with this id while the request waited; numbers are never used again.
     func require(sessionNumber number: Int, id: String) throws {
         if let token, token.session != number { throw SessionError(noSession: id) }
     }
 }
 
-/// Bearer tokens in requests, and challenges in answers (RFC 6750, sections 2.1 and 3).
+/// RFC 6750: tokens in requests (2.1), challenges in answers (3).
 package enum Bearer {
-    /// `nil` without a token. Throws `badRequest` if the field is malformed.
+    /// Throws `badRequest` if malformed.
     static func token(in head: HTTPRequestHead) throws -> PresentedToken? {
         let fields = head.headers.values("authorization")
         guard fields.count <= 1 else { throw Self.malformed("There are \(fields.count) Authorization fields.") }
@@ -50,13 +49,12 @@ package enum Bearer {
         return PresentedToken(String(text))
     }
 
-    /// One word of visible ASCII characters.
+    /// Visible ASCII.
     package static func isToken(_ text: some StringProtocol) -> Bool {
         !text.isEmpty && text.utf8.allSatisfy(\.isVisible)
     }
 
-    /// RFC 6750, section 3: at least one parameter, here the realm, and `error` only if the request had an
-    /// `Authorization` field.
+    /// RFC 6750, 3: at least one parameter, here the realm; `error` only if there was an `Authorization` field.
     static func challenge(_ error: String? = nil, _ description: String = "", scope: String? = nil) -> (String, String)
     {
         var value = "Bearer realm=\"braid\""

@@ -1,18 +1,17 @@
 import BraidHTTP
 
-/// `--trusted-proxy`: whose `X-Forwarded-For` is believed. Every client can send the field; a proxy appends the address
-/// of its client, so only what trusted proxies have appended is reliable.
+/// `--trusted-proxy`: whose `X-Forwarded-For` is believed. Everyone can send it, and a proxy appends its client, so
+/// only what trusted proxies appended is reliable.
 package struct TrustedProxies: Sendable {
     private var networks: [IPNetwork] = []
-    /// Every peer at the Unix socket.
     private var isUnixSocketTrusted = false
 
-    /// The option's value for that, and in the log the address of a client there.
+    /// As the option's value, and for clients there in the log.
     private static let unixSocket = "unix"
 
     package init() {}
 
-    /// `nil` if one is no IP address, no network such as `10.0.0.0/8`, and not `unix`.
+    /// `nil` if one is no IP address, no network such as `10.0.0.0/8` and not `unix`.
     package init?(_ addresses: [String]) {
         for address in addresses {
             if address == Self.unixSocket {
@@ -26,7 +25,7 @@ package struct TrustedProxies: Sendable {
     }
 
     /// The last address of `X-Forwarded-For` that is no trusted proxy's, or the first if all are. The search ends at an
-    /// entry that is no IP address. Without the field, or from a peer that is not trusted, the peer's address.
+    /// entry that is no address. From other peers, and without the field: the peer.
     func client(_ head: HTTPRequestHead?, peer: IPAddress?) -> String {
         guard isTrusted(peer), let list = head?.headers["x-forwarded-for"] else {
             return peer?.description ?? Self.unixSocket
@@ -45,7 +44,7 @@ package struct TrustedProxies: Sendable {
         return networks.contains { $0.contains(peer) }
     }
 
-    /// Some proxies append a port, and put an IPv6 address with a port into brackets.
+    /// Some proxies append a port, and bracket an IPv6 address with one.
     private static func address(_ entry: Substring) -> IPAddress? {
         let entry = entry.filter { $0 != " " && $0 != "\t" }
         if let address = IPAddress(entry) { return address }

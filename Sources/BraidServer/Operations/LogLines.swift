@@ -4,7 +4,6 @@ import BraidRuntime
 import BraidSessions
 import Glibc
 
-/// The importance of a log line.
 package enum LogLevel: String, CaseIterable, Comparable, Sendable {
     case trace, debug, info, notice, warning, error, critical
 
@@ -13,16 +12,14 @@ package enum LogLevel: String, CaseIterable, Comparable, Sendable {
     }
 }
 
-/// The log: one line on stderr for each event, with its time, level, message and values.
-///
-/// A thread of its own writes, so that a slow reader of stderr delays no request. A value that a client sent can
-/// neither begin a line, nor add a value to one, nor control a terminal.
+/// The log on stderr, a line per event. A thread of its own writes, so a slow reader of stderr delays no request. What
+/// a client sent can neither begin a line, nor add a value to one, nor control a terminal.
 package struct LogLines: Sendable {
-    /// Text with `name=value` pairs, or JSON objects.
+    /// `name=value` pairs, or JSON objects.
     package enum Format: String, CaseIterable { case text, json }
 
     package let format: Format
-    /// The lowest level of the lines that are written.
+    /// The lowest that is written.
     package var logLevel = LogLevel.info
 
     private let writer: LogWriter
@@ -36,10 +33,10 @@ package struct LogLines: Sendable {
         }
     }
 
-    /// Lines that stderr did not take.
+    /// Not taken by stderr.
     package var dropped: Int { writer.dropped }
 
-    /// Waits until all lines are written or dropped, at most five seconds: perhaps nobody reads stderr.
+    /// At most five seconds: perhaps nobody reads stderr.
     package func flush() { writer.flush(within: .seconds(5)) }
 
     package static func line(_ format: Format, _ level: LogLevel, _ message: String) -> [UInt8] {
@@ -86,7 +83,7 @@ package struct LogLine {
             return isPlain
         }
         if isPlain, format == .text { return }
-        // The JSON writer escapes only the control characters below 0x20.
+        // The JSON writer escapes only controls below 0x20.
         writer.value(isPlain ? value : Self.withoutControls(value, replacing: "\u{FFFD}", from: 0x20))
     }
 
@@ -108,8 +105,8 @@ package struct LogLine {
         return writer.bytes
     }
 
-    /// Replaces what can begin a line, control a terminal or reorder a text: control characters from `first`,
-    /// separators of lines and paragraphs, and controls of the writing direction.
+    /// Replaces what can begin a line, control a terminal or reorder text: controls from `first`, separators of lines
+    /// and paragraphs, and controls of the writing direction.
     private static func withoutControls(_ text: String, replacing replacement: Unicode.Scalar, from first: UInt32 = 0)
         -> String
     {

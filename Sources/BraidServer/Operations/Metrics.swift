@@ -3,29 +3,28 @@ import BraidSessions
 import BraidStore
 import Synchronization
 
-/// The counters of requests, incremented without a lock. No label is a value that clients choose, such as a session's
-/// id, a path or an unknown method.
+/// Counters without a lock. No label is a value that clients choose: no session's id, path or unknown method.
 final class Metrics: Sendable {
-    /// Unknown paths and methods, `OPTIONS`, and bytes that are not HTTP.
+    /// Unknown paths and methods, `OPTIONS`, bytes that are not HTTP.
     let unrouted = RouteCounters(method: "", template: "")
     private let routed = Mutex<[RouteCounters]>([])
     let start = Double(Clock.system()) / 1000
-    /// `nil` until the application knows its HTTP server.
+    /// `nil` until there is an HTTP server.
     let connections = Mutex<(@Sendable () -> HTTPConnections?)?>(nil)
 
-    /// Called once, at the start.
+    /// Once, at the start.
     func follow(_ routes: [RouteCounters]) { routed.withLock { $0 = routes } }
 
     var routes: [RouteCounters] { routed.withLock { $0 } + [unrouted] }
 }
 
-/// Counts a route's answers by status and by duration.
+/// By status and by duration.
 final class RouteCounters: Sendable {
     let method: String
-    /// Such as `/v1/sessions/{id}`. Empty for requests that match no route.
+    /// `/v1/sessions/{id}`; empty if no route matched.
     let template: String
 
-    /// Seconds, from the start of handling a request until its answer is ready to be sent.
+    /// Seconds from the start of handling until the answer is ready.
     private static let bounds = [
         0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10,
     ]
@@ -46,7 +45,7 @@ final class RouteCounters: Sendable {
         sum.add(nanoseconds)
     }
 
-    /// Without the statuses that have not occurred.
+    /// Only those that have occurred.
     var answers: [(status: Int, count: Int)] {
         zip(Statuses.known, byStatus).compactMap { $1.value > 0 ? ($0, $1.value) : nil }
     }
@@ -56,7 +55,7 @@ final class RouteCounters: Sendable {
     }
 
     private enum Statuses {
-        /// 0 is any other status, such as that of an injected fault.
+        /// 0: any other, such as an injected fault's.
         static let known = [0, 200, 201, 204, 304] + Set(Problem.allCases.map(\.status)).sorted()
 
         private static let indices: [UInt8] = {

@@ -3,8 +3,7 @@ import BraidStore
 import Glibc
 import Synchronization
 
-/// Metrics in Prometheus' text format, version 0.0.4.
-/// Source: prometheus.io/docs/instrumenting/exposition_formats.
+/// Prometheus' text format 0.0.4 (prometheus.io/docs/instrumenting/exposition_formats).
 struct PrometheusText {
     static let mediaType = "text/plain"
     static let contentType = "text/plain; version=0.0.4; charset=utf-8"
@@ -13,7 +12,7 @@ struct PrometheusText {
 
     private(set) var text = ""
 
-    /// Begins a metric family. Names, labels and help texts are constants of this program and need no escapes.
+    /// Names, labels and help are constants of this program and need no escapes.
     mutating func family(_ name: String, _ kind: Kind, _ help: String) {
         text += "# HELP \(name) \(help)\n# TYPE \(name) \(kind.rawValue)\n"
     }
@@ -37,7 +36,7 @@ struct PrometheusText {
         single(name, kind, help, Double(value))
     }
 
-    /// Prometheus' buckets are cumulative.
+    /// Buckets are cumulative.
     mutating func histogram(_ name: String, _ labels: [(String, String)], _ histogram: Histogram) {
         var total = 0
         for (bound, count) in zip(histogram.bounds.map(Self.number) + ["+Inf"], histogram.counts) {
@@ -53,8 +52,8 @@ struct PrometheusText {
     }
 }
 
-/// A text that is written for all who ask for it within a moment, so that a flood of requests costs no more than a few
-/// texts a second. Nobody gets a text that was begun before they asked.
+/// Written once for all who ask within a moment, so that a flood of requests costs a few texts a second. Nobody gets
+/// one begun before they asked.
 final class SharedText: Sendable {
     private struct State {
         var next: Task<SharedBytes, Never>?
@@ -84,7 +83,7 @@ final class SharedText: Sendable {
     }
 }
 
-/// What the operating system knows of this process (proc(5), getrlimit(2)).
+/// proc(5), getrlimit(2).
 struct ProcessStatistics {
     var residentBytes: Int?
     var virtualBytes: Int?
@@ -96,7 +95,7 @@ struct ProcessStatistics {
         if let text = Files.bytes(of: "/proc/self/stat").map({ String(decoding: $0, as: UTF8.self) }),
             let end = text.lastIndex(of: ")")
         {
-            // The second field, the process's name, can contain any character.
+            // The second field, the process's name, can contain anything.
             let fields = text[text.index(after: end)...].split(separator: " ").map { Int(digits: $0) ?? 0 }
             if fields.count > 21 {
                 cpuSeconds = Double(fields[11] + fields[12]) / Double(sysconf(Int32(_SC_CLK_TCK)))
@@ -104,7 +103,7 @@ struct ProcessStatistics {
                 residentBytes = fields[21] * sysconf(Int32(_SC_PAGESIZE))
             }
         }
-        // Without the one that reads this directory.
+        // Less the one that reads this directory.
         openDescriptors = Files.names(in: "/proc/self/fd").map { $0.count - 1 }
         var limit = rlimit()
         if getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 {

@@ -2,9 +2,8 @@ import BraidHTTP
 import BraidRuntime
 import Synchronization
 
-/// Log lines about answered requests, administrative acts and reached limits.
+/// Answered requests, administrative acts, reached limits.
 package struct RequestLog: Sendable {
-    /// `nil` if the server logs nothing.
     let lines: LogLines?
     private let proxies: TrustedProxies
     private let limits = LimitWarnings()
@@ -14,9 +13,7 @@ package struct RequestLog: Sendable {
         self.proxies = proxies
     }
 
-    /// Logs an answered request, without its query, body and token.
-    ///
-    /// - Parameter nanoseconds: `nil` for a request that the HTTP server itself refused.
+    /// Without query, body and token. `nanoseconds` is `nil` if the HTTP server itself refused.
     func answered(_ request: Exchange, status: Int, nanoseconds: Int? = nil) {
         lines?.write(request.isProbe ? .debug : .info, "request") { line in
             add(request, to: &line) { line in
@@ -36,7 +33,7 @@ package struct RequestLog: Sendable {
         }
     }
 
-    /// An act of the server itself, because of a file of `--fixtures`.
+    /// Of the server itself, for `--fixtures`.
     package func fixtureAct(_ act: String, _ values: [(name: String, value: String)], file: String) {
         lines?.write(.notice, act) { line in
             for (name, value) in values { line.add(name, value) }
@@ -44,12 +41,7 @@ package struct RequestLog: Sendable {
         }
     }
 
-    /// Logs a reached limit, at most once a minute for the limit itself and once for its shares.
-    ///
-    /// - Parameters:
-    ///   - limit: the option that sets it.
-    ///   - isShare: whether the share of a session or token is reached.
-    ///   - request: `nil` if a connection has reached the limit.
+    /// At most once a minute for the limit, and once for its shares (of a session or token). `limit` is the option.
     package func reached(_ limit: String, isShare: Bool = false) { reached(limit, isShare: isShare, by: nil) }
 
     func reached(_ limit: String, isShare: Bool, by request: Exchange?) {
@@ -62,7 +54,7 @@ package struct RequestLog: Sendable {
         }
     }
 
-    /// Logs that the page of a request may not use the API, and the option that would allow it. At most once a minute.
+    /// At most once a minute, with the option that would allow the page.
     func refusedPage(by request: Exchange) {
         let origin = request.head.headers["origin"]
         guard let times = limits.reached("allow-origin", isShare: false) else { return }
@@ -87,7 +79,7 @@ package struct RequestLog: Sendable {
     }
 }
 
-/// Counts reached limits between their log lines, which come once a minute.
+/// Counts reached limits between log lines, which come once a minute.
 private final class LimitWarnings: Sendable {
     private struct Limit: Hashable {
         let name: String
@@ -113,12 +105,12 @@ private final class LimitWarnings: Sendable {
 }
 
 extension HTTPRequestHead {
-    /// The trace id of `traceparent` (W3C Trace Context, 3.2). A malformed header is ignored.
+    /// `traceparent` (W3C Trace Context, 3.2); ignored if malformed.
     var traceID: String? {
         let fields = headers.values("traceparent")
         guard fields.count == 1, let field = fields.first else { return nil }
         let bytes = Array(field.utf8)
-        // `version-traceid-parentid-flags`. Versions after 00 may append further parts.
+        // `version-traceid-parentid-flags`; versions after 00 may append more.
         guard bytes.count == 55 || bytes.count > 55 && bytes[55] == UInt8(ascii: "-") && !field.hasPrefix("00-"),
             !field.hasPrefix("ff-"), [2, 35, 52].allSatisfy({ bytes[$0] == UInt8(ascii: "-") })
         else { return nil }

@@ -1,12 +1,12 @@
 import Synchronization
 
-/// The phase of the server's life, as `/readyz` reports it to load balancers.
+/// As `/readyz` tells load balancers.
 package final class ServerPhase: Sendable {
     package enum Phase: Sendable {
-        /// Waits for its database, or loads fixtures after that.
+        /// Waits for the database, then loads fixtures.
         case starting
         case running
-        /// Still answers requests, but will stop soon.
+        /// Still answers, but will stop soon.
         case stopping
     }
 

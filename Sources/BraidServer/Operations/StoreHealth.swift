@@ -2,9 +2,9 @@ import BraidRuntime
 import BraidStore
 import Synchronization
 
-/// The queries of `/readyz` and `/metrics`. A store that hangs delays their answers by at most ``longestWait``.
+/// The queries of `/readyz` and `/metrics`. A store that hangs delays them by at most ``longestWait``.
 final class StoreHealth: Sendable {
-    /// Shorter than the 5 seconds after which `braid-server health` fails.
+    /// Less than the 5 seconds of `braid-server health`.
     static let longestWait = Duration.seconds(4)
 
     private let checks: SharedOperation<StoreCondition>
@@ -15,18 +15,18 @@ final class StoreHealth: Sendable {
         sizes = SharedOperation(within: Self.longestWait) { try await store.size() }
     }
 
-    /// Throws if the store cannot be read, or not written for another reason than a full disk.
+    /// Throws if the store cannot be read, or fails to write for another reason than a full disk.
     func condition() async throws -> StoreCondition { try await checks.value() }
 
     func size() async throws -> StoreSize { try await sizes.value() }
 }
 
-/// An operation that runs at most once at a time: who asks while it runs shares its result. While it takes longer than
-/// its time, everyone gets `unavailable`, and a store that hangs is not asked again.
+/// Runs at most once at a time: who asks meanwhile shares the result. Beyond its time everyone gets `unavailable`, and
+/// a store that hangs is not asked again.
 private final class SharedOperation<Value: Sendable>: Sendable {
     private struct State {
         var waiters: [CheckedContinuation<Value, any Error>] = []
-        /// When the operation began, if it runs.
+        /// `nil` while it does not run.
         var start: ContinuousClock.Instant?
         var hasTimer = false
 
@@ -72,8 +72,8 @@ private final class SharedOperation<Value: Sendable>: Sendable {
         for waiter in waiters { waiter.resume(with: result) }
     }
 
-    /// Ends the waits for an operation that takes too long. This timer sleeps on while other runs follow: with a timer
-    /// for each run, a flood of requests would keep thousands, as Swift keeps even a cancelled timer until it is due.
+    /// Ends overlong waits. One timer sleeps on while other runs follow: with one per run, a flood of requests would
+    /// keep thousands, because Swift keeps even a cancelled timer until it is due.
     private func watch() async {
         var due: ContinuousClock.Instant? = .now
         while let next = due {

@@ -1,21 +1,21 @@
 import BraidEngine
 import Synchronization
 
-/// The files of table descriptions that the server watches (`--watch`), for `GET /v1/fixtures`.
+/// `--watch`: the description files, for `GET /v1/fixtures`.
 package final class WatchedFiles: JSONWritable, Sendable {
     package struct File: Sendable {
-        /// The table and version that the server last accepted from the file. `nil` if none since its start.
+        /// Last accepted from the file since the start.
         package var table: (name: String, version: Int)?
-        /// Why the file's current content was not accepted, such as `file:line:column: pointer: message`.
+        /// Why its current content was not accepted: `file:line:column: pointer: message`.
         package var faults: [String] = []
-        /// The sessions that could not be bound to this version, with the reasons.
+        /// Sessions that could not be bound to this version, and why.
         package var behind: [(session: String, detail: String)] = []
 
         package init() {}
     }
 
     private struct Known {
-        /// By path. `nil` if the server watches no files.
+        /// By path. `nil`: none are watched.
         var files: [String: File]?
         var revision = 0
     }
@@ -35,8 +35,8 @@ package final class WatchedFiles: JSONWritable, Sendable {
         }
     }
 
-    /// Waits until the files have another revision, the time is over or the task is cancelled. People save files rarely,
-    /// so it looks only ten times a second.
+    /// Until there is another revision, the time is over or the task is cancelled. Looks ten times a second; people
+    /// save rarely.
     func waitForChange(of revision: Int, within time: Duration) async {
         let deadline = ContinuousClock.now + time
         while known.withLock({ $0.revision }) == revision, .now < deadline, !Task.isCancelled {

@@ -1,10 +1,9 @@
 import BraidHTTP
 import BraidRuntime
 
-// Account: the counters of the route, and the log.
+// Account: the route's counters, and the log.
 
 extension Exchange {
-    /// Counts and logs the answer.
     package func count(_ response: HTTPResponse) -> HTTPResponse {
         let nanoseconds = monotonicNanoseconds() - start
         counters.count(status: response.status, nanoseconds: nanoseconds)
@@ -20,20 +19,20 @@ extension Exchange {
         let problem = ProblemError(failure)
         refused.note(problem)
         var response = problem.response(path: head.plainPath, requestID: requestID)
-        // A body that is too long says nothing about it to a client without a token. For other failures, the parsed
-        // part of the head may lack the `Authorization` field.
+        // A client without a token learns nothing about an overlong body. For other failures, the parsed part of the
+        // head may lack `Authorization`.
         if failure.status == 413, head.framing != .none, let refusal = app.access.refusal(of: head) {
             response = refusal.response(path: head.plainPath, requestID: requestID)
         }
         addFields(to: &response)
-        // `respond(reading:)` gets the failure, too, and counts and logs the request.
+        // `respond(reading:)` gets the failure, too, and counts it.
         if isHandled { return response }
         counters.count(status: response.status, nanoseconds: 0)
         app.log.answered(refused, status: response.status)
         return response
     }
 
-    /// Logs that the request has reached a limit, or that its page may not send it.
+    /// A reached limit, or a page that may not send this.
     func note(_ problem: ProblemError) {
         if [.originNotAllowed, .misdirectedRequest].contains(problem.problem) { app.log.refusedPage(by: self) }
         guard let limit = problem.limit else { return }

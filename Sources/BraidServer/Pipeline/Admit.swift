@@ -1,10 +1,10 @@
 import BraidHTTP
 import BraidRuntime
 
-// Admit, on the event loop: the page, CORS and OPTIONS, the route, the token, the place among the current requests.
+// Admit, on the event loop: page, CORS and OPTIONS, route, token, the place among the current requests.
 
 extension App: HTTPHandler {
-    /// Finds the route of a request and the sender of its token, once for the whole exchange.
+    /// Route and sender, found once for the whole exchange.
     package func receive(_ head: HTTPRequestHead) -> Exchange {
         let id = requestID(of: head)
         func exchange(_ route: Route?, _ verdict: Exchange.Verdict) -> Exchange {
@@ -46,7 +46,7 @@ extension App: HTTPHandler {
         unreadable(head, failure).refusal(for: failure, isHandled: false)
     }
 
-    /// The exchange of a request whose head is not known to its end. It can only be refused.
+    /// The head is not known to its end: can only be refused.
     package func unreadable(_ head: HTTPRequestHead, _ failure: HTTPFailure) -> Exchange {
         var route: Route?
         if case .route(let found) = router.match(method: head.method, path: head.path) { route = found }
@@ -69,7 +69,7 @@ extension Exchange {
     package var disposition: HTTPBodyDisposition {
         let isStreamed = route?.streamsBody == true
         if head.framing == .none, !isStreamed { return .gather(limit: 0) }
-        // A small body is read before a refusal, so that the client can reuse the connection.
+        // A small body is read before a refusal, so that the connection can be reused.
         var isSmall = false
         if case .length(let length) = head.framing, !isStreamed { isSmall = length <= HTTPBodyDisposition.smallBody }
         switch verdict {
@@ -117,13 +117,13 @@ extension Exchange {
 
     private func runStages() async -> HTTPResponse {
         var exchange = self
-        // The lease ends before the answer is sent, because the client may then send its next request.
+        // Before the answer is sent: the client may then send its next request.
         defer { exchange.lease?.end() }
         let response = await exchange.handle()
         return exchange.count(await exchange.compress(await exchange.present(response)))
     }
 
-    /// Finishes a response on the event loop, unless it must be compressed and the server has room for a task.
+    /// On the event loop, unless the response must be compressed and there is room for a task.
     private func send(_ response: HTTPResponse) -> HTTPReply {
         let coding = response.coding(for: head)
         guard let coding, response.needsCompression(in: coding) else {
@@ -137,10 +137,8 @@ extension Exchange {
         }
     }
 
-    /// Leases the request's place among the current ones. A probe needs none, because operators need it most when the
-    /// server is full; nor does a long poll or a streamed body.
-    ///
-    /// - Throws: `unavailable`, or `quotaExceeded` if the session or the token has used up its share.
+    /// The place among the current requests. None for a probe, which operators need most when the server is full, a
+    /// long poll or a streamed body. Throws `unavailable`, or `quotaExceeded` for a used-up share.
     func leased() throws -> Quota.Lease? {
         if let route, route.isProbe || route.streamsBody || isLongPoll { return nil }
         return try app.requests.required("requests under way", option: "max-requests", for: account)
@@ -150,7 +148,7 @@ extension Exchange {
 }
 
 extension HTTPRequestHead {
-    /// The target without its query, for messages and logs.
+    /// Without the query.
     package var plainPath: String {
         target.utf8.firstIndex(of: UInt8(ascii: "?")).map { String(target[..<$0]) } ?? target
     }

@@ -2,10 +2,10 @@ import BraidEngine
 import BraidHTTP
 import BraidRuntime
 
-// Decode: the requester, the checks of head and query, the decompressed body.
+// Decode: the requester, checks of head and query, the decompressed body.
 
 extension Exchange {
-    /// Makes the request ready for its handler. Returns the lease of a decompressed body.
+    /// Returns the lease of a decompressed body.
     mutating func decode() async throws -> Quota.Lease? {
         if case .claimed = verdict { self = await identified() }
         switch verdict {
@@ -17,7 +17,7 @@ extension Exchange {
         return try head.decompress(&body, limit: limits.bodyBytes, memory: limits.bodies, for: account)
     }
 
-    /// The exchange after the store was asked about the sender's token, if it must be.
+    /// Asks the store about the token, if need be.
     package func identified() async -> Exchange {
         guard case .claimed(let token) = verdict else { return self }
         var exchange = self
@@ -29,7 +29,7 @@ extension Exchange {
         return exchange
     }
 
-    /// The checks of head and query that all routes share.
+    /// Those that all routes share.
     func check() throws {
         guard let route else { return }
         try app.access.check(requester, route.admission, session: route.parameter("id", of: head.path))
@@ -48,8 +48,7 @@ extension Exchange {
         try route.checkKey(head)
     }
 
-    /// Parses the body, which may be nested `deeper` levels beyond the server's limit. Throws `invalidJSON` for an
-    /// empty one, or `JSONError`.
+    /// May nest `deeper` levels beyond the limit. Throws `invalidJSON` for an empty body, or `JSONError`.
     package func json(deeper: Int = 0) throws -> JSONText {
         guard !body.isEmpty else { throw ProblemError(.invalidJSON, "The body is empty. It must be JSON.") }
         return try JSONText(parsing: body, depthLimit: limits.jsonDepth + deeper)
@@ -70,7 +69,7 @@ extension Route {
         }
     }
 
-    /// A client that accepts none of the route's media types, but problem documents, passes (RFC 9110, 12.5.1).
+    /// One who accepts only problem documents passes (RFC 9110, 12.5.1).
     fileprivate func checkAccept(_ head: HTTPRequestHead) throws {
         guard let accept = head.accept else { return }
         if [produces, alternative, "application/problem+json"].contains(where: {
@@ -87,7 +86,7 @@ extension Route {
 
     fileprivate func checkContentType(_ head: HTTPRequestHead) throws {
         let type = head.headers["content-type"]
-        // Without a type, a buffered body is JSON. Lines must be named.
+        // A buffered body is JSON by default; lines must be named.
         if type == nil, !streamsBody { return }
         if let essence = head.bodyType, bodyTypes.contains(essence) { return }
         // RFC 5789, 2.2; RFC 9110, 15.5.16.
@@ -99,12 +98,12 @@ extension Route {
 }
 
 extension HTTPRequestHead {
-    /// `Content-Type` in lower case and without parameters.
+    /// Lower case, no parameters.
     var bodyType: String? {
         headers["content-type"].map { $0.prefix { $0 != ";" }.lowercased().filter { $0 != " " && $0 != "\t" } }
     }
 
-    /// Throws `notAcceptable` if the client accepts no coding, not even the plain body.
+    /// Throws `notAcceptable` if no coding is accepted, not even the plain body.
     fileprivate func checkAcceptEncoding() throws {
         guard let field = headers["accept-encoding"], field.utf8.contains(UInt8(ascii: ";")) else { return }
         let encodings = AcceptEncoding(field)
@@ -115,7 +114,7 @@ extension HTTPRequestHead {
         )
     }
 
-    /// Throws `unsupportedMediaType` for a coding other than gzip and identity (RFC 9110, 8.4 and 15.5.16).
+    /// Throws `unsupportedMediaType` for others than gzip and identity (RFC 9110, 8.4 and 15.5.16).
     var hasGzipBody: Bool {
         get throws {
             guard let field = headers["content-encoding"] else { return false }
@@ -133,12 +132,11 @@ extension HTTPRequestHead {
 }
 
 extension HTTPRequestHead {
-    /// What few decompressed bodies exceed: the default of `--max-body-bytes`.
+    /// The default of `--max-body-bytes`; few exceed it.
     private static let usualBodyBytes = 16 << 20
 
-    /// Decompresses a body in gzip. Returns the lease of the plain body's memory, or `nil` for a plain body.
-    ///
-    /// - Throws: `tooLarge` above the limit, `badRequest` if the body is not gzip, `HTTPFailure` without memory.
+    /// Gzip only. Returns the lease of the plain body, `nil` if it was plain.
+    /// - Throws: `tooLarge` above the limit, `badRequest` if it is not gzip, `HTTPFailure` without memory.
     package func decompress(
         _ body: inout [UInt8], limit: Int, memory: Quota, for account: Quota.Account
     ) throws -> Quota.Lease? {
@@ -158,9 +156,8 @@ extension HTTPRequestHead {
                 if size > HTTPBodyDisposition.smallBody {
                     do { try lease.grow(to: size) } catch { throw HTTPFailure.noRoomForBody(error) }
                 }
-                // Reserved at once, because a growing array holds the old and the new bytes together, and only the used
-                // part of a reservation occupies memory. The system can refuse one of a much higher limit, so a longer
-                // body doubles it.
+                // At once: a growing array holds old and new bytes together, and of a reservation only the used part
+                // takes memory. The system may refuse a much larger one, so longer bodies double it.
                 if !plain.isEmpty, plain.capacity < size {
                     plain.reserveCapacity(min(limit, max(2 * size, Self.usualBodyBytes)))
                 }
@@ -174,7 +171,7 @@ extension HTTPRequestHead {
         return lease
     }
 
-    /// The size after decompression, as the last four bytes of a gzip body claim it. The claim may be wrong.
+    /// As the last four bytes of gzip claim, perhaps wrongly.
     func expectedSize(of body: [UInt8]) -> Int {
         guard body.count > 18, (try? hasGzipBody) == true else { return body.count }
         return max(body.count, body.suffix(4).reversed().reduce(0) { $0 << 8 | Int($1) })

@@ -2,10 +2,10 @@ import BraidEngine
 import BraidHTTP
 import BraidRuntime
 
-// Encode: the common header fields, `?pretty`, compression.
+// Encode: common header fields, `?pretty`, compression.
 
 extension Exchange {
-    /// Makes a small response what the client gets, on the event loop.
+    /// For small responses.
     func encodeAtOnce(_ response: HTTPResponse, in coding: ContentCoding?) -> HTTPResponse {
         var response = response
         addFields(to: &response)
@@ -14,7 +14,7 @@ extension Exchange {
         return response
     }
 
-    /// Makes any response the plain answer: with the common header fields, and indented for `?pretty`.
+    /// Still plain: header fields added, indented for `?pretty`.
     package func present(_ response: HTTPResponse) async -> HTTPResponse {
         var response = response
         addFields(to: &response)
@@ -33,7 +33,7 @@ extension Exchange {
         }
     }
 
-    /// Indenting a large body needs several times its memory. Without that memory, the body stays as it is.
+    /// Needs several times the body's memory; without it, the body stays as it is.
     private func gatherAndIndent(_ given: HTTPResponse, _ size: Int) async -> HTTPResponse {
         var response = given
         let memory = given.lease ?? Quota.Lease(of: app.sessions.streams.buffers, to: account)
@@ -52,7 +52,7 @@ extension Exchange {
         return response
     }
 
-    /// Indents a body for `?pretty`, unless it would become longer than `prettyBytes`.
+    /// Unless it would exceed `prettyBytes`.
     func indent(_ response: inout HTTPResponse) {
         guard isPretty, let bytes = response.body.bytes, !bytes.isEmpty, bytes.count <= limits.prettyBytes,
             let text = try? JSONText(parsing: bytes, depthLimit: 1000),
@@ -67,8 +67,7 @@ extension Exchange {
             && head.query.contains { $0.name == "pretty" && $0.value != "false" && $0.value != "0" }
     }
 
-    /// Compresses a plain answer. A large body that has no lease of memory needs one meanwhile, and stays plain
-    /// without.
+    /// A large body without a lease needs one meanwhile; if there is none, it stays plain.
     package func compress(_ response: HTTPResponse) async -> HTTPResponse {
         var response = response
         let coding = response.coding(for: head)
@@ -93,7 +92,7 @@ extension Exchange {
         }
     }
 
-    /// Runs long work on the long worker pool, one at a time for a client or session.
+    /// On the long pool, one at a time per client or session.
     private func inTurn(
         of holder: String?, _ work: @Sendable () async -> HTTPResponse
     ) async throws -> HTTPResponse {
@@ -102,24 +101,24 @@ extension Exchange {
         }
     }
 
-    /// Adds the header fields of every answer.
+    /// On every answer.
     func addFields(to response: inout HTTPResponse) {
         response.account = account
         response.headers.reserveCapacity(response.headers.count + 4)
         response.headers.append(("X-Request-Id", requestID))
         response.headers += app.pages.headers(for: head)
-        // Without `Cache-Control`, caches may choose how long they reuse an answer (RFC 9111, 4.2.2). An unknown method
-        // may be a GET.
+        // Without it, caches choose for how long they reuse an answer (RFC 9111, 4.2.2). An unknown method may be a
+        // GET.
         if head.isRead || head.method.isEmpty, !response.headers.contains(where: { $0.0 == "Cache-Control" }) {
             response.headers.append(("Cache-Control", "no-cache"))
         }
-        // Caches must store one answer for each media type (RFC 9110, 12.5.5).
+        // Caches must keep one answer per media type (RFC 9110, 12.5.5).
         if route?.alternative != nil { response.headers.append(("Vary", "Accept")) }
     }
 }
 
 extension HTTPResponse {
-    /// Returns an answer whose body is the JSON object with the members that a closure writes.
+    /// `members` writes those of the body's object.
     package static func object(
         status: Int = 200, headers: [(String, String)] = [], _ members: (inout JSONWriter) -> Void
     ) -> HTTPResponse {
@@ -134,15 +133,15 @@ extension HTTPResponse {
         HTTPResponse(status: status, headers: [("Content-Type", "application/json")] + headers, body: .bytes(bytes))
     }
 
-    /// Smaller bodies fit into one packet.
+    /// Less fits into one packet.
     private static let leastBytes = 1_024
 
-    /// The coding in which the client gets the body. `nil`: plain.
+    /// `nil`: plain.
     func coding(for head: HTTPRequestHead) -> ContentCoding? {
         guard body.count != 0, let field = head.headers["accept-encoding"] else { return nil }
-        // The answer announces the length of the plain bytes.
+        // Its length is announced, of the plain bytes.
         if case .stream(let stream) = body, stream.length != nil { return nil }
-        // A small body is compressed only for a client that excludes the plain one, by a weight as in `identity;q=0`.
+        // A small body only for clients that exclude the plain one, as with `identity;q=0`.
         guard isWorthCompressing || field.utf8.contains(UInt8(ascii: ";")) else { return nil }
         let encodings = AcceptEncoding(field)
         return isWorthCompressing || !encodings.accepts(nil) ? encodings.preferred : nil
@@ -152,7 +151,7 @@ extension HTTPResponse {
 
     var isLarge: Bool { (body.count ?? 0) > Workers.shortBytes }
 
-    /// A stream is compressed later, by its producer, and shared bytes may be compressed already.
+    /// A stream's producer compresses it later; shared bytes may be compressed already.
     func needsCompression(in coding: ContentCoding) -> Bool {
         switch body {
         case .shared(let bytes): !bytes.hasBody(in: coding)
@@ -161,9 +160,9 @@ extension HTTPResponse {
         }
     }
 
-    /// Compresses the body, unless it is a stream, and sets the header fields that depend on codings.
+    /// Except a stream. Sets the fields that depend on the coding.
     mutating func encode(in coding: ContentCoding?, for head: HTTPRequestHead) {
-        // Caches must store one answer for each coding (RFC 9110, 12.5.5).
+        // Caches must keep one answer per coding (RFC 9110, 12.5.5).
         if head.isRead, isWorthCompressing || status == 304 {
             if let field = headers.firstIndex(where: { $0 == ("Vary", "Accept") }) {
                 headers[field].1 = "Accept, Accept-Encoding"
@@ -179,12 +178,12 @@ extension HTTPResponse {
         case .stream(let stream): stream.encode(in: coding)
         }
         headers.append(("Content-Encoding", coding.rawValue))
-        // Each coding of a resource has its own strong ETag. That of other methods is the session's position.
+        // A strong ETag for each coding of a resource. Other methods' is the session's position.
         if head.isRead, let field = headers.firstIndex(where: { $0.0 == "ETag" }) {
             headers[field].1 = entityTag(headers[field].1, in: coding)
         }
     }
 }
 
-/// Returns the entity tag of a body in a coding: `"a"` becomes `"a-gzip"`.
+/// `"a"` becomes `"a-gzip"`.
 func entityTag(_ etag: String, in coding: ContentCoding) -> String { "\(etag.dropLast())-\(coding.rawValue)\"" }

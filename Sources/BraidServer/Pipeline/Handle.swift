@@ -5,7 +5,7 @@ import BraidSessions
 // Handle: the route's handler, and the end of what its token allowed.
 
 extension Exchange {
-    /// Runs the route's handler on the decoded request. An error becomes its problem document.
+    /// Errors become problem documents.
     package mutating func handle() async -> HTTPResponse {
         if case .answered(let response) = verdict { return response }
         do {
@@ -26,7 +26,7 @@ extension Exchange {
         }
     }
 
-    /// Ends an event stream when the server no longer accepts the token that opened it.
+    /// The stream ends when its token is no longer accepted.
     private func bind(_ stream: ByteStream) async throws {
         do {
             if let token = requester.token { try await app.sessions.tokens.follow(token, stream) }
@@ -39,10 +39,10 @@ extension Exchange {
         }
     }
 
-    /// Logs a reached limit or a fault of the server.
+    /// Also logs a reached limit or a fault of the server.
     package func problemDocument(of error: any Error) -> HTTPResponse {
         if error is CancellationError {
-            // The client has usually disconnected, and reads no answer.
+            // Usually the client has disconnected and reads nothing.
             return ProblemError(
                 unavailable:
                     "The client closed its side of the connection before the request was executed. Nothing was changed."

@@ -1,12 +1,10 @@
 import BraidHTTP
 import BraidRuntime
 
-/// A list of names with weights, as in `Accept` and `Accept-Encoding` (RFC 9110, 12.4.2).
-///
-/// Elements after the 64th are ignored, and parameters after the 16th: the event loop parses them before the token is
-/// checked.
+/// Names with weights, as in `Accept` and `Accept-Encoding` (RFC 9110, 12.4.2). Only 64 elements and 16 parameters
+/// count: the event loop parses them before the token is checked.
 struct WeightedNames: Sendable {
-    /// In lower case, with weights in thousandths.
+    /// Lower case; weights in thousandths.
     private let elements: [(name: String, weight: Int)]
 
     private static let mostElements = 64
@@ -24,7 +22,7 @@ struct WeightedNames: Sendable {
     /// 0...1000.
     subscript(name: String) -> Int? { elements.lazy.filter { $0.name == name }.map(\.weight).max() }
 
-    /// In lower case, without blanks.
+    /// Lower case, no blanks.
     private static func text(_ part: Substring.UTF8View) -> String {
         String(decoding: part.filter { !$0.isBlank }.map(\.lowercased), as: UTF8.self)
     }
@@ -41,7 +39,7 @@ struct WeightedNames: Sendable {
 }
 
 extension Substring.UTF8View {
-    /// The first parts between separators that are in no quoted string (RFC 9110, 5.6.4), without empty ones.
+    /// Split outside quoted strings (RFC 9110, 5.6.4), without empty parts.
     func split(atUnquoted separator: Unicode.Scalar, atMost limit: Int) -> [Substring.UTF8View] {
         var parts: [Substring.UTF8View] = [], start = startIndex, isQuoted = false, isEscaped = false
         for index in indices {
@@ -67,7 +65,7 @@ struct Accept: Sendable {
 
     init(_ field: String) { ranges = WeightedNames(field) }
 
-    /// 0...1000: the weight of the most specific range that contains the type.
+    /// 0...1000, of the most specific range.
     func weight(of type: String) -> Int {
         for range in [type, type.prefix { $0 != "/" } + "/*", "*/*"] {
             if let weight = ranges[range] { return weight }
@@ -75,15 +73,15 @@ struct Accept: Sendable {
         return 0
     }
 
-    /// Whether the field names the type itself, not by a wildcard.
+    /// Not by a wildcard.
     func names(_ type: String) -> Bool { ranges[type] != nil }
 }
 
 extension HTTPRequestHead {
-    /// `nil` if the field is missing or empty: everything is accepted.
+    /// `nil`: everything is accepted.
     var accept: Accept? { headers["accept"].flatMap { $0.isEmpty ? nil : Accept($0) } }
 
-    /// Whether the client prefers a type to JSON. With equal weights, the field must name it: `*/*` means JSON.
+    /// To JSON. With equal weights the field must name it: `*/*` means JSON.
     package func prefers(_ alternative: String) -> Bool {
         guard let accept else { return false }
         let weight = accept.weight(of: alternative), json = accept.weight(of: "application/json")
@@ -100,7 +98,7 @@ struct AcceptEncoding: Sendable {
     /// `nil` is the plain body.
     func accepts(_ coding: ContentCoding?) -> Bool { weight(of: coding) > 0 }
 
-    /// `nil` is the plain body. With equal weights, a compressed one is preferred.
+    /// With equal weights, compressed.
     var preferred: ContentCoding? {
         let best = ContentCoding.allCases.reduce(nil as ContentCoding?) { best, coding in
             weight(of: coding) > (best.map { weight(of: $0) } ?? 0) ? coding : best
@@ -120,6 +118,6 @@ struct AcceptEncoding: Sendable {
 }
 
 extension HTTPRequestHead {
-    /// `nil` without the field: nothing is compressed then.
+    /// `nil`: compress nothing.
     var acceptEncoding: AcceptEncoding? { headers["accept-encoding"].map(AcceptEncoding.init) }
 }

@@ -3,13 +3,13 @@ import BraidHTTP
 import BraidRuntime
 import CAssets
 
-/// A file in the binary that everyone may read.
+/// In the binary, for everyone.
 struct Asset: Sendable {
     let path: String
-    /// Without parameters such as `charset`.
+    /// Without parameters.
     let mediaType: String
     let bytes: SharedBytes
-    /// Strong, with its quotes.
+    /// Strong, quoted.
     let etag: String
 
     init(_ path: String, _ mediaType: String, _ bytes: [UInt8]) {
@@ -21,7 +21,7 @@ struct Asset: Sendable {
         etag = "\"\(String(UInt(bitPattern: hash.value), radix: 16))\""
     }
 
-    /// `docs/openapi.json`, without white space and, for `?pretty`, indented.
+    /// `docs/openapi.json`, compact and, for `?pretty`, indented.
     static let openAPI = Asset("/openapi.json", "application/json", openAPIText.bytes)
     static let indentedOpenAPI = Asset("/openapi.json", "application/json", openAPIText.pretty() + [.lineFeed])
 
@@ -45,7 +45,7 @@ struct Asset: Sendable {
 
     var headers: [(String, String)] {
         let type = mediaType == "application/json" ? mediaType : "\(mediaType); charset=utf-8"
-        // Another version of the server may serve other bytes here.
+        // Another version of the server may have other bytes here.
         var headers = [
             ("Content-Type", type), ("ETag", etag), ("Cache-Control", "no-cache"),
             ("X-Content-Type-Options", "nosniff"),
@@ -54,8 +54,8 @@ struct Asset: Sendable {
         return headers
     }
 
-    /// A page loads scripts and styles from this server only, and connects only to it. Models can name images of any
-    /// URL. No other page can embed it.
+    /// Scripts, styles and connections only from and to this server; models can name images of any URL; no other page
+    /// may embed it.
     private static let pageHeaders = [
         (
             "Content-Security-Policy",
@@ -70,7 +70,7 @@ func assetRoutes() -> [Route] {
     let modules = "/inspector/"
     let byPath = Dictionary(uniqueKeysWithValues: Asset.web.map { ($0.path, $0) })
     return Asset.web.filter { !$0.path.hasPrefix(modules) }.map { asset in
-        // Links can carry parameters such as `utm_source`.
+        // Links carry such as `utm_source`.
         Route.inMemory(
             "GET", asset.path, for: .everyone, ignoresUnknownQuery: asset.mediaType == "text/html",
             produces: asset.mediaType, obeysPretty: true

@@ -1,7 +1,7 @@
 import BraidHTTP
 import BraidRuntime
 
-/// The lines of a request's body, one at a time as they arrive. Blank lines are skipped but counted.
+/// One at a time, as they arrive. Blank ones are skipped but counted.
 struct BodyLines {
     static let mediaType = "application/x-ndjson"
     private let body: HTTPBodyReader
@@ -9,7 +9,7 @@ struct BodyLines {
     private let limit: Int
     private var bytes: [UInt8] = []
     private var start = 0
-    /// Of the last line, from 1, blank ones included.
+    /// Of the last line, from 1.
     private(set) var number = 0
 
     init(_ body: HTTPBodyReader, limit: Int, isGzip: Bool = false) {
@@ -18,8 +18,8 @@ struct BodyLines {
         gunzip = isGzip ? Gunzip() : nil
     }
 
-    /// `nil` at the end. Bytes after the last line feed are a line. Holds one line and the bytes that came with it;
-    /// until the next call, the sender waits (backpressure).
+    /// `nil` at the end. Bytes after the last line feed are a line. Holds one line and what came with it; until the
+    /// next call, the sender waits (backpressure).
     mutating func next() async throws -> [UInt8]? {
         var searched = start
         while true {
@@ -60,7 +60,7 @@ struct BodyLines {
     }
 
     private mutating func taking(_ line: ArraySlice<UInt8>) throws -> [UInt8]? {
-        // The body is empty or ends with a line feed.
+        // Empty, or ends with a line feed.
         if line.isEmpty, start == 0 { return nil }
         number += 1
         guard line.count <= limit else { throw tooLong(number) }

@@ -3,7 +3,7 @@ import BraidHTTP
 import BraidSessions
 import BraidStore
 
-/// Returns the routes of all commands, one for each `CommandKind` of the engine that has an HTTP method.
+/// One for each `CommandKind` that has an HTTP method.
 func commandRoutes(_ sessions: SessionHost) -> [Route] {
     CommandKind.all.compactMap { kind in
         guard let method = kind.method else { return nil }
@@ -22,8 +22,7 @@ func commandRoutes(_ sessions: SessionHost) -> [Route] {
 }
 
 extension Exchange {
-    /// Returns the command in the request's body, and the text with which the journal records it. Throws the error
-    /// `role` if the requester may not send this command.
+    /// With its text for the journal. Throws `role` if the requester may not send it.
     fileprivate func command(of kind: CommandKind) throws -> (Command, text: JSONText) {
         switch kind {
         case .reset:
@@ -52,7 +51,7 @@ extension Exchange {
         }
     }
 
-    /// Whether the client wants updates as `operations`, one after the other: `?form=sequential`.
+    /// `?form=sequential`: `operations`, one after the other.
     func isSequential() throws -> Bool {
         switch query("form") {
         case nil, "stages": return false
@@ -63,7 +62,7 @@ extension Exchange {
 }
 
 extension SessionHost {
-    /// - Parameter text: the command as the journal records it.
+    /// `text` is for the journal.
     func answer(
         _ context: Exchange, executing command: Command, text: JSONText
     ) async throws -> HTTPResponse {
@@ -82,7 +81,7 @@ extension SessionHost {
             context.logAct(execution)
             return form.response(execution)
         }
-        // A dry run changes nothing, so its answer is not kept.
+        // Nothing changes, so nothing is kept.
         guard let key = try IdempotencyKey(context), !request.isDryRun else { return try await executed(keeping: nil) }
         return try await once(key, for: request, replay: { try await replayed($0) }) { keep in
             try await executed(keeping: keep)
@@ -90,13 +89,12 @@ extension SessionHost {
     }
 }
 
-/// The form in which the client wants a command's answer: `?form=sequential`, `?pretty`, and `Prefer: return=…`
-/// (RFC 7240).
+/// `?form=sequential`, `?pretty`, `Prefer: return=…` (RFC 7240).
 struct CommandForm: Sendable {
     var isSequential: Bool
     var preference: String?
 
-    /// The query parameters of every request with a single command.
+    /// Of every request with a single command.
     static let query: Set<String> = ["dryRun", "form"]
 
     init(_ context: Exchange) throws {
@@ -104,7 +102,7 @@ struct CommandForm: Sendable {
         preference = context.head.returnPreference
     }
 
-    /// Returns the answer in the form in which the store keeps it for retries.
+    /// As stored for retries.
     func kept(_ execution: Execution) -> JSONText {
         preference == "representation"
             ? execution.snapshotHead.kept(snapshotOf: execution.session) : response(execution).kept(snapshotOf: nil)
@@ -141,25 +139,24 @@ struct CommandForm: Sendable {
 }
 
 extension Execution {
-    /// The status of an answer with a body: 201 if a data source call that names rows by id has inserted rows.
+    /// 201 if a data source call that names rows by id has inserted some.
     fileprivate var status: Int { outcome.inserted == nil ? 200 : 201 }
 
-    /// The `Location` field with the path of the inserted row, if such a call has inserted one row with an id.
+    /// If such a call has inserted one row with an id.
     fileprivate var location: [(String, String)] {
         guard let inserted = outcome.inserted, let id = inserted.id else { return [] }
         let path = ["v1", "sessions", session.id, "sections", inserted.section.text, "rows", id.text]
         return [("Location", path.map { "/" + $0.percentEncoded }.joined())]
     }
 
-    /// The answer to `Prefer: return=representation` without the snapshot and its header fields.
+    /// `Prefer: return=representation`, without the snapshot and its fields.
     fileprivate var snapshotHead: HTTPResponse {
         HTTPResponse(status: status, headers: location + [("Preference-Applied", "return=representation")])
     }
 }
 
 extension String {
-    /// This text as a segment of a URL's path: every byte except the unreserved characters is percent-encoded (RFC
-    /// 3986, 2.3).
+    /// As a path's segment: all but unreserved characters (RFC 3986, 2.3).
     var percentEncoded: String {
         utf8.map { byte in
             let letter = byte | 0x20
@@ -171,10 +168,10 @@ extension String {
 }
 
 extension HTTPRequestHead {
-    /// The value of `return` in `Prefer` (RFC 7240): what the client wants as the answer's body.
+    /// `return` in `Prefer` (RFC 7240).
     var returnPreference: String? {
         for preference in (headers["prefer"] ?? "").utf8[...].split(atUnquoted: ",", atMost: 64) {
-            // Parameters after a semicolon are ignored.
+            // Parameters are ignored.
             let bytes = preference.prefix { $0 != UInt8(ascii: ";") }.filter { !$0.isBlank && $0 != UInt8(ascii: "\"") }
             let text = String(decoding: bytes.map(\.lowercased), as: UTF8.self)
             if text.hasPrefix("return=") { return String(text.dropFirst(7)) }

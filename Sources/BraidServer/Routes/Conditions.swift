@@ -3,12 +3,11 @@ import BraidRuntime
 import BraidSessions
 import BraidStore
 
-// Conditional requests. Source: RFC 9110, section 13.
+// Conditional requests (RFC 9110, 13).
 
 extension Route {
-    /// Throws `preconditionFailed` for a condition that the route does not evaluate, because no route may ignore one
-    /// (RFC 9110, 13.1.1 and 13.1.2). A GET may have any: reading does no harm. Resources have no modification date for
-    /// `If-Unmodified-Since` (13.1.4).
+    /// Throws `preconditionFailed` for a condition that the route does not evaluate: none may be ignored (13.1.1,
+    /// 13.1.2), except by a GET, which does no harm. Nothing has a date for `If-Unmodified-Since` (13.1.4).
     func checkConditions(_ head: HTTPRequestHead) throws {
         guard method != "GET" else { return }
         if !obeysIfMatch, head.headers["if-match"] != nil {
@@ -27,7 +26,7 @@ extension Route {
 }
 
 extension HTTPRequestHead {
-    /// `If-Match`: the session's current entity tag, or `*`.
+    /// The session's current tag, or `*`.
     var positionCondition: PositionCondition? {
         headers["if-match"].map { list in
             PositionCondition(list) { position in
@@ -36,8 +35,8 @@ extension HTTPRequestHead {
         }
     }
 
-    /// The tag in `If-None-Match` that names the current content, for a 304. A cache answers with its stored body of
-    /// this tag, so the tag of a coding that the client excludes does not count.
+    /// The tag in `If-None-Match` that names the current content, for a 304. A cache answers with its body of this tag,
+    /// so tags of codings that the client excludes do not count.
     func knownTag(_ etag: String) -> String? {
         guard let list = headers["if-none-match"] else { return nil }
         let encodings = acceptEncoding
@@ -46,22 +45,19 @@ extension HTTPRequestHead {
         }?.0
     }
 
-    /// A 304 if `If-None-Match` names the tag.
     func notModified(_ etag: String) -> HTTPResponse? {
         knownTag(etag).map { HTTPResponse(status: 304, headers: [("ETag", $0)]) }
     }
 }
 
 extension HTTPRequestHead {
-    /// Checks `If-Match` and `If-None-Match` against the latest version of a table description, `nil` if it is not
-    /// registered. `If-None-Match: *` lets a request only create.
-    ///
-    /// - Throws: `etagMismatch`, with the latest version's `ETag`.
+    /// Against the latest version; `nil` if the table is not registered. `If-None-Match: *` only creates. Throws
+    /// `etagMismatch`, with the latest `ETag`.
     func checkConditions(on table: StoredTable?, named name: String) throws {
         func failure(_ detail: String) -> ProblemError {
             ProblemError(.etagMismatch, detail, headers: table.map { [("ETag", $0.entityTag)] } ?? [])
         }
-        /// Also the tag of a coding.
+        /// In any coding.
         func names(_ list: String, _ tag: String, weakly: Bool) -> Bool {
             entityTags(tag).contains { etags(in: list, include: $0, weakly: weakly) }
         }
@@ -80,20 +76,18 @@ extension HTTPRequestHead {
 }
 
 extension StoredTable {
-    /// Another table that is registered later under the same name and version has another tag.
+    /// A table registered later under the same name and version has another tag.
     var entityTag: String { "\"\(version).\(updated)\"" }
 }
 
-/// The tag, and those of the same content in each coding.
+/// And of the same content in each coding.
 private func entityTags(_ etag: String) -> [String] { [etag] + ContentCoding.allCases.map { entityTag(etag, in: $0) } }
 
 extension Position {
-    /// The position's text, in quotes.
     var entityTag: String { "\"\(self)\"" }
 }
 
-/// Whether a list of tags, or `*`, names a tag, which can contain commas (RFC 9110, 8.8.3 and 13.1). `weakly` ignores
-/// the prefix `W/`.
+/// Tags can contain commas (RFC 9110, 8.8.3 and 13.1). `weakly` ignores `W/`.
 func etags(in list: String, include etag: String, weakly: Bool) -> Bool {
     if list == etag || list == "*" { return true }  // Most lists are `*` or a single tag and need no parsing.
     let quote = UInt8(ascii: "\"")

@@ -3,10 +3,10 @@ import BraidHTTP
 import BraidRuntime
 import BraidSessions
 
-/// DataSourceController's RowManager and SectionManager, and routes that read the stored table.
+/// DataSourceController's RowManager and SectionManager, and reads of the stored table.
 ///
-/// Every call becomes the command `{"dataSource": {call: arguments}}`, with the members of the body (or the whole body
-/// as one), the query's `notify`, and the parameters of the path.
+/// Each call becomes `{"dataSource": {call: arguments}}`, from the body's members (or the whole body as one), the
+/// query's `notify` and the path's parameters.
 func dataSourceRoutes(_ sessions: SessionHost) -> [Route] {
     DataSourceCommand.Call.allCases.map { call in
         var query = CommandForm.query.union(["base", "strict"])
@@ -57,7 +57,7 @@ func dataSourceRoutes(_ sessions: SessionHost) -> [Route] {
 }
 
 extension Exchange {
-    /// One that is too large for `Int` is `Int.max`, which no range contains.
+    /// `Int.max` for one too large, which no range contains.
     func index(_ name: String) throws -> Int {
         let text = parameter(name)
         guard let index = Int(clampingDigits: text) else {
@@ -66,7 +66,7 @@ extension Exchange {
         return index
     }
 
-    /// By its id or, if no section has a number as its id, by its index among the displayed sections.
+    /// By id or, if no section has a number as its id, by index among the displayed ones.
     fileprivate func section(of session: Session) throws -> SectionReference {
         let text = parameter("section"), digits = text.hasPrefix("-") ? text.dropFirst() : text[...]
         guard Int(clampingDigits: digits) != nil, session.countsSections else {
@@ -90,7 +90,7 @@ extension Exchange {
         return JSONText(values)
     }
 
-    /// Those in the body, the path and the query, each given once. A call without arguments needs no body.
+    /// From body, path and query, each given once. Without arguments, no body is needed.
     fileprivate func arguments(of call: DataSourceCommand.Call, _ sessions: SessionHost) async throws -> JSONText {
         var added: [(name: String, value: JSONText)] = []
         if hasParameter("row") {

@@ -3,13 +3,12 @@ import BraidHTTP
 import BraidSessions
 import BraidStore
 
-// Retries with an `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header).
+// `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header).
 
 extension IdempotencyKey {
-    /// Reads the request's `Idempotency-Key`. Returns `nil` without the field.
     init?(_ context: Exchange) throws {
         guard let field = context.head.headers["idempotency-key"] else { return nil }
-        // A string in quotes (RFC 9651), but most clients send it without.
+        // A quoted string (RFC 9651), but most clients omit the quotes.
         let key =
             field.count >= 2 && field.hasPrefix("\"") && field.hasSuffix("\"")
             ? String(field.dropFirst().dropLast()) : field
@@ -20,7 +19,7 @@ extension IdempotencyKey {
         hash.combine(Array("\(context.head.method) \(context.head.target)\n".utf8))
         hash.combine(context.body)
         self.init(key: key, requester: context.requester.token?.id ?? "", request: hash.value) { error in
-            // A fault of the server itself is no `ProblemError`, and is not stored.
+            // The server's own fault is no `ProblemError`, and not stored.
             ProblemError(error)?.shown(to: context.requester)
                 .response(path: context.head.plainPath, requestID: context.requestID).kept(snapshotOf: nil)
         }
@@ -28,8 +27,7 @@ extension IdempotencyKey {
 }
 
 extension Route {
-    /// Throws `badRequest` if the request has a key and its route does not support keys: the client would believe that
-    /// the request is safe to repeat.
+    /// Throws `badRequest` for a key on a route without: the client would think that it is safe to repeat.
     func checkKey(_ head: HTTPRequestHead) throws {
         guard !takesKey, head.headers["idempotency-key"] != nil else { return }
         throw ProblemError(
@@ -39,8 +37,7 @@ extension Route {
     }
 }
 
-/// The 64-bit FNV-1a hash (draft-eastlake-fnv), the same in every process. An attacker can construct two requests with
-/// the same hash.
+/// 64-bit FNV-1a (draft-eastlake-fnv), the same in every process. Not against attackers: they can construct collisions.
 struct StableHash {
     private var state: UInt64 = 0xCBF2_9CE4_8422_2325
 
@@ -52,13 +49,13 @@ struct StableHash {
 }
 
 extension SessionHost {
-    /// The response to a retry. Instead of a snapshot, the store keeps a reference: the response contains the session's
-    /// current snapshot and ETag. Throws `noSession` if this session has ended.
+    /// In place of a snapshot a reference is kept, so a retry gets the current one and its ETag. Throws `noSession` if
+    /// the session has ended.
     func replayed(_ kept: JSONText) async throws -> HTTPResponse {
         var response = HTTPResponse(kept: kept)
         guard let reference = kept["snapshot"], let id = reference["session"]?.stringValue else { return response }
         let session = try await current(id)
-        // Version 0.1.0 stored the epoch instead.
+        // Version 0.1.0 stored the epoch.
         let isSame =
             reference["created"].map { $0.intValue == session.created }
             ?? (reference["epoch"]?.stringValue == session.epoch)
@@ -75,10 +72,8 @@ extension SessionHost {
 }
 
 extension HTTPResponse {
-    /// Returns the response in the form in which the store keeps it for retries: `{"status", "headers", "body"?}`.
-    ///
-    /// - Parameter session: the session whose snapshot is the body. The store keeps a reference instead of the snapshot
-    ///   and its headers: `"snapshot": {"session", "created"}`.
+    /// As stored for retries: `{"status", "headers", "body"?}`. If the body is a session's snapshot, `"snapshot":
+    /// {"session", "created"}` in place of it and its headers.
     func kept(snapshotOf session: Session?) -> JSONText {
         .object {
             $0.member("status", status)

@@ -3,7 +3,7 @@ import BraidHTTP
 import BraidSessions
 import BraidStore
 
-/// Pages of JSON, or a whole file for `replay`.
+/// Pages of JSON, or the whole file for `replay`.
 func journalRoutes(_ sessions: SessionHost) -> [Route] {
     [
         Route("GET", "/v1/sessions/{id}/journal", query: ["after", "limit"], alternative: JournalFile.mediaType) {

@@ -2,7 +2,7 @@ import BraidEngine
 import BraidHTTP
 import BraidSessions
 
-/// A client sends a stream of models to a session (Braid's Rx binding), each line like the body of a `PATCH …/models`.
+/// A stream of models (Braid's Rx binding), each line like a body of `PATCH …/models`.
 func observeRoutes(_ sessions: SessionHost, limits: ServerLimits) -> [Route] {
     [
         Route(
@@ -19,7 +19,7 @@ func observeRoutes(_ sessions: SessionHost, limits: ServerLimits) -> [Route] {
             var lines = BodyLines(body, limit: limits.bodyBytes, isGzip: try context.head.hasGzipBody)
             var applied = 0, unchanged = 0
             do {
-                // The next line is read only after this one is committed, which slows a fast sender down.
+                // Only after this line is committed: slows a fast sender down.
                 while let line = try await lines.next() {
                     let models = try JSONText(parsing: line, depthLimit: limits.jsonDepth)
                     let command = try Command(kind: "patchModels", body: models)
@@ -36,7 +36,7 @@ func observeRoutes(_ sessions: SessionHost, limits: ServerLimits) -> [Route] {
                     .invalidJSON, "The line is not valid JSON: column \(error.column): \(error.message)."
                 ).at(line: lines.number)
             } catch let failure as HTTPFailure {
-                // The rest of the body cannot be read, for example because it broke off.
+                // It broke off, for example.
                 throw ProblemError(failure).at(line: lines.number + 1)
             } catch {
                 throw ProblemError(error).map { $0.line == nil ? $0.at(line: lines.number) : $0 } ?? error
@@ -51,7 +51,7 @@ func observeRoutes(_ sessions: SessionHost, limits: ServerLimits) -> [Route] {
 }
 
 extension ProblemError {
-    /// With the number of the faulty line, or of the first missing one.
+    /// The faulty line, or the first missing one.
     func at(line number: Int) -> ProblemError {
         var error = self
         error.line = number

@@ -5,11 +5,11 @@ import BraidSessions
 import BraidStore
 import Synchronization
 
-/// The routes that need no session.
+/// Need no session.
 func statelessRoutes(clock: Clock) -> [Route] {
     [
         Route("POST", "/v1/diff", query: ["form"], takesBody: true) { context in
-            // Deeper than models may be: the snapshots of the body contain them.
+            // Deeper than models: the body's snapshots contain them.
             let body = try context.json(deeper: 12)
             let isSequential = try context.isSequential()
             let object = try body.object(of: ["from", "to"])
@@ -57,12 +57,12 @@ func statelessRoutes(clock: Clock) -> [Route] {
 }
 
 extension Refusal {
-    /// A `badRequest` for one fault of the body.
+    /// One fault of the body.
     package init(_ detail: String, at pointer: JSONPointer = .root, _ code: FaultCode, _ rule: String) {
         self.init(.badRequest, detail, faults: [.init(pointer: pointer, code: code, detail: rule)])
     }
 
-    /// A member of the body is wrong. `rule` says what it must be, as in "must be a snapshot".
+    /// `rule`: "must be a snapshot".
     package static func member(_ name: String, _ code: FaultCode, _ rule: String) -> Refusal {
         Refusal("The body's member `\(name)` \(rule).", at: JSONPointer.root.appending(name), code, rule)
     }
@@ -75,7 +75,7 @@ extension Refusal {
 }
 
 extension JSONText {
-    /// Throws `badRequest` unless the body is an object of the given members.
+    /// Throws `badRequest` for other members.
     package func object(of names: [String]) throws -> [String: JSONText] {
         let known = names.map { "`\($0)`" }.joined(separator: ", ")
         guard let members = members() else {
@@ -95,7 +95,7 @@ extension JSONText {
     }
 }
 
-/// The routes for liveness, readiness, and the explanations of problems.
+/// Liveness, readiness, explanations of problems.
 func operationRoutes(health: StoreHealth, phase: ServerPhase, log: LogLines?) -> [Route] {
     let readiness = Readiness(log)
     return [
@@ -127,7 +127,7 @@ func operationRoutes(health: StoreHealth, phase: ServerPhase, log: LogLines?) ->
     ]
 }
 
-/// The result of the last check of the store, whose changes are logged.
+/// Logs when the store fails, or works again.
 private final class Readiness: Sendable {
     private let isReady = Atomic<Bool>(true)
     private let log: LogLines?

@@ -1,7 +1,7 @@
 import BraidEngine
 import CAssets
 
-/// The types of problem documents (RFC 9457). `docs/problems.json` explains each of them.
+/// The types (RFC 9457); `docs/problems.json` explains each.
 package enum Problem: String, CaseIterable, Sendable {
     case ambiguousRow = "ambiguous-row"
     case badRequest = "bad-request"
@@ -64,11 +64,11 @@ package enum Problem: String, CaseIterable, Sendable {
     case unsupportedVersion = "http-version-not-supported"
     case verificationFailed = "verification-failed"
 
-    /// An injected fault can have another one.
+    /// An injected fault can have another.
     package var status: Int { definition.status }
     var title: String { definition.title }
 
-    /// Writes the members that every problem document begins with.
+    /// With which every problem document begins.
     func writeMembers(status: Int, detail: String, to writer: inout JSONWriter) {
         writer.member("type", "/problems/\(rawValue)")
         writer.member("title", title)
@@ -143,7 +143,7 @@ package enum Problem: String, CaseIterable, Sendable {
 }
 
 extension Problem {
-    /// Writes the members of the answer to `GET /problems/{name}`.
+    /// `GET /problems/{name}`
     func writePage(to writer: inout JSONWriter) {
         let page = Self.pages[rawValue], example = page?["example"]
         writeMembers(status: status, detail: page?["summary"]?.stringValue ?? title, to: &writer)
@@ -157,7 +157,7 @@ extension Problem {
         }
     }
 
-    /// `docs/problems.json`: by the problems' names, what each means, why it happens, what to do, and an example.
+    /// `docs/problems.json`, by name: meaning, cause, remedy, example.
     static var pages: JSONText {
         let file = UnsafeBufferPointer(start: cassets_problems.bytes, count: cassets_problems.count)
         return (try? JSONText(parsing: Array(file))) ?? .emptyObject

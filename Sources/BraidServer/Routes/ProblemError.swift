@@ -10,13 +10,13 @@ package struct ProblemError: Error, Sendable {
     package var detail: String
     package var faults: [Refusal.Fault] = []
     package var headers: [(String, String)] = []
-    /// The faulty line of the request's body, or the first missing one, from 1.
+    /// The body's faulty line, or the first missing one, from 1.
     package var line: Int?
-    /// The detail without the rows for which a template failed. `nil` if `detail` names none.
+    /// Without the rows for which a template failed; `nil` if `detail` names none.
     private var detailWithoutPlace: String?
-    /// Writes the members that only this kind of problem document has.
+    /// Only this kind of problem has them.
     package var writeMembers: (@Sendable (inout JSONWriter) -> Void)?
-    /// The option whose limit the request has reached.
+    /// The option of the reached limit.
     var limit: String?
 
     package init(_ problem: Problem, _ detail: String, faults: [Refusal.Fault] = [], headers: [(String, String)] = []) {
@@ -27,12 +27,11 @@ package struct ProblemError: Error, Sendable {
         self.headers = headers
     }
 
-    /// The same request can succeed after `seconds`.
     package init(unavailable detail: String, retryAfter seconds: Int = 1) {
         self.init(.unavailable, detail, headers: [("Retry-After", "\(seconds)")])
     }
 
-    /// Long, because the command has just used much of the server's time.
+    /// Long: the command has just used much of the server's time.
     private static let timeoutRetrySeconds = 10
 
     static let outcomeUnknownDetail =
@@ -45,12 +44,12 @@ package struct ProblemError: Error, Sendable {
             detail = refusal.detailWithPlace
             detailWithoutPlace = refusal.detail
         case .commandTimeout: headers.append(("Retry-After", "\(Self.timeoutRetrySeconds)"))
-        // The details of other refusals already name the place of the fault.
+        // Others' details name the place already.
         case .descriptionInvalid, .eventInvalid, .modelInvalid:
             guard let first = refusal.faults.first, first.detail != refusal.detail else { break }
             let pointer = first.pointer.description
             var place = pointer.isEmpty ? "the root" : "\"\(pointer)\""
-            // In the detail, a very long pointer would double the size of the answer.
+            // A very long pointer would double the answer.
             if pointer.utf8.count > 1_000 { place = "the first pointer of `errors`" }
             let others = refusal.faults.count > 1 ? " `errors` lists all faults." : ""
             detail += " At \(place): \(first.detail.asSentence)\(others)"
@@ -116,7 +115,7 @@ package struct ProblemError: Error, Sendable {
         )
     }
 
-    /// `nil` for an unexpected fault of the server itself, which is logged and not shown to the client.
+    /// `nil` for the server's own unexpected fault, which is logged and not shown.
     package init?(_ error: any Error) {
         switch error {
         case let problem as ProblemError: self = problem
@@ -180,7 +179,7 @@ package struct ProblemError: Error, Sendable {
         }
     }
 
-    /// Only controllers see the rows for which a template failed: others may not know of these rows.
+    /// Only controllers may know the rows for which a template failed.
     func shown(to requester: Requester?) -> ProblemError {
         guard let detailWithoutPlace, requester?.role != .controller else { return self }
         var error = self
@@ -189,7 +188,7 @@ package struct ProblemError: Error, Sendable {
         return error
     }
 
-    /// - Parameter path: the request's path without its query.
+    /// `path` is without the query.
     func response(path: String, requestID: String) -> HTTPResponse {
         var writer = JSONWriter()
         write(path: path, requestID: requestID, to: &writer)
@@ -198,7 +197,7 @@ package struct ProblemError: Error, Sendable {
             body: .bytes(writer.bytes))
     }
 
-    /// Writes a problem document (RFC 9457).
+    /// RFC 9457.
     func write(path: String, requestID: String, to writer: inout JSONWriter) {
         writer.object {
             problem.writeMembers(status: status, detail: detail, to: &$0)
@@ -211,7 +210,7 @@ package struct ProblemError: Error, Sendable {
     }
 }
 
-// An item of a problem document's `errors`, or of `warnings`.
+// In a problem's `errors`, or in `warnings`.
 extension Refusal.Fault: JSONWritable {
     public func write(to writer: inout JSONWriter) {
         writer.object {

@@ -2,43 +2,42 @@ import BraidEngine
 import BraidHTTP
 import BraidRuntime
 
-/// A method, a path pattern such as `/v1/sessions/{id}`, and the handler of its requests.
+/// A method, a pattern such as `/v1/sessions/{id}`, and a handler.
 package final class Route: Sendable {
     let method: String
     /// `GET /v1/tables`.
     let name: String
-    /// Its requests are logged as `debug`.
+    /// Logged as `debug`.
     let isProbe: Bool
     let admission: Admission
     package let pattern: [Substring]
     private let parts: [Part]
-    /// The accepted query parameters, besides `pretty`.
+    /// Besides `pretty`.
     let query: Set<String>
     let ignoresUnknownQuery: Bool
     let takesBody: Bool
-    /// Others that end with `+json` are refused: they are not plain JSON.
+    /// Other `+json` types are refused: they are not plain JSON.
     let bodyTypes: [String]
-    /// JSON, and JSON merge patch (RFC 7396), which means the same here.
+    /// JSON merge patch (RFC 7396) means the same here.
     static let patchTypes = ["application/json", "application/merge-patch+json"]
     let obeysIfMatch: Bool
-    /// Whether the route evaluates `If-None-Match` although it is not a GET.
+    /// Although it is no GET.
     let obeysIfNoneMatch: Bool
-    /// A request may wait for an event that never happens; the server's stop cancels it.
+    /// May wait for an event that never happens; the server's stop cancels it.
     package let endsAtStop: Bool
-    /// Whether requests may have an `Idempotency-Key`.
     let takesKey: Bool
     let produces: String
     let alternative: String?
-    /// Whether the handler itself indents for `pretty`, or has nothing to indent.
+    /// The handler itself indents, or there is nothing to indent.
     let obeysPretty: Bool
     let counters: RouteCounters
-    /// Where the handler starts, unless the body is large.
+    /// Where the handler starts; a large body goes to another pool.
     let pool: WorkerPool
-    /// In a task, which is cancelled when the client disconnects.
+    /// In a task, cancelled when the client disconnects.
     let handle: Handler
-    /// On the event loop, from memory and in bounded time; `nil` for a request that needs a task.
+    /// On the event loop, from memory, in bounded time; `nil`: needs a task.
     let atOnce: ImmediateHandler?
-    /// Whether `handle` reads the body while it arrives.
+    /// While it arrives.
     let streamsBody: Bool
 
     package typealias Handler = @Sendable (Exchange) async throws -> HTTPResponse
@@ -115,7 +114,7 @@ package final class Route: Sendable {
         return true
     }
 
-    /// `nil` if the pattern has no `{name}`. The path must match.
+    /// `nil` if the pattern lacks it. The path must match.
     package func parameter(_ name: String, of path: [String]) -> String? {
         for case (let place, .parameter(name)) in parts.enumerated() { return path[place] }
         return nil
@@ -158,7 +157,7 @@ package final class Route: Sendable {
 
 struct Router: Sendable {
     let routes: [Route]
-    /// By the number of segments in their patterns.
+    /// By number of segments.
     private let bySegments: [[Route]]
 
     init(_ routes: [Route]) {
@@ -183,7 +182,7 @@ struct Router: Sendable {
     }
 
     func match(method: String, path: [String]) -> Match {
-        // HEAD is a GET whose answer has no body (RFC 9110, 9.3.2).
+        // A GET without the body (RFC 9110, 9.3.2).
         let wanted = method == "HEAD" ? "GET" : method
         var allowed: [String] = []
         guard path.count < bySegments.count else { return .none }

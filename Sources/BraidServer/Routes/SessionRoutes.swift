@@ -4,7 +4,7 @@ import BraidRuntime
 import BraidSessions
 import BraidStore
 
-/// Returns the routes that open, list, read and end sessions, and the route that returns a session's snapshot.
+/// Open, list, read and end sessions; read snapshots.
 func sessionRoutes(_ sessions: SessionHost) -> [Route] {
     [
         Route("POST", "/v1/sessions", takesBody: true, takesKey: true) { context in
@@ -67,7 +67,7 @@ func sessionRoutes(_ sessions: SessionHost) -> [Route] {
             "GET", "/v1/sessions/{id}/snapshot", for: .role(.viewer), query: WindowQuery.parameters.union(["at"]),
             atOnce: { context in
                 let request = try SnapshotRequest(context)
-                // Only with whole snapshots that are small or cached.
+                // Only whole snapshots, small or cached.
                 guard request.window == nil, request.position == nil,
                     let session = sessions.currentInMemory(context.parameter("id")),
                     !session.isLarge
@@ -94,9 +94,9 @@ extension Exchange {
 
 private struct SnapshotRequest {
     let context: Exchange
-    /// `nil` for the whole snapshot.
+    /// `nil`: the whole snapshot.
     let window: WindowQuery?
-    /// `nil` for the current snapshot.
+    /// `nil`: the current one.
     let position: Position?
 
     init(_ context: Exchange) throws {
@@ -107,13 +107,13 @@ private struct SnapshotRequest {
 }
 
 extension Session {
-    /// The name and the version of the session's table description, if it has them, for a log line.
+    /// For a log line.
     var boundTableValues: [(name: String, value: String)] {
         guard let binding else { return [] }
         return [("table", binding.table)] + (binding.version.map { [("version", "\($0)")] } ?? [])
     }
 
-    /// The answer to a request that has opened the session, without the snapshot and its header fields.
+    /// Without the snapshot and its fields.
     fileprivate func openedHead(isMinimal: Bool) -> HTTPResponse {
         let location = ("Location", "/v1/sessions/\(id)")
         return HTTPResponse(
@@ -125,7 +125,7 @@ extension Session {
     fileprivate func openedResponse(isMinimal: Bool) -> HTTPResponse {
         var response = openedHead(isMinimal: isMinimal)
         if isMinimal { return response }
-        // Not cached, to save memory: encoding it again only copies the JSON of the rows.
+        // Not cached, to save memory: encoding again only copies the rows' JSON.
         let snapshot = snapshotResponse(isCached: false)
         response.headers += snapshot.headers
         response.body = snapshot.body
@@ -145,7 +145,7 @@ extension Session {
         }
     }
 
-    /// - Parameter past: an earlier snapshot. `nil` for the current one.
+    /// `past`: an earlier snapshot.
     fileprivate func wholeSnapshot(_ request: SnapshotRequest, of past: Snapshot? = nil) -> HTTPResponse {
         notModified(request, of: past) ?? snapshotResponse(of: past)
     }
@@ -154,9 +154,7 @@ extension Session {
         request.context.head.notModified(position(at: past?.revision ?? position.revision).entityTag)
     }
 
-    /// - Parameters:
-    ///   - past: an earlier snapshot. `nil` for the current one.
-    ///   - isCached: whether the session may cache the current snapshot's JSON.
+    /// `past`: an earlier snapshot. Only the current one can be cached.
     func snapshotResponse(of past: Snapshot? = nil, isCached: Bool = true) -> HTTPResponse {
         if let past { return snapshotResponse(body(of: past), at: past.revision) }
         if isTooLargeToCache {
@@ -173,7 +171,7 @@ extension Session {
             headers: [("Content-Type", "application/json"), ("ETag", position(at: revision).entityTag)], body: body)
     }
 
-    /// Returns a snapshot as a body. A large one is encoded while it is sent.
+    /// A large one is encoded while it is sent.
     func body(of snapshot: Snapshot) -> HTTPBody {
         Session.isStreamed(snapshot) ? .stream(stream(of: snapshot)) : .bytes(encoded(snapshot))
     }

@@ -21,7 +21,7 @@ func tableRoutes(_ sessions: SessionHost, limits: TableLimits) -> [Route] {
         Route("POST", "/v1/tables/validate", takesBody: true) { context in
             let body = try context.json()
             let description = try TableDescription(body)
-            // A fault of the description's own models or state is only a warning: a session can be opened with others.
+            // Its own models or state may be at fault: only a warning, as sessions can open with others.
             let warnings =
                 description.warnings
                 + [description.openingFault(within: limits, now: Instant(millisecondsSince1970: clock.now()).text)]
@@ -129,7 +129,7 @@ func fixtureRoute(_ files: WatchedFiles, subscribers: Quota) -> Route {
 private enum Registration { case newTable, newVersion, unchanged }
 
 extension SessionStore {
-    /// If the latest version meets the request's conditions. Returns the latest version after it.
+    /// If the latest version meets the conditions; returns the latest after it.
     fileprivate func register(
         _ name: String, _ description: JSONText, if head: HTTPRequestHead, at: Int
     ) async throws -> (StoredTable, Registration) {
@@ -142,7 +142,7 @@ extension SessionStore {
                 let table = StoredTable(name: name, version: version, updated: at, description: description)
                 return (table, old == nil ? .newTable : .newVersion)
             } catch StoreError.tableChanged {
-                // Another request has registered a version meanwhile.
+                // By another request, meanwhile.
                 continue
             }
         }

@@ -3,7 +3,7 @@ import BraidHTTP
 import BraidRuntime
 import BraidSessions
 
-/// The updates after a position: as a list, by long polling, or as an event stream.
+/// After a position: a list, a long poll, or an event stream.
 func updateRoutes(_ sessions: SessionHost) -> [Route] {
     [
         Route(
@@ -58,8 +58,8 @@ extension SessionHost {
             throw ProblemError(
                 .badRequest, "`\(name)` is for JSON only: an event stream waits by itself and has every revision.")
         }
-        // A browser that reconnects sends `Last-Event-ID` with the original URL (WHATWG HTML, 9.2.4), so it takes
-        // precedence over `since`. One that is no position of this session leads to a snapshot.
+        // A browser that reconnects sends it with the original URL (WHATWG HTML, 9.2.4), so it goes before `since`. If
+        // it is no position of this session, the stream begins with a snapshot.
         let last = context.head.headers["last-event-id"].flatMap { id in
             id.isEmpty ? nil : (try? Position(id)) ?? Position(epoch: "", revision: 0)
         }
@@ -83,7 +83,7 @@ extension SessionHost {
 }
 
 extension HTTPResponse {
-    /// The JSON of an answer, or 304 if the client has it already.
+    /// 304 if the client has it already.
     init(_ answer: EncodedAnswer, to head: HTTPRequestHead) {
         let etag = answer.position.entityTag
         guard let json = answer.json else {

@@ -4,19 +4,18 @@ import BraidSessions
 
 extension WindowQuery {
     static let parameters: Set = ["section", "offset", "limit", "around", "aroundSection", "before", "after"]
-    /// The values of `limit`, `before` and `after`.
+    /// Of `limit`, `before` and `after`.
     private static let rows = 0...10_000
     /// The default of `before` and `after`.
     private static let rowsAround = 50
 
-    /// Reads the window from a request's query, if it names one.
     init?(_ context: Exchange) throws {
-        // Most requests have no query: do not search it for each parameter.
+        // As in most requests: do not search for each parameter.
         guard !context.head.query.isEmpty else { return nil }
         try self.init { context.query($0) }
     }
 
-    /// Reads a window from one parameter of the query, which contains those of the window, percent-encoded.
+    /// From one parameter that contains a window's, percent-encoded.
     init?(inParameter name: String, _ context: Exchange) throws {
         guard let text = context.query(name) else { return nil }
         let form =

@@ -3,11 +3,9 @@ import BraidRuntime
 import BraidStore
 import Synchronization
 
-/// A token that gives access to one session, as the store contains it.
 package struct SessionToken: Sendable {
     package let id: String
     package let role: Role
-    /// The session's number. A later session with the same ID has another one.
     package let session: Int
     package let sessionID: String
     /// Milliseconds since 1970.
@@ -24,11 +22,10 @@ package struct SessionToken: Sendable {
     }
 }
 
-/// A token as a client sends it, not checked yet.
+/// As sent, not checked yet.
 package struct PresentedToken: Sendable {
     let text: String
-    /// The SHA-256 of the whole token. The store contains only digests, so that a reader of the database cannot use the
-    /// tokens. Comparing two digests takes the same time wherever they differ.
+    /// Only digests are stored: reading the database gives no access. They are compared in constant time.
     package let digest: SHA256Digest
 
     package init(_ text: String) {
@@ -37,16 +34,13 @@ package struct PresentedToken: Sendable {
     }
 }
 
-/// Creates, checks and revokes the tokens for single sessions.
-///
-/// Tokens in use are cached, unless several servers share the store. A revocation is answered after the token is removed
-/// from the cache and from the store. Event streams and long polls are registered with the token that opened them, and
-/// end when it is revoked or expires.
+/// Tokens for single sessions. Those in use are cached, unless servers share the store. A revocation is answered once
+/// the token is gone from store and cache. Streams and long polls end with the token that opened them.
 package final class SessionTokens: Sendable {
     private struct State {
         var known: [String: SessionToken] = [:]
-        /// Grows with each revoked token, each ended session and each replacement of the store's content. If it changes
-        /// while a token is read from the store, the token is read again.
+        /// Grows with each revoked token, ended session and replaced store. A read of a token during which it changed
+        /// is repeated.
         var revocations = 0
         var followers: [Int: Follower] = [:]
         var nextFollower = 0
@@ -72,7 +66,7 @@ package final class SessionTokens: Sendable {
         self.ids = ids
     }
 
-    /// Creates a token for a session. Only the result contains its secret.
+    /// Only the result has the secret.
     package func create(_ role: Role, for sessionID: String, lasting seconds: Int) async throws -> (
         token: String, stored: NewToken
     ) {
@@ -97,7 +91,6 @@ package final class SessionTokens: Sendable {
         return tokens
     }
 
-    /// Revokes a session's token. Returns `false` if the session has no such token.
     package func revoke(_ id: String, of sessionID: String) async throws -> Bool {
         let wasThere = try await store.deleteToken(id, of: sessionID)
         if wasThere { end(id) }
@@ -113,16 +106,14 @@ package final class SessionTokens: Sendable {
         for follower in ended { follower.end() }
     }
 
-    /// Looks up every token with a stream or long poll in the store, because this server may have missed another
-    /// server's notice of a revocation.
+    /// Another server's notice of a revocation may have been missed.
     func endRevoked() async throws {
         for id in state.withLock({ Set($0.followers.values.map(\.token.id)) }) where try await store.token(id) == nil {
             end(id)
         }
     }
 
-    /// Removes all tokens of an ended session from the cache. Its streams and long polls stay open a little longer, so
-    /// that their clients learn that it has ended.
+    /// Its streams and long polls stay open a little longer, so that clients learn that the session has ended.
     func revokeAll(of session: Int) {
         state.withLock { state in
             state.revocations += 1
@@ -130,7 +121,6 @@ package final class SessionTokens: Sendable {
         }
     }
 
-    /// Called when the content of the store was replaced.
     func forgetAll() {
         state.withLock { state in
             state.revocations += 1
@@ -146,23 +136,20 @@ package final class SessionTokens: Sendable {
 
     // MARK: Checking tokens
 
-    /// Returns a token from the cache, or `nil` if the store must be read: another server may have revoked it.
-    ///
-    /// - Throws: `invalidToken` if the token is malformed, or if it is cached and expired or has a wrong secret.
+    /// `nil`: ask the store. Throws `invalidToken`.
     package func known(_ presented: PresentedToken) throws -> SessionToken? {
         guard let id = Self.id(in: presented.text) else { throw SessionError.invalidToken }
         guard store.sharing == nil, let token = state.withLock({ $0.known[id] }) else { return nil }
         return try checked(token, presented)
     }
 
-    /// - Throws: `invalidToken` if the token is malformed, unknown, wrong or expired. An unknown ID and a wrong secret
-    ///   cost about the same work, so that the time of the answer does not tell which was wrong.
+    /// Throws `invalidToken`. An unknown ID and a wrong secret cost about the same work: the time tells nothing.
     package func find(_ presented: PresentedToken) async throws -> SessionToken {
         guard let id = Self.id(in: presented.text) else { throw SessionError.invalidToken }
         return try checked(try await read(id), presented)
     }
 
-    /// With which an unknown token is compared, so that the comparison takes as long as for a known one.
+    /// So that comparing takes as long without a token.
     private static let noDigest = SHA256Digest(of: [])
 
     private func checked(_ token: SessionToken?, _ presented: PresentedToken) throws -> SessionToken {
@@ -178,7 +165,7 @@ package final class SessionTokens: Sendable {
             guard let token = try await store.token(id).flatMap(SessionToken.init) else { return nil }
             let isCurrent = state.withLock { state in
                 guard state.revocations == revocations else { return false }
-                // Tokens in use are soon read again.
+                // Those in use are soon read again.
                 if state.known.count >= Self.mostKnown { state.known = [:] }
                 state.known[id] = token
                 return true
@@ -187,7 +174,7 @@ package final class SessionTokens: Sendable {
         }
     }
 
-    /// The ID in the text of a token, `braid_<id>.<secret>`.
+    /// `braid_<id>.<secret>`
     private static func id(in text: String) -> String? {
         guard text.hasPrefix(prefix), let end = text.firstIndex(of: ".") else { return nil }
         let id = text[..<end].dropFirst(prefix.utf8.count)
@@ -198,15 +185,14 @@ package final class SessionTokens: Sendable {
 // MARK: - Streams and long polls that a token opened
 
 extension SessionTokens {
-    /// Ends a stream when the token that opened it is revoked or expires. Throws `invalidToken` if it was revoked.
+    /// Ends the stream with its token. Throws `invalidToken` if that is revoked already.
     package func follow(_ token: SessionToken, _ stream: ByteStream) async throws {
         _ = try await follow(token, isThere: { [weak stream] in stream != nil }) { [weak stream] in
             stream?.endFromServer()
         }
     }
 
-    /// Runs the work of a long poll. Cancels it and throws `invalidToken` when the token is revoked or expires, even if
-    /// the work has returned a value.
+    /// If the token is revoked or expires, cancels the work and throws `invalidToken`, even if there is a value.
     package func whileValid<Value: Sendable>(
         _ token: SessionToken, _ work: @escaping @Sendable () async throws -> Value
     )
@@ -235,8 +221,7 @@ extension SessionTokens {
     ) async throws -> Int {
         while true {
             let (number, startsSweeping) = state.withLock { state in
-                // A revocation removes its token and the followers under one lock, so a token in the cache is not
-                // revoked, as far as this server knows.
+                // Token and followers go under one lock, so a cached token is not revoked, as far as this server knows.
                 guard state.known[token.id] != nil else { return (Int?.none, false) }
                 state.nextFollower += 1
                 state.followers[state.nextFollower] = Follower(token: token, end: end, isThere: isThere)
@@ -249,8 +234,7 @@ extension SessionTokens {
         }
     }
 
-    /// Ends the streams and long polls of expired tokens, once a second, as long as there are any with a token. Reads
-    /// the clock each time, because the system's time can be set.
+    /// Reads the clock every second: the system's time can be set.
     private func sweep() async {
         while true {
             try? await Task.sleep(for: .seconds(1))
@@ -273,7 +257,6 @@ extension SessionTokens {
 // MARK: - Digests as text
 
 extension Sequence<UInt8> {
-    /// Two digits in lower case for each byte.
     package var hexadecimal: String {
         map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
     }

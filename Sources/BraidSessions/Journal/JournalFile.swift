@@ -1,18 +1,19 @@
 import BraidEngine
 import BraidStore
 
-/// A session's journal as lines of JSON (NDJSON).
+/// A session's journal as lines of JSON (NDJSON). The first is the opening, each other one a revision:
 ///
-/// - The first line: `{"session", "epoch", "created", "opening", "description"?, "checkpoint"?}`.
-/// - Each further line is the record of one revision: `{"revision", "at", "command", "update", "emitted"?}`.
+/// ```
+/// {"session", "epoch", "created", "opening", "description"?, "checkpoint"?}
+/// {"revision", "at", "command", "update", "emitted"?}
+/// ```
 ///
-/// `opening` is the body of the request that opened the session; for a fork, `from` and the copied table. `description`
-/// is the table description with which it was opened. If the journal does not reach back to the opening, `checkpoint`
-/// is the stored table at the revision before the first record, with its description if that differs.
+/// `opening` is the request's body; for a fork, `from` and the copied table. `checkpoint` is there if the journal does
+/// not reach back to the opening: the table before the first record, with its description if that is another one by
+/// then.
 package struct JournalFile {
     package static let mediaType = "application/x-ndjson"
 
-    /// Returns the first line, line feed included.
     static func opening(of session: StoredOpening, checkpoint: StoredSession?) -> [UInt8] {
         var writer = JSONWriter()
         writer.object {
@@ -31,7 +32,6 @@ package struct JournalFile {
         return writer.bytes
     }
 
-    /// Returns the lines of journal records, line feeds included.
     package static func lines(of records: [JournalRecord]) -> [UInt8] {
         var writer = JSONWriter()
         for record in records {
@@ -41,10 +41,8 @@ package struct JournalFile {
         return writer.bytes
     }
 
-    /// Executes the commands of a journal file again, and returns the snapshot after the last one, as JSON. Commands are
-    /// deterministic: templates read the record's time, and new ids are derived from it (``CommandIDs``).
-    ///
-    /// - Throws: `JournalFault` with the number of the faulty line, or without a number if the journal is empty.
+    /// Executes the commands again and returns the last snapshot as JSON. Deterministic: templates read the record's
+    /// time, and new ids derive from it (``CommandIDs``).
     package static func replay(_ lines: some Sequence<[UInt8]>) throws -> [UInt8] {
         var replay: Replay?
         var number = 0
@@ -89,12 +87,12 @@ package struct JournalFile {
             request = try SessionOpening(stored: body, description: line["description"])
             let checkpoint = line["checkpoint"]
             if let text = checkpoint?["description"] ?? line["description"] {
-                // Snapshots and updates do not contain the version of the description.
+                // No output contains the version.
                 bound = BoundTable(try TableDescription(stored: text), version: nil)
             } else {
                 bound = BoundTable(showing: request.empty)
             }
-            // The server that committed the commands has applied its limit.
+            // Was applied when the commands were committed.
             bound.limits.templateSteps = .max
             if let start = try checkpoint.map({ try StoredSession(checkpoint: $0) }) ?? request.fork {
                 (model, snapshot, unpublished) = try start.restored(by: bound.binder)
@@ -135,9 +133,7 @@ package struct JournalFile {
 }
 
 extension Command {
-    /// Parses a command from the text with which the journal records it. A reset does not contain its table.
-    ///
-    /// - Parameter compiled: returns the compiled table description for its text.
+    /// A journaled reset has no table.
     package init(
         journalText text: JSONText,
         compiled: (JSONText) throws -> TableDescription = { try TableDescription(stored: $0) }

@@ -2,7 +2,6 @@ import BraidEngine
 import BraidRuntime
 import BraidStore
 
-// The form of the API and of the journal file.
 extension JournalRecord: JSONWritable {
     public func write(to writer: inout JSONWriter) {
         writer.object {
@@ -18,16 +17,12 @@ extension JournalRecord: JSONWritable {
 }
 
 extension Session {
-    /// Reads records after a revision from the store: at most `limit`, and about `bytes` bytes.
     func history(after revision: Int, limit: Int, bytes: Int) async throws -> [JournalRecord] {
         try await store.journal(of: number, after: revision, limit: limit, bytes: bytes)
     }
 
-    /// Passes the records of the `count` revisions after `revision` to `body`; fewer, if the journal does not contain
-    /// them all.
-    ///
-    /// If there is more than one page of records, leases memory for them while `body` runs, without waiting for it.
-    /// - Throws: `unavailable` or `quotaExceeded` if there is no memory for the history.
+    /// Passes `body` what the journal still has of these records. More than a page needs a lease, without waiting:
+    /// throws `unavailable` or `quotaExceeded`.
     func withHistory<Value>(
         after revision: Int, count: Int, for account: Quota.Account, _ body: ([JournalRecord]) throws -> Value
     ) async throws -> Value {
@@ -41,7 +36,7 @@ extension Session {
             guard page.first?.revision == revision + records.count + 1 else { break }
             records += page
             guard records.count < count else { break }
-            // A parsed record needs several times the memory of its text.
+            // Parsed, a record needs several times the memory of its text.
             bytes += page.reduce(0) { $0 + $1.bytes }
             do {
                 try lease.grow(to: 4 * bytes)
@@ -54,7 +49,7 @@ extension Session {
 
     package func journalPage(after revision: Int, limit: Int) async throws -> (records: [JournalRecord], isCut: Bool) {
         let bytes = Memory.largeBytes
-        // The store has a commit shortly before requests can read its revision.
+        // Read first: the store has a commit shortly before requests can see its revision.
         let newest = self.revision
         guard revision < newest else { return ([], false) }
         var records = try await history(after: revision, limit: min(limit + 1, newest - revision), bytes: bytes)
@@ -62,7 +57,7 @@ extension Session {
         if isCut, records.count > 1 {
             records.removeLast()
         } else if let last = records.last, last.revision >= newest {
-            // A large record can fill a page alone.
+            // One large record can fill a page.
             isCut = false
         }
         return (records, isCut)
@@ -70,11 +65,11 @@ extension Session {
 }
 
 extension SessionHost {
-    /// Returns a session's whole journal as a stream of JSON lines (see `JournalFile`), which is read page by page.
+    /// A session's whole journal, read page by page.
     package func journalFile(of id: String, for account: Quota.Account) async throws -> ByteStream {
         let body = ByteStream(isEndless: false), pageBytes = body.limit / 2
         let (summary, start, through) = try await journalFileStart(of: id, pageBytes: pageBytes)
-        // For the first lines, which the task below holds until it ends.
+        // Held until the task ends.
         let lease = try start.lease(streams, for: account)
         body.onAttach { [store, streams] in
             Task(executorPreference: Workers.shared.long) {
@@ -84,21 +79,20 @@ extension SessionHost {
                     while await body.writeWhole(
                         lines.piece(in: body.coding), try lines.lease(streams, for: account))
                     {
-                        // A page fills about half of the stream's queue, but a large record can exceed the queue.
+                        // A large record can exceed both this and the stream's queue.
                         let records = try await store.journal(
                             of: summary.number, after: revision, limit: summary.revision - revision, bytes: pageBytes)
                         guard let first = records.first, let last = records.last else {
-                            // The session may have ended since the first page was read.
+                            // The session may have ended since the first page.
                             return revision < summary.revision ? body.fail() : body.finish()
                         }
-                        // Commits may have trimmed the next records since the last page was read.
+                        // Commits may have trimmed the next records meanwhile.
                         guard first.revision == revision + 1 else { return body.fail() }
                         revision = last.revision
                         lines = EventBytes(JournalFile.lines(of: records))
                     }
                 } catch {
-                    // The store failed, or there is no memory for a large record. The client must see that the body is
-                    // incomplete.
+                    // The client must see that the body is incomplete.
                     body.fail()
                 }
             }
@@ -106,8 +100,7 @@ extension SessionHost {
         return body
     }
 
-    /// Returns the first line with the first page of records, and the revision of this page's last record. The whole
-    /// file must end at the revision in `summary`.
+    /// The first line and page, and that page's last revision. The whole file must end at `summary.revision`.
     private func journalFileStart(of id: String, pageBytes: Int) async throws -> (
         summary: SessionSummary, lines: EventBytes, through: Int
     ) {
@@ -119,8 +112,7 @@ extension SessionHost {
             summary.revision = max(summary.revision, start)
             let records = try await store.journal(
                 of: summary.number, after: start, limit: summary.revision - start, bytes: pageBytes)
-            // Fails if commits have trimmed the journal since, or if the checkpoint is of a later session with the same
-            // ID. Then read everything again.
+            // Otherwise the journal was trimmed since, or the checkpoint is a later session's: read again.
             if records.first.map({ $0.revision == start + 1 }) ?? (start == summary.revision),
                 checkpoint.map({ $0.summary.number == summary.number }) ?? true
             {

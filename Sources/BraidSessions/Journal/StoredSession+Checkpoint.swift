@@ -1,12 +1,11 @@
 import BraidEngine
 import BraidStore
 
-// The checkpoint in a journal file: a stored table as JSON, `{"revision", "at", "nextKey", "nextSection", "state",
-// "description"?, "displayedSections"?, "cells"?, "sections", "published"?}`. A section contains its rows as
-// `[key, rank, id, model]`. `published` is what clients see, if that differs.
+// A stored table as JSON, the checkpoint of a journal file: `{"revision", "at", "nextKey", "nextSection", "state",
+// "description"?, "displayedSections"?, "cells"?, "sections", "published"?}`. Rows are `[key, rank, id, model]`.
+// `published` is what clients see, if that differs.
 extension StoredSession {
-    /// Writes the members of this session's checkpoint: its description only if that is another one than the session
-    /// was opened with.
+    /// The description only if it has changed since the opening.
     func writeCheckpoint(openedWith first: JSONText?, to writer: inout JSONWriter) {
         writer.member("revision", summary.revision)
         writer.member("at", summary.updated)
@@ -37,7 +36,6 @@ extension StoredSession {
         }
     }
 
-    /// Reads a checkpoint. Throws a `JournalFault` or a `StoreError` if the text is none.
     package init(checkpoint: JSONText) throws {
         func number(_ json: JSONText, _ name: String, _ kind: StoredNumber) throws -> Int {
             guard let value = json[name]?.intValue else { throw JournalFault("the checkpoint has no `\(name)`") }

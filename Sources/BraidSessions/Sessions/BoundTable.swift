@@ -1,15 +1,13 @@
 import BraidEngine
 import BraidStore
 
-/// The table to which a session is bound: a table description, or data without a description.
+/// What a session is bound to: a table description, or data without one.
 package struct BoundTable: Sendable {
-    /// `nil` for a session that was opened without a description.
     let description: TableDescription?
-    /// `nil` if the description is not a registered version.
+    /// `nil`: not registered.
     let version: Int?
-    /// The JSON that a session without a description shows while it has no rows. `nil` if it shows nothing then.
+    /// Shown without a description while there are no rows.
     let empty: JSONText?
-    /// The limits of the table's size and of a command's cost.
     package var limits = TableLimits()
 
     package init(_ description: TableDescription, version: Int?) {
@@ -18,21 +16,19 @@ package struct BoundTable: Sendable {
         empty = nil
     }
 
-    /// Creates the table of a session without a description.
     package init(showing empty: JSONText?) {
         description = nil
         version = nil
         self.empty = empty
     }
 
-    /// A copy on each access, because sessions with other limits share the binder of the description.
+    /// A copy: sessions with other limits share the description's binder.
     package var binder: Binder {
         var binder = description?.binder ?? Binder.dataSource.showing(empty: empty)
         binder.limits = limits
         return binder
     }
 
-    /// Returns the table after a rebinding, with the same limits.
     package func rebound(by rebinding: Rebinding?) -> BoundTable {
         guard let rebinding, let description = rebinding.description else { return self }
         var table = BoundTable(description, version: rebinding.version)
@@ -40,20 +36,16 @@ package struct BoundTable: Sendable {
         return table
     }
 
-    /// The table description and its version in the form in which the store keeps them. `nil` for a session without a
-    /// description.
     var stored: SessionDescription? {
         description.map { SessionDescription(table: $0.name, version: version, text: $0.text) }
     }
 
-    /// Returns the content with which a session of this table starts. Throws a `Refusal` if a model does not fit.
     package func content(of opening: SessionOpening) throws -> TableModel {
         guard let description else { return try binder.openingTable(opening.sections, cells: opening.cells) }
         return try description.openingTable(models: opening.models, state: opening.state, within: limits)
     }
 
-    /// Returns the content to which a reset sets back a session that `opening` has opened. Models that do not fit the
-    /// version to which it is bound now are left out.
+    /// What a reset sets the session back to. Models that do not fit the version bound now are left out.
     package func resetContent(of opening: SessionOpening) throws -> TableModel {
         if let fork = opening.fork {
             let table = try fork.table
@@ -70,7 +62,6 @@ package struct BoundTable: Sendable {
 }
 
 extension SessionHost {
-    /// Returns a rebinding with its compiled description.
     func compiled(_ rebinding: Rebinding, for session: Session) async throws -> Rebinding {
         guard let name = session.table else {
             throw SessionError(
@@ -111,11 +102,8 @@ extension SessionHost {
         return rebinding
     }
 
-    /// Binds all sessions of a registered table to a version, those with followers on this server first. A session that
-    /// cannot be bound, for example because it would lose models, keeps its version, and so does one whose description
-    /// is not a registered version.
-    ///
-    /// - Returns: the number of sessions that this call has bound, and those that could not be bound, with the errors.
+    /// Followed sessions first. One that cannot be bound (it would lose models, for example) keeps its version, as does
+    /// one whose description is not registered.
     package func bindSessions(of table: String, to version: Int) async throws -> (
         bound: Int, left: [(session: String, error: any Error)]
     ) {
@@ -128,7 +116,7 @@ extension SessionHost {
         let isFollowed = { [self] (id: String) in inMemory(id)?.feed.isFollowed == true }
         ids = ids.filter(isFollowed) + ids.filter { !isFollowed($0) }
         var bound = 0, left: [(session: String, error: any Error)] = []
-        // Several at a time, so that the store can commit them in one transaction.
+        // Several at once can share the store's transaction.
         for start in stride(from: 0, to: ids.count, by: Self.boundAtOnce) {
             await withTaskGroup(of: (id: String, error: (any Error)?).self) { group in
                 for id in ids[start..<min(start + Self.boundAtOnce, ids.count)] {
@@ -145,7 +133,7 @@ extension SessionHost {
                 for await (id, error) in group {
                     switch error {
                     case nil: bound += 1
-                    // The session was ended meanwhile.
+                    // Ended meanwhile.
                     case let error as SessionError where error.code == .noSession: break
                     case let error?: left.append((id, error))
                     }

@@ -1,8 +1,7 @@
 import BraidEngine
 import Synchronization
 
-/// Compiled table descriptions by their texts, which sessions share. What is registered is kept too, because a session
-/// is usually opened with it next. A full cache is emptied.
+/// By text, for all sessions. Registered ones are kept, too: usually a session is opened with them next.
 package final class CompiledDescriptions: Sendable {
     private struct Cache {
         var descriptions: [JSONText: TableDescription] = [:]
@@ -13,16 +12,16 @@ package final class CompiledDescriptions: Sendable {
     let compilations = Counter()
 
     static let most = 256
-    /// Of text. A compiled description needs a multiple of it.
+    /// Of text; compiled, it needs a multiple.
     static let mostBytes = 4 << 20
 
-    /// Returns the compiled form of a description that may have been stored by an earlier version, whatever its ids.
+    /// An earlier version may have stored it: any ids.
     func compiled(_ text: JSONText) throws -> TableDescription {
         if let description = cache.withLock({ $0.descriptions[text] }) { return description }
         return try compile(text) { try TableDescription(stored: $0) }
     }
 
-    /// Compiles a new description, by today's rules for ids.
+    /// By today's rules for ids.
     package func compile(new text: JSONText) throws -> TableDescription {
         try compile(text) { try TableDescription($0) }
     }

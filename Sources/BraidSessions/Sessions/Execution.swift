@@ -2,30 +2,26 @@ import BraidEngine
 import BraidRuntime
 import BraidStore
 
-/// A client's command for a session, decoded, with the options of its request.
+/// A decoded command with its request's options.
 package struct CommandRequest: Sendable {
     let session: String
-    /// The number that the session must have, if the requester may use only one session: the ID may have been given to
-    /// another one.
+    /// For a token of one session: by now, another may have the ID.
     let sessionNumber: Int?
-    /// What to execute. A reset and a rebinding lack what only the session knows, until it executes them.
+    /// Resets and rebindings are completed by the session.
     package fileprivate(set) var command: Command
     fileprivate(set) var text: JSONText
-    /// Whether to compute and answer the command, and to store nothing.
     package var isDryRun = false
-    /// The request's `If-Match`, checked while the command holds the session's lock.
+    /// `If-Match`, checked under the session's lock.
     package var condition: PositionCondition?
-    /// The position to which the command's index paths and ids refer. `nil` for the current one.
+    /// For index paths and ids. `nil`: the current one.
     package var base: Position?
-    /// Whether to refuse a data source call that would otherwise be ignored.
+    /// Refuse a data source call that would otherwise be ignored.
     package var isStrict = false
-    /// The requester's role, on which the command's limits depend.
     package var role = Role.controller
-    /// Makes the answer that is stored with the command, for a retry with the same idempotency key.
+    /// For a retry with the same idempotency key.
     package var keptAnswer: (@Sendable (Execution) -> KeptAnswer)?
 
-    /// - Parameter text: the command as the journal records it. Not used for a rebinding, whose text contains the
-    ///   description.
+    /// `text` is for the journal. A rebinding makes its own.
     package init(session: String, number: Int? = nil, _ command: Command, text: JSONText) {
         self.session = session
         sessionNumber = number
@@ -43,28 +39,25 @@ package struct CommandRequest: Sendable {
     }
 }
 
-/// A command that a session has executed: what it was applied to, and what came of it.
 package struct Execution: Sendable {
     package let session: Session
-    /// The state to which the command was applied.
     let before: Session.Committed
-    /// The command with references to the current revision, if it was rebased.
+    /// After a rebase, refers to the current revision.
     package let command: Command
-    /// The command as the journal records it.
     let text: JSONText
     package let outcome: Outcome
     package let updateText: JSONText
     let controllerEvents: [JSONText]
-    /// The current index path of the row that the command names. `nil` without a rebase, or if it names no single row.
+    /// After a rebase, if the command names a single row.
     package let place: RowPath?
     /// Milliseconds since 1970.
     let time: Int
     package let isDryRun: Bool
 
-    /// The session's revision after the command. After a dry run, the one to which the command would have led.
+    /// After a dry run, the one that it would have led to.
     package var revision: Int { outcome.snapshot.revision }
 
-    /// The session's stored position after the command.
+    /// As stored, also after a dry run.
     package var position: Position { session.position(at: isDryRun ? before.snapshot.revision : revision) }
 
     fileprivate func sessionCommit(keeping answer: KeptAnswer?) -> SessionCommit {
@@ -86,9 +79,8 @@ package struct Execution: Sendable {
 }
 
 extension SessionHost {
-    /// - Throws: ``SessionError`` or a `Refusal` of the engine: the command has changed nothing. After a `StoreError`,
-    ///   the store may contain its changes. `CancellationError` if the task is cancelled while the command waits for
-    ///   the session's lock.
+    /// - Throws: ``SessionError`` or `Refusal`: nothing has changed. `StoreError`: the store may have the change.
+    ///   `CancellationError` if cancelled while waiting for the session's lock.
     package func execute(_ request: CommandRequest) async throws -> Execution {
         try await with(request.session) { session in
             var request = request
@@ -98,15 +90,14 @@ extension SessionHost {
                     try await request.rebind(compiled(rebinding, for: session))
                 }
             } catch {
-                // The error may come from an outdated copy of the session. If another server has ended the session,
-                // `refresh` throws `StaleSession` instead.
+                // The copy may be outdated. If another server has ended the session, `refresh` throws `StaleSession`.
                 try await session.refresh()
                 throw error
             }
             let kind = request.command.kind
             do {
                 try limits.check(request.command, of: request.role)
-                // Chosen before the wait for the session's lock, which blocks no thread of the pool.
+                // Waiting for the session's lock blocks no thread.
                 let pool = session.pool(for: request.command)
                 let execution = try await withTaskExecutorPreference(pool) { [request] in
                     try await session.executeInOrder(request)
@@ -122,14 +113,14 @@ extension SessionHost {
 }
 
 extension Session {
-    /// Returns the worker pool for a command, by its estimated cost and the engine's time for the last one of its kind.
+    /// By estimated cost and the last command of this kind.
     func pool(for command: Command) -> WorkerPool {
         let time = engineTimes.withLock { $0[command.kind.name] ?? 0 }, current = current
         let cost = current.bound.binder.estimatedCost(of: command, rowCount: current.snapshot.totalRowCount)
         return time > Workers.shortTime || cost > Workers.shortRows ? Workers.shared.long : Workers.shared.short
     }
 
-    /// Executes a command in its turn. Clients see the result only after the store has committed it.
+    /// Clients see the result only after the commit.
     fileprivate func executeInOrder(_ request: CommandRequest) async throws -> Execution {
         try await withCommandLock {
             var races = 0
@@ -138,7 +129,7 @@ extension Session {
                 do {
                     execution = try await attempt(request)
                 } catch {
-                    // The command may have failed only because this server's copy of the session was behind the store.
+                    // Perhaps this copy was behind the store.
                     guard try await catchUp() else { throw error }
                     continue
                 }
@@ -154,8 +145,7 @@ extension Session {
         }
     }
 
-    /// Runs `body` while it holds the lock `commands`. Then ends this server's turn, if no other command waits or the
-    /// turn has lasted longer than `longestTurn`, so that other servers can commit.
+    /// Then ends this server's turn, if no command waits or it has lasted `longestTurn`, so that others can commit.
     func withCommandLock<Value>(_ body: () async throws -> Value) async throws -> Value {
         try await commands.withLock {
             let result: Result<Value, any Error>
@@ -192,13 +182,13 @@ extension Session {
         var outcome = try binder.applying(
             command, to: before.model, shown: before.snapshot, unpublished: before.unpublished, now: now, ids: ids,
             strict: request.isStrict)
-        // Only controllers may see unpublished changes, so another requester's dry run uses the published table.
+        // Unpublished changes are for controllers only: another's dry run uses the published table.
         if isDryRun, request.role != .controller, let published = before.unpublished?.published {
             outcome = try binder.applying(
                 command, to: published, shown: before.snapshot, unpublished: nil, now: now, ids: ids,
                 strict: request.isStrict)
         }
-        // Check the sizes before any of the large texts is made.
+        // Before any of the large texts is made.
         let controllerEvents = outcome.controllerEvents.map(\.json)
         var bytes = outcome.estimatedSize(after: before.snapshot) + text.count
         for event in controllerEvents { bytes += event.count }
@@ -210,7 +200,7 @@ extension Session {
             isDryRun: isDryRun)
     }
 
-    /// Fills in what only the session knows: the table of a reset, and whether a rebinding changes anything.
+    /// A reset's table, and whether a rebinding changes anything.
     func completed(_ command: Command, for bound: BoundTable) async throws -> Command {
         switch command {
         case .reset: return .reset(to: try bound.resetContent(of: try await opening()))
@@ -227,8 +217,7 @@ extension Session {
         return try SessionOpening(stored: stored.body, description: stored.description)
     }
 
-    /// Rebases a command from the position `base` to the current revision. Also returns its text for the journal and the
-    /// current place of its row.
+    /// Also the text for the journal.
     private func rebased(
         _ command: Command, _ text: JSONText, base: Position, _ current: Committed, _ limits: TableLimits
     ) async throws -> (command: Command, text: JSONText, place: RowPath?) {
@@ -264,24 +253,23 @@ extension Session {
         return (rebased, rebased.rewriting(text), place)
     }
 
-    /// Stores what a command has changed, and then publishes it. Returns `false` if another server has committed this
-    /// revision first.
+    /// `false` if another server has committed this revision first.
     private func commitAndPublish(_ execution: Execution, _ answer: KeptAnswer?) async throws -> Bool {
-        // The idempotency key was looked up for an earlier session with the same ID: repeat the request for this one.
+        // The key was looked up for an earlier session with this ID.
         if let answer, answer.session != number { throw StaleSession() }
         do {
             try await store.commit(execution.sessionCommit(keeping: answer))
         } catch StoreError.revisionConflict where store.sharing != nil {
             return false
         } catch StoreError.sessionMissing where store.sharing != nil {
-            // Another server has ended the session, and may have opened another one with the same ID.
+            // Ended by another server; another session may have the ID.
             markStale(.ended)
             throw StaleSession()
         } catch {
             switch error {
-            // The store has written nothing.
+            // Nothing was written.
             case StoreError.full, StoreError.answered, StoreError.tooLarge: break
-            // The store may or may not contain the commit: the next request reads the stored state.
+            // May be stored or not: the next request reads what is.
             default: markStale()
             }
             throw error
@@ -291,8 +279,7 @@ extension Session {
         return true
     }
 
-    /// Makes a stored revision visible to clients. The caller holds the lock `commands`, so that revisions follow each
-    /// other in order.
+    /// Makes a stored revision visible. The caller holds `commands`, so that revisions come in order.
     func advance(by execution: Execution) {
         let outcome = execution.outcome
         let model =

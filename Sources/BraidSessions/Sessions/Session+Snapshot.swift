@@ -2,8 +2,7 @@ import BraidEngine
 import BraidRuntime
 
 extension Session {
-    /// - Parameter isCached: whether the session keeps the JSON until the next commit, with its compressed forms, if it
-    ///   has at most `Memory.largeBytes`.
+    /// Cached until the next commit, up to `Memory.largeBytes`.
     package func encodedSnapshot(isCached: Bool = true) -> (revision: Int, bytes: SharedBytes) {
         if let cachedSnapshot { return cachedSnapshot }
         let snapshot = current.snapshot, bytes = SharedBytes(encoded(snapshot))
@@ -11,29 +10,27 @@ extension Session {
         return (snapshot.revision, bytes)
     }
 
-    /// Whether encoding the session's snapshot would block an event loop's thread for too long. `false` if the encoded
-    /// snapshot is cached.
+    /// Too much to encode on an event loop.
     package var isLarge: Bool {
         guard cachedSnapshot == nil else { return false }
         let snapshot = current.snapshot
         return snapshot.totalRowCount > Workers.shortRows || Self.isStreamed(snapshot)
     }
 
-    /// Whether the session's snapshot is too large for the cache. It is normally encoded while it is sent.
+    /// Encoded while it is sent instead.
     package var isTooLargeToCache: Bool {
         cachedSnapshot == nil && Self.isStreamed(current.snapshot)
     }
 
-    /// Whether compressing the session's snapshot is too much work for the short worker pool.
     var isLongToCompress: Bool { current.snapshot.isLarger(than: Workers.shortBytes) }
 
-    /// Returns the session's snapshot as a stream. Each reader costs a few megabytes of memory, however large it is.
+    /// A few megabytes per reader, whatever the size.
     package func streamedSnapshot() -> (revision: Int, stream: ByteStream) {
         let snapshot = current.snapshot
         return (snapshot.revision, stream(of: snapshot))
     }
 
-    /// Returns a snapshot of this session, such as an earlier one, as a stream that is encoded while it is sent.
+    /// Encoded while it is sent.
     package func stream(of snapshot: Snapshot) -> ByteStream {
         let pieces = snapshot.encodedPieces(session: id, table: table, epoch: epoch, size: Self.pieceBytes)
         let stream = ByteStream(
@@ -49,7 +46,6 @@ extension Session {
         return stream
     }
 
-    /// Whether a snapshot is so large that it is normally encoded while it is sent.
     package static func isStreamed(_ snapshot: Snapshot) -> Bool { snapshot.isLarger(than: Memory.largeBytes) }
 
     package func encoded(_ snapshot: Snapshot) -> [UInt8] {
@@ -57,12 +53,10 @@ extension Session {
     }
 
     private static let pieceBytes = 256 * 1024
-    /// With fewer pieces, the encoding thread and the sending thread would keep waiting for each other.
+    /// With fewer, the encoding and the sending thread would wait for each other.
     private static let queuedPieces = 8
 
-    /// Returns the stored model of a row, displayed or not, and the session's revision.
-    ///
-    /// - Throws: `Refusal` with `sectionNotFound` or `rowNotFound`.
+    /// Displayed or not. Throws `sectionNotFound` or `rowNotFound`.
     package func storedModel(of id: RowID, in section: SectionReference) throws -> (revision: Int, model: JSONText) {
         let current = current, snapshot = current.unpublished?.snapshot ?? current.snapshot
         let section = if case .id(let id) = section { id } else { try snapshot.section(section).id }
@@ -73,8 +67,7 @@ extension Session {
         return (current.snapshot.revision, stored.rows[index].model)
     }
 
-    /// Whether a whole number in a path names a section by its index: the session has sections, and none of them has a
-    /// whole number as its id.
+    /// Numbers in paths are then indices: there are sections, and none has a number as its id.
     package var countsSections: Bool {
         let sections = current.model.sections
         return !sections.isEmpty
@@ -84,7 +77,7 @@ extension Session {
             }
     }
 
-    /// The snapshot of the stored table, with the changes that are not published yet.
+    /// With unpublished changes.
     package var storedSnapshot: Snapshot {
         let current = current
         return current.unpublished?.snapshot ?? current.snapshot
@@ -92,7 +85,7 @@ extension Session {
 }
 
 extension ByteStream {
-    /// Writes a piece, and waits until the stream's queue accepts it. Returns `false` if the stream is closed.
+    /// Waits for room. Returns `false` if the stream is closed.
     func writeWhole(_ piece: BodyPiece, _ lease: Quota.Lease? = nil) async -> Bool {
         while true {
             switch write(piece, lease) {

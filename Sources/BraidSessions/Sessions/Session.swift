@@ -3,17 +3,16 @@ import BraidRuntime
 import BraidStore
 import Synchronization
 
-/// A session in this server's memory: the committed state, which every thread can read, and the queue of the commands
-/// that change it.
+/// A session in memory: the committed state, which every thread may read, and the queue of commands that change it.
 ///
-/// Commands run one at a time, in order of arrival. A plain actor is not enough: it interleaves other work at every
-/// `await`, but the next command must see what the previous one committed.
+/// Commands run one at a time, in order of arrival. An actor is not enough: it lets other work in at every `await`, but
+/// a command must see what the previous one committed.
 package final class Session: Sendable {
     package let id: String
-    /// The session's number in the store. No later session gets it.
+    /// In the store; never used again.
     package let number: Int
     package let table: String?
-    /// The store assigns a new epoch when, for example, it may have lost revisions.
+    /// A new one begins when the store may have lost revisions, for example.
     package let epoch: String
     /// Milliseconds since 1970.
     package let created: Int
@@ -22,36 +21,33 @@ package final class Session: Sendable {
     let store: any SessionStore
     let clock: Clock
     let descriptions: CompiledDescriptions
-    /// Held by a command from the start of its execution to the end of its commit.
+    /// From a command's start to the end of its commit.
     let commands = FIFOLock(rank: .commands)
-    /// Held while updates are read from the journal or replaced by a large snapshot: that needs a multiple of the
-    /// answer's size in memory, so one request at a time does it.
+    /// One request at a time reads updates from the journal, or replaces them by a large snapshot: that takes a
+    /// multiple of the answer's size in memory.
     let largeReads = FIFOLock(rank: .largeReads)
-    /// Held while a request restores an earlier table, or forks a large session.
+    /// Restoring an earlier table, forking a large session.
     let rewinds = FIFOLock(rank: .rewinds)
-    /// The time since which this server has locked the session against commits of other servers (its turn). Only the
-    /// holder of `commands` may use it.
+    /// Since when other servers' commits are locked out (this server's turn). Only for the holder of `commands`.
     let sharedTurn = Mutex<ContinuousClock.Instant?>(nil)
     let committed: Mutex<Committed>
     let metrics: SessionMetrics
     let feed: ChangeFeed
     private let unusedSweeps = Atomic(0)
     private let wasUsed = Atomic(true)
-    /// The engine's time for the last command of each kind, by the kind's name, in nanoseconds. Refused commands and
-    /// dry runs count as well.
+    /// Of each kind's last command, in nanoseconds, refused ones and dry runs included.
     let engineTimes = Mutex<[String: Int]>([:])
 
-    /// The session's state at one revision. A commit replaces the whole state, after the store has it.
+    /// A commit replaces it as a whole, after the store has it.
     struct Committed: Sendable {
         var model: TableModel
-        /// What clients see: the snapshot of `model`, unless some changes are unpublished.
+        /// Of `model`, unless changes are unpublished.
         var snapshot: Snapshot
         var unpublished: Unpublished?
         var bound: BoundTable
         var updated: Int
         var encoded: SharedBytes?
-        /// Whether the session was ended or dropped from memory, or may differ from the stored one, so that its users
-        /// must look it up again.
+        /// Ended, dropped from memory, or perhaps unlike the stored one: look the session up again.
         var isStale = false
 
         var stored: StoredRevision { StoredRevision(number: snapshot.revision, time: updated) }
@@ -99,12 +95,11 @@ package final class Session: Sendable {
         committed.withLock { state in state.encoded.map { (state.snapshot.revision, $0) } }
     }
 
-    /// Caches a snapshot as JSON until the next commit, if `revision` is still the current one.
     func cache(_ encoded: SharedBytes, of revision: Int) {
         committed.withLock { if $0.snapshot.revision == revision { $0.encoded = encoded } }
     }
 
-    /// Makes users of this object look the session up again, and ends its event streams and long polls.
+    /// Also ends streams and long polls.
     func markStale(_ end: ChangeFeed.End = .dropped) {
         committed.withLock { $0.isStale = true }
         feed.close(end)
@@ -112,24 +107,22 @@ package final class Session: Sendable {
 
     // MARK: Use
 
-    /// Keeps the session in memory for another while.
     func use() {
         unusedSweeps.store(0, ordering: .relaxed)
         wasUsed.store(true, ordering: .relaxed)
     }
 
-    /// Returns whether a request has used the session since the last call, or a client follows it.
+    /// By a request or a follower, since the last call.
     func takeUse() -> Bool {
         let followers = feed.followers
         return wasUsed.exchange(false, ordering: .relaxed) || followers.subscribers + followers.polls > 0
     }
 
-    /// Counts a sweep for idle sessions. Returns whether no request has used this session for at least `sweeps` sweeps.
     func isUnused(for sweeps: Int) -> Bool { unusedSweeps.wrappingAdd(1, ordering: .relaxed).newValue >= sweeps }
 
-    /// Marks the session stale if nobody follows it and no command is running. Returns whether it has.
+    /// Marks the session stale unless it is followed or busy. Returns whether it did.
     func unload() -> Bool {
-        // A command that waits for the lock finds the session stale and looks it up again.
+        // A waiting command will find it stale and look it up again.
         commands.withLockIfFree {
             guard feed.closeIfUnfollowed() else { return false }
             committed.withLock { $0.isStale = true }
@@ -138,11 +131,12 @@ package final class Session: Sendable {
     }
 }
 
-/// The order of locks, outer first. A task that holds one may acquire only those behind it; a debug build checks the
-/// `FIFOLock`s.
+/// The order of locks, outer first; a debug build checks the `FIFOLock`s.
 ///
-///     largeReads → rewinds → commands → those of the store
-///     commands → sharedTurn | committed | the feed's state
+/// ```
+/// largeReads → rewinds → commands → those of the store
+/// commands → sharedTurn | committed | the feed's state
+/// ```
 ///
 /// All others, such as `Turns`, are leaves: nothing is acquired under them.
 extension FIFOLock.Rank {
@@ -151,5 +145,5 @@ extension FIFOLock.Rank {
     static let commands = Self(3)
 }
 
-/// The session object has become stale since it was looked up: look it up again.
+/// Look the session up again.
 struct StaleSession: Error {}

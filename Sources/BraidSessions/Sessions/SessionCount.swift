@@ -2,13 +2,13 @@ import BraidEngine
 import BraidStore
 import Synchronization
 
-/// The number of sessions in the store, in memory or not, and the limit of this number.
+/// Counts the store's sessions, in memory or not.
 final class SessionCount: Sendable {
     private let limit: Int
     private let store: any SessionStore
-    /// `nil` until the first use, so that a server need not count at its start.
+    /// A server need not count at its start.
     private let known = Mutex<(count: Int, since: ContinuousClock.Instant)?>(nil)
-    /// The time after which the known number is outdated, if servers share the store.
+    /// How long the number counts as known if servers share the store.
     private static let validity = Duration.seconds(60)
 
     init(limit: Int, store: any SessionStore) {
@@ -16,10 +16,8 @@ final class SessionCount: Sendable {
         self.store = store
     }
 
-    /// Reads the number from the store if it is unknown or outdated. Callers await this before they open or end a
-    /// session: a number that is read during the change may be wrong by one.
-    ///
-    /// - Complexity: O(sessions in the store) when it is read.
+    /// Await this before a session is opened or ended: a number read during the change may be off by one. O(sessions in
+    /// the store) when it must be read.
     func prepare() async throws {
         let isKnown = known.withLock { known in
             known.map { store.sharing == nil || .now - $0.since < Self.validity } ?? false
@@ -29,7 +27,6 @@ final class SessionCount: Sendable {
         known.withLock { if $0 == nil || store.sharing != nil { $0 = (stored, .now) } }
     }
 
-    /// Called when the content of the store was replaced.
     func forget() { known.withLock { $0 = nil } }
 
     func addOne() async throws {

@@ -2,15 +2,13 @@ import BraidEngine
 import BraidStore
 import Synchronization
 
-/// A request's idempotency key, with the requester that sent it and a hash of the request.
 package struct IdempotencyKey: Sendable {
     let key: String
-    /// The ID of the requester's token, or the empty string for a controller. The same key from another token belongs
-    /// to another request.
+    /// The token's ID; empty for a controller. Another token's same key is another request.
     let requester: String
-    /// A hash of the request's method, target and body. The same key with another hash is a mistake of the client.
+    /// Hash of method, target and body. Another hash with the same key is the client's mistake.
     let request: Int
-    /// Encodes the answer to an error for the store. `nil` if it keeps none.
+    /// `nil`: none is stored.
     let refusal: @Sendable (any Error) -> JSONText?
 
     package init(
@@ -23,10 +21,9 @@ package struct IdempotencyKey: Sendable {
     }
 }
 
-/// Makes what a store keeps of an encoded answer, under the request's idempotency key.
 package typealias KeepsAnswer = @Sendable (_ answer: JSONText) -> KeptAnswer
 
-/// The idempotency keys of the requests that this server is answering at the moment.
+/// Those that this server is answering.
 final class KeysUnderWay: Sendable {
     private struct Name: Hashable {
         var session: Int
@@ -35,8 +32,7 @@ final class KeysUnderWay: Sendable {
     }
     private let names = Mutex<Set<Name>>([])
 
-    /// Reserves a request's idempotency key while `body` runs. Throws `idempotencyKeyInUse` if the same requester's key
-    /// is reserved for the same session already.
+    /// Throws `idempotencyKeyInUse`.
     func holding<Value>(_ key: IdempotencyKey, of session: Int, _ body: () async throws -> Value) async throws -> Value
     {
         let name = Name(session: session, requester: key.requester, key: key.key)
@@ -52,19 +48,17 @@ final class KeysUnderWay: Sendable {
 }
 
 extension SessionHost {
-    /// Answers a request with `body`, or with `replay` if the store already contains the answer to an earlier attempt
-    /// with the same idempotency key.
+    /// Answers with `body`, or with `replay` if an earlier attempt with this key is stored.
     ///
-    /// - Parameters:
-    ///   - request: the command that the request sends. `nil` if it opens a session.
-    ///   - body: must store the result of `keep` in the same transaction as its changes, or alone if it changes nothing.
+    /// `request` is `nil` for one that opens a session. `body` must store the result of `keep` in the same transaction
+    /// as its changes, or alone if there are none.
     package func once<Value>(
         _ key: IdempotencyKey, for request: CommandRequest? = nil, replay: (JSONText) async throws -> Value,
         _ body: (_ keep: @escaping KeepsAnswer) async throws -> Value
     ) async throws -> Value {
         let session = try await number(of: request)
         return try await keysUnderWay.holding(key, of: session) {
-            // Starts again if another server has stored an answer under the same key in the meantime.
+            // Again, if another server has stored an answer under this key meanwhile.
             while true {
                 if let kept = try await answer(to: key, of: session) { return try await replay(kept) }
                 let clock = store.answerClock
@@ -78,11 +72,10 @@ extension SessionHost {
                 } catch StoreError.answered {
                     continue
                 } catch {
-                    // Store the answer to an error of the client, so that a retry gets the same one. After an error of
-                    // the server, or one that can pass later, a retry can succeed.
+                    // Store a client's error, so that a retry gets the same. After others, a retry can succeed.
                     guard SessionError.isRefusal(error) else { throw error }
                     if SessionError.mayPassLater(error) {
-                        // Another server may have executed the same request after the key was looked up.
+                        // Another server may have executed the request after the key was looked up.
                         if store.sharing != nil, try await stored(key, of: session) != nil { continue }
                         throw error
                     }
@@ -98,7 +91,7 @@ extension SessionHost {
         }
     }
 
-    /// The number of the session for which a key is looked up, or 0 for a request that opens a session.
+    /// 0: opens a session.
     private func number(of request: CommandRequest?) async throws -> Int {
         guard let request else { return 0 }
         let session = try await current(request.session)
@@ -106,8 +99,7 @@ extension SessionHost {
         return session.number
     }
 
-    /// Returns the answer that is stored under an idempotency key, or `nil`. Throws `idempotencyKeyReused` if the key
-    /// was sent before with another request.
+    /// Throws `idempotencyKeyReused`.
     private func answer(to key: IdempotencyKey, of session: Int) async throws -> JSONText? {
         guard let kept = try await stored(key, of: session) else { return nil }
         guard kept.request == key.request else {

@@ -3,15 +3,13 @@ import BraidRuntime
 import BraidStore
 
 extension SessionHost {
-    /// - Parameters:
-    ///   - text: the request's body, which the store keeps for `reset` and `replay`. For a fork, it keeps the copied
-    ///     table instead.
-    ///   - keptAnswer: makes the answer that is stored with the session, for a retry with the same idempotency key.
+    /// `text`, the body, is kept for `reset` and `replay`; for a fork, the copied table. `keptAnswer` is for a retry
+    /// with the same idempotency key.
     package func open(
         _ opening: SessionOpening, text: JSONText, keptAnswer: (@Sendable (Session) -> KeptAnswer)? = nil
     ) async throws -> Session {
         if let origin = opening.from { return try await fork(origin, opening, keptAnswer: keptAnswer) }
-        // The memory is returned one second later. By then, the store has released its copies of the body.
+        // In a second, when the store has released its copies.
         defer { if text.count > Memory.largeBytes { Memory.trimSoon() } }
         let bound = limited(try await boundTable(opening))
         let id = try await newID(opening.id)
@@ -58,9 +56,7 @@ extension SessionHost {
         }
     }
 
-    /// Stores a new session at revision 0, and adds it to memory.
-    ///
-    /// - Parameter fill: sets the opening and the rows of the new session for the store.
+    /// At revision 0, in the store and in memory. `fill` sets the stored opening and rows.
     private func add(
         _ table: SessionTable, as id: String, at now: Int, keptAnswer: (@Sendable (Session) -> KeptAnswer)?,
         _ fill: (inout NewSession) -> Void
@@ -76,7 +72,7 @@ extension SessionHost {
                 state: model.state, displayedSections: model.storedDisplayedSections, cells: model.storedCells,
                 nextKey: model.nextKey, nextSection: model.nextSection,
                 sections: model.sections.map(\.summary), rows: [],
-                // The store has not given the session a number yet. The answer does not contain it.
+                // There is no number yet; the answer does not contain it.
                 answer: keptAnswer?(makeSession(summary, table)))
             fill(&new)
             summary.number = try await store.createSession(new)
@@ -86,8 +82,7 @@ extension SessionHost {
         }
         let session = makeSession(summary, table)
         do {
-            // Other requests may have ended the session at once, and opened another one under its ID. This one was
-            // opened nevertheless, so return it.
+            // Others may have ended it at once and used its ID again. It was opened: return it.
             if let adopted = try await adopt(session), adopted.number == session.number { return adopted }
             return session
         } catch is StaleSession {
@@ -95,8 +90,7 @@ extension SessionHost {
         }
     }
 
-    /// Opens a session with the table that another session has, or had at an earlier revision. A fork of the current
-    /// revision shares memory with the other session, until one of the two changes its table.
+    /// A fork of the current revision shares memory until either changes.
     private func fork(
         _ origin: SessionOpening.Origin, _ opening: SessionOpening, keptAnswer: (@Sendable (Session) -> KeptAnswer)?
     ) async throws -> Session {
@@ -106,8 +100,7 @@ extension SessionHost {
             guard table.snapshot.totalRowCount > Workers.shortRows else {
                 return try await add(table, of: origin, as: id, opening, keptAnswer: keptAnswer)
             }
-            // A store on disk needs a multiple of a large table's size in memory to write it, so each session is forked
-            // once at a time.
+            // Writing a large table to disk needs a multiple of its size in memory: one fork of a session at a time.
             return try await withTaskExecutorPreference(Workers.shared.long) {
                 defer { Memory.trimSoon() }
                 return try await session.rewinds.withLock {
@@ -124,7 +117,7 @@ extension SessionHost {
         var table = table
         let now = clock.instant(), revision = table.snapshot.revision
         if table.bound.binder.readsNow {
-            // Templates read the time of the last revision: for a new fork, the time of its opening.
+            // Templates read the time of the last revision: in a new fork, that of its opening.
             table.bound.limits.templateSteps = .max
             table.snapshot = try table.bound.binder.snapshot(
                 of: table.model, revision: 0, now: Instant(millisecondsSince1970: now).text)
@@ -135,7 +128,7 @@ extension SessionHost {
         let limit = limits.changeBytes
         let shared = SharedTable(
             opening: {
-                // The stored opening of a fork contains the whole table, and each database stores it as one value.
+                // It contains the whole table, and databases store it as one value.
                 guard model.estimatedSize <= limit else { throw StoreError.tooLarge }
                 return SessionOpening.stored(
                     from: origin, revision: revision, empty: bound.empty,

@@ -3,8 +3,8 @@ import BraidRuntime
 import BraidStore
 import Synchronization
 
-/// The sessions of this server. The first request for a session loads it from the store. One that no request has used
-/// for `--session-idle-time`, and that no client follows, is dropped from memory.
+/// This server's sessions: loaded by their first request, dropped after `--session-idle-time` without requests or
+/// followers.
 package final class SessionHost: Sendable {
     package let store: any SessionStore
     package let clock: Clock
@@ -12,14 +12,14 @@ package final class SessionHost: Sendable {
     package let tokens: SessionTokens
     let limits: SessionLimits
     package let streams: StreamLimits
-    /// The quota of event streams and waiting long polls that may be open at once.
+    /// Event streams and waiting long polls.
     package let subscribers: Quota
     let count: SessionCount
     package let metrics = SessionMetrics()
     let keysUnderWay = KeysUnderWay()
     package let descriptions = CompiledDescriptions()
     private let live = Mutex(Live())
-    /// The numbers of sessions that were used since the last `endUnused()`, and then dropped from memory.
+    /// Used since the last `endUnused()`, then dropped from memory.
     let unloadedUses = Mutex<Set<Int>>([])
     private let loading = Mutex<[String: Task<Session?, any Error>]>([:])
 
@@ -68,14 +68,14 @@ package final class SessionHost: Sendable {
         }
     }
 
-    /// Returns a session if it is in memory. If servers share the store, it may be behind the store.
+    /// May be behind a shared store.
     package func inMemory(_ id: String) -> Session? {
         guard let session = live.withLock({ $0.byID[id] }), !session.isStale else { return nil }
         session.use()
         return session
     }
 
-    /// Returns a session if it is in memory and no other server can have changed it.
+    /// Only if no other server can have changed it.
     package func currentInMemory(_ id: String) -> Session? { store.sharing == nil ? inMemory(id) : nil }
 
     func inMemory(number: Int) -> Session? { live.withLock { $0.byNumber[number] } }
@@ -84,11 +84,9 @@ package final class SessionHost: Sendable {
 
     func drop(_ session: Session) { live.withLock { $0.remove(session) } }
 
-    /// Returns a session at the revision that the store has at the time of the call, or at a later one. Throws
-    /// `noSession` if no session has the ID.
+    /// At least at the revision stored now. Throws `noSession`.
     package func current(_ id: String) async throws -> Session { try await withCurrent(id) { $0 } }
 
-    /// Passes a session to `body`, at the revision that the store has at the time of the call or at a later one.
     package func withCurrent<Value>(_ id: String, _ body: (Session) async throws -> Value) async throws -> Value {
         try await with(id) { session in
             try await session.refresh()
@@ -96,7 +94,7 @@ package final class SessionHost: Sendable {
         }
     }
 
-    /// Passes a session to `body`. If `body` throws `StaleSession`, looks the session up again and calls `body` again.
+    /// On `StaleSession`, looks the session up again and repeats `body`.
     func with<Value>(_ id: String, _ body: (Session) async throws -> Value) async throws -> Value {
         for _ in 0..<Self.mostReloads {
             do {
@@ -110,11 +108,10 @@ package final class SessionHost: Sendable {
 
     private static let mostReloads = 100
 
-    /// Returns a session from memory, or loads it from the store. If servers share the store, it may be behind the
-    /// store. Throws `noSession` if no session has the ID.
+    /// May be behind a shared store. Throws `noSession`.
     func session(_ id: String) async throws -> Session {
-        // Concurrent calls for one ID share one read of the store. If a shared read found no session, it may have begun
-        // before the session was opened: read once more.
+        // Calls for one ID share one read. If a shared one found nothing, it may have begun before the session was
+        // opened: read once more.
         for _ in 0..<2 {
             if let session = inMemory(id) { return session }
             let (task, isOwn) = loading.withLock { loading in
@@ -146,7 +143,7 @@ package final class SessionHost: Sendable {
         return try await adopt(makeSession(stored.summary, table, unpublished))
     }
 
-    /// `adopt` adds the session to memory.
+    /// Not in memory until adopted.
     func makeSession(_ summary: SessionSummary, _ table: SessionTable, _ unpublished: Unpublished? = nil) -> Session {
         Session(
             summary, bound: table.bound, model: table.model, snapshot: table.snapshot, unpublished: unpublished,
@@ -159,11 +156,10 @@ package final class SessionHost: Sendable {
         return table
     }
 
-    /// Adds a session to memory, unless it or a later one with the same ID is there already. Returns what is in memory,
-    /// or `nil` if the session was ended meanwhile.
+    /// Adds a session, unless it or a later one with its ID is in memory. Returns what is; `nil` if it was ended
+    /// meanwhile.
     ///
-    /// `end` deletes a session from the store first and from memory second. So this adds it to memory first, and then
-    /// checks that the store still contains it.
+    /// `end` deletes from the store first, from memory second. So add first, then check that the store still has it.
     func adopt(_ session: Session) async throws -> Session? {
         let (adopted, replaced) = live.withLock { live in
             let other = live.byID[session.id]
@@ -171,14 +167,14 @@ package final class SessionHost: Sendable {
             live.add(session)
             return (session, other)
         }
-        // That session has ended, or the object is stale already.
+        // It has ended, or the object is stale.
         replaced?.markStale(.ended)
         let summary = try await store.sessionSummary(session.id)
         guard summary?.number == adopted.number else {
             forget(adopted.number)
             return nil
         }
-        // The session got a new epoch while it was read: read it again.
+        // A new epoch began meanwhile.
         guard summary?.epoch == adopted.epoch else {
             adopted.markStale()
             throw StaleSession()
@@ -194,8 +190,8 @@ package final class SessionHost: Sendable {
         try await store.sessions(of: table, after: after, limit: limit).map(readable)
     }
 
-    /// Returns the summary at a revision that requests can read. The store has a commit shortly before the session in
-    /// memory, from which requests are answered. With a shared store, they wait until the two agree (`current`).
+    /// As requests can see it: the store has a commit shortly before the session in memory. With a shared store, they
+    /// wait for the two to agree (`current`).
     func readable(_ summary: SessionSummary) -> SessionSummary {
         guard store.sharing == nil, let session = inMemory(number: summary.number) else { return summary }
         let current = session.current
@@ -208,7 +204,7 @@ package final class SessionHost: Sendable {
         return summary
     }
 
-    /// Removes an ended session from memory, and ends its event streams and long polls.
+    /// Also ends its streams and long polls.
     func forget(_ number: Int) {
         let session = live.withLock { live in
             let session = live.byNumber[number]
@@ -220,8 +216,7 @@ package final class SessionHost: Sendable {
         if session.current.snapshot.totalRowCount > Workers.shortRows { Memory.trimSoon() }
     }
 
-    /// Removes all sessions from memory and ends their event streams, because the content of the store is replaced. No
-    /// request for a session may be under way.
+    /// Before the store's content is replaced. No request for a session may be under way.
     func forgetAll() {
         for session in inMemory { forget(session.number) }
         count.forget()
@@ -230,7 +225,7 @@ package final class SessionHost: Sendable {
 
     // MARK: Ending
 
-    /// Ends a session, which deletes it from the store. Throws `positionMismatch` unless it meets the condition.
+    /// Throws `positionMismatch`.
     package func end(_ id: String, if condition: PositionCondition? = nil) async throws {
         try await count.prepare()
         while true {
@@ -242,7 +237,7 @@ package final class SessionHost: Sendable {
             }
             if try await delete(id, as: summary) { return }
             if summary == nil { throw SessionError(noSession: id) }
-            // The session has changed or ended since: check the condition again.
+            // Changed or ended since: check the condition again.
         }
     }
 
@@ -254,14 +249,13 @@ package final class SessionHost: Sendable {
         return true
     }
 
-    /// The time between two calls of `endUnused()`. The least `endIfUnused` is several of it, so that servers that share
-    /// the store see each other's renewals.
+    /// Between calls of `endUnused()`. The least `endIfUnused` is several times that, so that servers see each other's
+    /// renewals.
     package static let unusedSweep = Duration.seconds(15)
 
-    /// Ends the sessions that were opened with `endIfUnused` and that nobody has used for this time.
-    ///
-    /// A use in the first quarter of the time after a renewal is not stored. So a session ends when five quarters have
-    /// passed since its last renewal, and stays even after a restart for at least the whole time after its last use.
+    /// Ends what nobody has used for its `endIfUnused`. A use in the first quarter after a renewal is not stored, so a
+    /// session ends five quarters after its last renewal, and stays, even after a restart, for at least the whole time
+    /// after its last use.
     package func endUnused() async throws {
         let now = clock.now()
         let unloaded = unloadedUses.withLock { numbers in
@@ -274,7 +268,7 @@ package final class SessionHost: Sendable {
             if inMemory(number: number)?.takeUse() == true || unloaded.contains(number) {
                 if now - session.used >= quarter { renewed.append(number) }
             } else if now - session.used >= 5 * quarter {
-                // A session that has changed meanwhile is used again, and stays.
+                // If it has changed meanwhile, it is in use and stays.
                 try await count.prepare()
                 _ = try await delete(session.summary.id, as: session.summary)
             }
@@ -310,7 +304,6 @@ package final class SessionHost: Sendable {
 
 // MARK: - Test mode
 
-/// What a reset in test mode restores besides the store's content.
 package struct StartingPoint: Sendable {
     fileprivate let clock: Int
     fileprivate let answerClock: Int
@@ -323,19 +316,19 @@ extension SessionHost {
         return StartingPoint(clock: clock.setting, answerClock: store.answerClock.setting, ids: ids.counts)
     }
 
-    /// Restores a starting point. No request may be under way. The sessions get new epochs, unless the server counts IDs
-    /// (`--deterministic`): then the same requests get the same answers again.
+    /// No request may be under way. Sessions get new epochs, unless IDs are counted (`--deterministic`): then the same
+    /// requests get the same answers again.
     package func restore(_ start: StartingPoint, in store: any TestableStore) async throws {
         forgetAll()
         try await store.restoreContent(beginsEpochs: !ids.isCounting)
-        // A task that belongs to no request, such as the check of a token, may have read the store in the meantime.
+        // A task of no request, such as a token's check, may have read the store.
         forgetAll()
         clock.setting = start.clock
         store.answerClock.setting = start.answerClock
         ids.counts = start.ids
     }
 
-    /// Gives a session a new epoch, as the restore of a backup does with all sessions.
+    /// As the restore of a backup does to all sessions.
     package func renewEpoch(of id: String, in store: any TestableStore) async throws {
         try await with(id) { session in
             try await session.commands.withLock {

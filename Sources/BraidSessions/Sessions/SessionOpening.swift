@@ -1,10 +1,8 @@
 import BraidEngine
 import BraidStore
 
-/// The parsed body of a request to open a session: with a table description, with the rows and sections of a
-/// DataSourceController initializer, or with another session to copy.
+/// The body: with a table description, with rows as for a DataSourceController initializer, or `from` another session.
 package struct SessionOpening: Sendable {
-    /// A registered table description by its name, or one in the request itself.
     package enum Table: Sendable {
         case named(String)
         case inline(JSONText)
@@ -12,26 +10,25 @@ package struct SessionOpening: Sendable {
 
     package struct Origin: Sendable {
         package var session: String
-        /// `nil` for the current revision.
+        /// `nil`: the current one.
         package var revision: Int?
     }
 
-    /// The session that is copied. `nil` unless the new session is a fork.
     package private(set) var from: Origin?
-    /// The table with which a fork was opened, as the store keeps it. `nil` in the request of a client.
+    /// A fork's first table, in what the store keeps.
     private(set) var fork: StoredSession?
-    /// `nil` for a fork, and for a session without a description, whose rows are in `sections`.
+    /// `nil` for a fork, and with `sections`.
     package var table: Table?
     package var id: String?
-    /// The seconds after which the session ends when nobody uses it. `nil`: it stays.
+    /// Seconds. `nil`: the session stays.
     package private(set) var endIfUnused: Int?
-    /// Replace the models of their sections in the table description.
+    /// Instead of the description's, per section.
     package var models: [(section: SectionID, models: [JSONText])] = []
-    /// A merge patch (RFC 7396) for the state in the table description.
+    /// A merge patch (RFC 7396) for the description's.
     package var state: JSONText?
     package var sections: [SectionContent] = []
     var cells = RegisteredCells()
-    /// What a session without a table description shows while it has no rows.
+    /// Shown without a description while there are no rows.
     package var empty: JSONText?
 
     private init() {}
@@ -39,7 +36,6 @@ package struct SessionOpening: Sendable {
     private static let withTable = ["table", "models", "state"]
     private static let initializers = ["row", "rows", "section", "sections", "from"]
 
-    /// Throws a `Refusal` with the pointers to the faults.
     package init(_ body: JSONText) throws {
         guard let members = body.members() else {
             throw Refusal(
@@ -184,10 +180,9 @@ extension SessionOpening.Origin {
     }
 }
 
-// The opening of a fork as the store keeps it: `{"from", "empty"?, "checkpoint"}`. The checkpoint is the copied table,
-// so that `reset` and `replay` do not depend on the copied session.
+// A fork's opening as stored: `{"from", "empty"?, "checkpoint"}`. With the copied table as checkpoint, `reset` and
+// `replay` do not depend on the other session.
 extension SessionOpening {
-    /// Reads the opening that the store keeps, with the table description with which the session was opened.
     package init(stored body: JSONText, description: JSONText?) throws {
         guard let checkpoint = body["checkpoint"], let from = body["from"] else {
             try self.init(body)

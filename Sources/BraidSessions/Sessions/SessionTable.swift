@@ -2,23 +2,19 @@ import BraidEngine
 import BraidRuntime
 import BraidStore
 
-/// A session's table at one revision: all rows (`model`), and what clients see (`snapshot`).
+/// At one revision: all rows (`model`), and what clients see (`snapshot`).
 package struct SessionTable: Sendable {
     var bound: BoundTable
     var model: TableModel
     package var snapshot: Snapshot
 
-    /// The table, prepared for cutting windows. O(sections).
+    /// O(sections).
     var windows: WindowSource { WindowSource(snapshot, of: model, by: bound.binder) }
 }
 
 extension Session {
-    /// Returns the table that clients saw at a revision, or the current one if `revision` is `nil`.
-    ///
-    /// An earlier table is restored from the journal: O(rows · log rows + journal after the revision).
-    ///
-    /// - Throws: `badRequest` if the revision is ahead of the session. `revisionNotAvailable` if the journal does not
-    ///   reach back to it. `StaleSession` if the session object is stale.
+    /// As clients saw it. An earlier one is restored from the journal: O(rows · log rows + journal since). Throws
+    /// `badRequest` if it is ahead, `revisionNotAvailable` if beyond the journal, `StaleSession`.
     package func table(atRevision revision: Int?) async throws -> SessionTable {
         let current = current
         if current.isStale { throw StaleSession() }
@@ -47,8 +43,7 @@ extension Session {
         }
     }
 
-    /// Returns the table that clients saw at a position. Throws the errors of `table(atRevision:)`, and
-    /// `revisionNotAvailable` for a position of another epoch.
+    /// Also throws `revisionNotAvailable` for another epoch.
     package func table(at position: Position) async throws -> SessionTable {
         guard position.epoch == nil || position.epoch == epoch else {
             throw SessionError(
@@ -60,15 +55,12 @@ extension Session {
     }
 }
 
-// Parts of a table in the form in which a store keeps them.
 extension TableModel {
-    /// The ids of the sections that were chosen for display, as a JSON array. `nil` if the description decides.
+    /// `nil`: the description decides.
     var storedDisplayedSections: JSONText? { displayedSections.map { JSONText(ids: $0) } }
 
-    /// The cells that the table registered for types of models, or `nil` if it registered none.
     var storedCells: JSONText? { cells.isEmpty ? nil : cells.json }
 
-    /// The rows of all sections, each with the number of its section.
     var storedRows: [(section: Int, row: StoredRow)] {
         sections.flatMap { section in section.rows.map { (section.summary.number, $0) } }
     }

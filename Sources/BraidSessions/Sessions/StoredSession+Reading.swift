@@ -1,7 +1,6 @@
 import BraidEngine
 import BraidStore
 
-// Conversions of stored sessions to the engine's types.
 extension StoredSession {
     func boundTable(_ descriptions: CompiledDescriptions) throws -> BoundTable {
         if summary.table == nil { return BoundTable(showing: description) }
@@ -11,9 +10,7 @@ extension StoredSession {
         return BoundTable(try descriptions.compiled(description), version: summary.tableVersion)
     }
 
-    /// Returns the table, the snapshot that clients see, and the unpublished changes.
-    ///
-    /// - Parameter binder: has no limits: they may have been lowered after the table was stored, and it must still load.
+    /// `binder` has no limits: they may be lower now, and it must load.
     package func restored(by binder: Binder) throws -> (
         model: TableModel, snapshot: Snapshot, unpublished: Unpublished?
     ) {
@@ -23,7 +20,7 @@ extension StoredSession {
             let snapshot = try binder.snapshot(of: model, revision: revision, now: now)
             return (model.sharingModels(with: snapshot), snapshot, nil)
         }
-        // Templates may read the time: of a published table, that of its publication.
+        // Templates may read the time: in a published table, that of its publication.
         let shown = try table(published.sections, published.displayedSections)
         return (
             model,
@@ -33,7 +30,7 @@ extension StoredSession {
         )
     }
 
-    /// The stored table, with the changes that are not published yet.
+    /// With unpublished changes.
     var table: TableModel { get throws { try table(sections, displayedSections) } }
 
     private func table(_ sections: [SectionRows], _ displayed: JSONText?) throws -> TableModel {
@@ -50,7 +47,7 @@ extension StoredSession {
             nextKey: nextKey, nextSection: nextSection)
     }
 
-    /// Throws `corrupt` if the ranks do not order the rows, or if a new row could get a used key.
+    /// Ranks must order the rows, and no new row may get a used key.
     private func check(_ rows: [StoredRow], of section: StoredSectionSummary) throws {
         var last: Int?
         for row in rows {

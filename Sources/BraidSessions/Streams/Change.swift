@@ -3,11 +3,10 @@ import BraidRuntime
 import BraidStore
 import Synchronization
 
-/// The form in which a stream's reader receives a session's changes.
 package struct StreamForm: Sendable, Hashable {
-    /// Whether updates contain `operations`, one after the other, instead of `stages`.
+    /// `operations`, one after the other, instead of `stages`.
     package var isSequential: Bool
-    /// Whether the stream has taps, cell events and emitted events, which only controllers receive.
+    /// Taps, cell events and emitted events: for controllers only.
     package var hasControllerEvents: Bool
 
     package init(isSequential: Bool = false, hasControllerEvents: Bool = true) {
@@ -16,13 +15,13 @@ package struct StreamForm: Sendable, Hashable {
     }
 }
 
-/// One committed revision, encoded once for all subscribers that follow the whole table in the same form.
+/// A committed revision, encoded once for all who follow the whole table in the same form.
 final class Change: Sendable {
     let epoch: String
     let revision: Int
     let update: BatchUpdate
     let controllerEvents: [JSONText]
-    /// `nil` if no client followed a window when the change was published, or had read one in the last minute.
+    /// `nil` if nobody followed a window at the time, or had read one in the last minute.
     let tables: ChangedTable?
     private let updateText: JSONText
     private let sequentialText = OnFirstUse<JSONText>()
@@ -42,15 +41,14 @@ final class Change: Sendable {
 
     var position: Position { Position(epoch: epoch, revision: revision) }
 
-    /// The approximate memory of this change, in bytes.
+    /// Approximate bytes in memory.
     var size: Int {
         controllerEvents.reduce(256 + updateText.count + (tables == nil ? 0 : ChangedTable.size)) { $0 + $1.count }
     }
 
-    /// Returns the events of this revision: empty if it has none in this form.
     func events(_ form: StreamForm) -> EventBytes {
         if let events = encoded.withLock({ $0[form] }) { return events }
-        // Encode outside of the lock, as `OnFirstUse` does.
+        // Not under the lock.
         let events = EventBytes(
             ServerSentEvent.bytes(
                 at: position, update: update.isEmpty ? nil : updateText(sequential: form.isSequential),
@@ -67,14 +65,14 @@ final class Change: Sendable {
     }
 }
 
-/// The tables before and after a change, from which the updates of windows are computed.
+/// For the updates of windows.
 final class ChangedTable: Sendable {
     let before: SessionTable
     private let after: SessionTable
     private let update: BatchUpdate
     private let prepared = OnFirstUse<(before: WindowSource, after: WindowSource, follower: RowFollower)>()
 
-    /// The approximate memory of both tables in bytes: they share all rows except the changed ones.
+    /// Approximate bytes: both tables share all unchanged rows.
     static let size = 12 * 1024
 
     init(before: SessionTable, after: SessionTable, update: BatchUpdate) {
@@ -93,7 +91,7 @@ final class ChangedTable: Sendable {
 }
 
 extension JournalRecord {
-    /// Returns the same bytes as `Change.events`, for a revision that is no longer in memory.
+    /// The same bytes as `Change.events`, for a revision no longer in memory.
     func events(_ form: StreamForm, epoch: String) throws -> [UInt8] {
         ServerSentEvent.bytes(
             at: Position(epoch: epoch, revision: revision),
@@ -110,9 +108,9 @@ extension JournalRecord {
     }
 }
 
-/// The encoding of events as `text/event-stream` (WHATWG HTML, 9.2.5 and 9.2.6).
+/// `text/event-stream` (WHATWG HTML, 9.2.5 and 9.2.6).
 enum ServerSentEvent {
-    /// Appends an event. `data` must be one line, as compact JSON is. Without an `id`, the reader keeps its last one.
+    /// `data` must be one line, as compact JSON is. Without an `id`, the reader keeps its last.
     static func append(_ event: StaticString, id: String?, data: some Sequence<UInt8>, to bytes: inout [UInt8]) {
         var fields = "\(id.map { "id: \($0)\n" } ?? "")event: \(event)\ndata: "
         fields.withUTF8 { bytes.append(contentsOf: $0) }
@@ -127,11 +125,8 @@ enum ServerSentEvent {
         return bytes
     }
 
-    /// Returns the events of the revision at a position.
-    ///
-    /// Taps, cell events and emitted events come before the update, because their index paths refer to the table before
-    /// it. Only the last event has the position as its id, so a reader that loses the connection between two of them
-    /// gets all of them again.
+    /// Taps, cell events and emitted events come before the update: their index paths refer to the table before it.
+    /// Only the last event has an id, so a reader cut off between two gets all of them again.
     static func bytes(at position: Position, update: JSONText?, controllerEvents: [JSONText]) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(controllerEvents.reduce((update?.count ?? 0) + 64) { $0 + $1.count + 64 })
@@ -146,7 +141,6 @@ enum ServerSentEvent {
         return bytes
     }
 
-    /// The field that tells a reader how long to wait before it reconnects.
     static func retry(after time: Duration) -> [UInt8] {
         Array("retry: \(max(0, time.milliseconds))\n\n".utf8)
     }
@@ -155,7 +149,7 @@ enum ServerSentEvent {
     static let comment = EventBytes(Array(":\n\n".utf8))
 }
 
-/// Encoded events that streams share, compressed once for each coding.
+/// Events that streams share, compressed once per coding.
 final class EventBytes: Sendable {
     private let plain: BodyPiece
     private let compressed = PerCoding<BodyPiece>()
@@ -166,7 +160,7 @@ final class EventBytes: Sendable {
         weak var lease: Quota.Lease?
     }
 
-    /// - Parameter lease: the lease that was taken for the bytes before they were encoded.
+    /// Taken before encoding.
     init(_ bytes: [UInt8], _ lease: Quota.Lease? = nil) {
         plain = BodyPiece(bytes)
         ownLease = lease
@@ -179,10 +173,8 @@ final class EventBytes: Sendable {
         return compressed.value(for: coding) { BodyPiece(plain.bytes, in: coding) }
     }
 
-    /// Returns the lease for these bytes, which all streams share while one of them holds it. `nil` for small events.
-    ///
-    /// It is for the plain bytes, which stay in memory as long as the compressed ones, and counts against the account
-    /// that asked first.
+    /// `nil` for small events. Shared while any stream holds it; counts against the account that asked first. For the
+    /// plain bytes, which live as long as the compressed ones.
     func lease(_ limits: StreamLimits, for account: Quota.Account) throws(SessionError) -> Quota.Lease? {
         guard ownLease == nil, plain.bytes.count > limits.largeBytes else { return ownLease }
         return try sharedLease.withLock { shared throws(SessionError) in

@@ -1,19 +1,17 @@
 import BraidRuntime
 import Synchronization
 
-/// Delivers a session's committed changes to its followers (event streams and waiting long polls), in order.
+/// Brings a session's changes to its followers (event streams and waiting long polls), in order.
 ///
-/// `publish` only stores a change, wakes the long polls that wait for it, and wakes the pump: one task that writes to
-/// the queues of all subscribers. So the time of a command does not depend on the number of streams.
+/// `publish` only stores a change and wakes the long polls and the pump, one task that writes to all subscribers'
+/// queues. So a command takes the same time, however many there are.
 ///
-/// Every follower has a position and receives the changes after it, or a snapshot in their place. So a client can read a
-/// snapshot and then subscribe, without a gap and without duplicates.
+/// A follower gets the changes after its position, or a snapshot instead: reading a snapshot and then subscribing
+/// leaves no gap and no duplicates.
 final class ChangeFeed: Sendable {
-    /// Why a feed delivers no more changes.
     enum End: Sendable {
-        /// The session was ended.
         case ended
-        /// The session object is stale. A client that reconnects makes the server load the session again.
+        /// Stale. A client that reconnects makes the server load the session again.
         case dropped
     }
 
@@ -26,12 +24,11 @@ final class ChangeFeed: Sendable {
         var hasNews = false
         var isPumping = false
         var isCommenting = false
-        /// The highest revision that another server has reported in a notification of the database.
+        /// The highest revision in other servers' notices.
         var heard = 0
-        /// The latest snapshot that a subscriber needed, for the others.
         var snapshot: StreamStep?
         var windowSubscribers = 0
-        /// Until when changes keep their tables, because a request has read a window.
+        /// Until then changes keep their tables: a request has read a window.
         var windowsUntil: ContinuousClock.Instant?
 
         var isFollowed: Bool { !subscribers.isEmpty || !waiting.isEmpty }
@@ -43,16 +40,15 @@ final class ChangeFeed: Sendable {
         }
     }
 
-    /// The time in which a client that has read a window can ask for its update.
+    /// How long a client that has read a window can ask for its update.
     private static let windowTime = Duration.seconds(60)
 
     private let state: Mutex<State>
-    /// Held by the one subscriber that encodes a snapshot. Not part of `state`, because encoding takes long.
+    /// One subscriber at a time encodes a snapshot. Not under `state`: it takes long.
     private let encoding = FIFOLock()
-    /// Reads the revisions of other servers from the database.
+    /// Reads other servers' revisions from the database.
     private let missing = Mutex<(@Sendable () -> Void)?>(nil)
     let limits: StreamLimits
-    /// How often a stream fell behind, in all sessions.
     let behind: Counter
 
     init(revision: Int, limits: StreamLimits, behind: Counter) {
@@ -61,11 +57,10 @@ final class ChangeFeed: Sendable {
         state = Mutex(State(recent: RecentChanges(last: revision)))
     }
 
-    /// Sets the action that runs when a follower is added while another server has reported a revision that is not
-    /// published here yet.
+    /// `body` runs when a follower comes while another server's revision is missing here.
     func onMissing(_ body: @escaping @Sendable () -> Void) { missing.withLock { $0 = body } }
 
-    /// Records that another server has committed `revision`. Returns whether followers lack it.
+    /// Returns whether followers lack the revision.
     func hear(revision: Int) -> Bool {
         state.withLock { state in
             state.heard = max(state.heard, revision)
@@ -79,8 +74,7 @@ final class ChangeFeed: Sendable {
 
     func noteWindowReader() { state.withLock { $0.windowsUntil = .now + Self.windowTime } }
 
-    /// Passes a committed revision on. The caller must publish revisions in order. `change` is called only if someone
-    /// needs it, under the feed's lock; its argument says whether the `Change` must have its tables.
+    /// Revisions must come in order. `change` runs under the feed's lock, and only if someone needs it.
     func publish(revision: Int, _ change: (_ hasTables: Bool) -> Change) {
         let (woken, recent, startsPump) = state.withLock { state in
             let hasTables = state.hasWindowReaders
@@ -96,7 +90,7 @@ final class ChangeFeed: Sendable {
         if startsPump { startPump() }
     }
 
-    /// Closes the feed: wakes the long polls, and ends the event streams. The first reason remains.
+    /// Wakes long polls, ends streams. The first reason remains.
     func close(_ end: End) {
         let (woken, recent, startsPump) = state.withLock { state in
             state.end = state.end ?? end
@@ -106,7 +100,7 @@ final class ChangeFeed: Sendable {
         if startsPump { startPump() }
     }
 
-    /// Closes the feed unless it has followers. Returns whether it had none.
+    /// Returns whether it had none.
     func closeIfUnfollowed() -> Bool {
         state.withLock { state in
             if !state.isFollowed { state.end = state.end ?? .dropped }
@@ -120,7 +114,6 @@ final class ChangeFeed: Sendable {
 
     var recent: (changes: RecentChanges, end: End?) { state.withLock { ($0.recent, $0.end) } }
 
-    /// Removes and returns the long polls that wait for `revision` or an earlier one.
     private static func takingWaiting(before revision: Int, _ state: inout State) -> [CheckedContinuation<
         RecentChanges, Never
     >] {
@@ -132,7 +125,7 @@ final class ChangeFeed: Sendable {
 
     // MARK: Subscribers
 
-    /// Adds a subscriber, for which the feed then keeps changes in memory. Returns `false` if the feed is closed.
+    /// Returns `false` if the feed is closed.
     func add(_ subscriber: Subscriber) -> Bool {
         let (isOpen, startsComments) = state.withLock { state in
             guard state.end == nil else { return (false, false) }
@@ -155,7 +148,7 @@ final class ChangeFeed: Sendable {
         }
     }
 
-    /// Starts the pump for a subscriber that has just caught up, if there are changes after its revision or the end.
+    /// For a subscriber that has just caught up: starts the pump if there is more.
     func resume(after revision: Int) {
         let startsPump = state.withLock { state in
             revision < state.recent.last || state.end != nil ? Self.noteNews(&state) : false
@@ -163,10 +156,8 @@ final class ChangeFeed: Sendable {
         if startsPump { startPump() }
     }
 
-    /// Returns the step to a snapshot at `revision` or a later one. `nil` if the subscriber was removed.
-    ///
-    /// One subscriber at a time encodes and compresses a snapshot; the others wait and share it. A subscriber is removed
-    /// on an event loop's thread, which waits only for the feed's lock.
+    /// At `revision` or later; `nil` if the subscriber was removed. One at a time encodes and compresses, the others
+    /// wait and share the result. An event loop that removes a subscriber waits only for the feed's lock.
     func snapshotStep(
         at revision: Int, for subscriber: Subscriber, _ encode: () -> StreamStep
     ) async throws -> StreamStep? {
@@ -187,7 +178,7 @@ final class ChangeFeed: Sendable {
         }
     }
 
-    /// Notes that subscribers have something to receive. Returns whether the caller must start the pump.
+    /// Returns whether the caller must start the pump.
     private static func noteNews(_ state: inout State) -> Bool {
         state.hasNews = true
         guard !state.isPumping, !state.subscribers.isEmpty else { return false }
@@ -205,7 +196,7 @@ final class ChangeFeed: Sendable {
         }
     }
 
-    /// Returns the pump's next work. Without news, stops the pump and returns `nil`.
+    /// Without news, the pump stops.
     private func news() -> ([ObjectIdentifier: Subscriber], RecentChanges, End?)? {
         state.withLock { state in
             guard state.hasNews else {
@@ -217,7 +208,6 @@ final class ChangeFeed: Sendable {
         }
     }
 
-    /// Sends comments at intervals, until the session has no event stream.
     private func comment() async {
         while true {
             try? await Task.sleep(for: limits.commentInterval)
@@ -232,8 +222,7 @@ final class ChangeFeed: Sendable {
 
     // MARK: Long polling
 
-    /// Waits for the next change after `revision`, at most for `time`, and returns the recent changes. Returns without
-    /// a new change if the time is over, the feed is closed or the task is cancelled.
+    /// Also returns when the time is over, the feed is closed or the task is cancelled.
     func changes(after revision: Int, waiting time: Duration) async -> RecentChanges {
         await withTaskGroup(of: RecentChanges?.self) { group in
             group.addTask { await self.nextChange(after: revision) }
@@ -255,7 +244,7 @@ final class ChangeFeed: Sendable {
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let now: RecentChanges? = state.withLock { state in
-                    // A task that is cancelled later finds its continuation in `waiting`.
+                    // Cancelled later, the task finds its continuation in `waiting`.
                     if state.recent.last > revision || state.end != nil || Task.isCancelled { return state.recent }
                     state.waiting[number] = (revision, continuation)
                     return nil
@@ -274,16 +263,16 @@ final class ChangeFeed: Sendable {
     }
 }
 
-/// The changes of the latest revisions that are in memory, without a gap.
+/// The latest changes, without a gap.
 struct RecentChanges: Sendable {
     private var changes: [Change] = []
     private var bytes = 0
-    /// The last published revision, even if its change is not in memory.
+    /// The last published revision, even if its change is not here.
     private(set) var last: Int
 
     init(last: Int) { self.last = last }
 
-    /// Adds the change of the next revision, and removes the oldest ones beyond the limits, but never the newest.
+    /// Removes the oldest beyond the limits, never the newest.
     mutating func append(_ change: Change, limits: StreamLimits) {
         last = change.revision
         changes.append(change)
@@ -296,7 +285,7 @@ struct RecentChanges: Sendable {
         changes.removeFirst(excess)
     }
 
-    /// Records a published revision that nobody needs.
+    /// For a revision that nobody needs.
     mutating func skip(to revision: Int) {
         forget()
         last = revision
@@ -307,9 +296,8 @@ struct RecentChanges: Sendable {
         bytes = 0
     }
 
-    /// Returns the changes after a revision. `nil` if some are only in the journal. Empty for a revision after `last`,
-    /// which a reader has if it got a snapshot before its revision was published.
-    /// - Complexity: O(1).
+    /// `nil` if some are only in the journal. Empty after `last`: a snapshot can be read before its revision is
+    /// published. O(1).
     func after(_ revision: Int) -> ArraySlice<Change>? {
         guard revision < last else { return [] }
         let index = changes.count - (last - revision)

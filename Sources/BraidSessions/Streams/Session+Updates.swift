@@ -2,19 +2,19 @@ import BraidEngine
 import BraidRuntime
 import BraidStore
 
-/// A request for the updates after a position, which waits for the next one if there are none yet.
+/// Waits if there are no updates yet.
 package struct UpdatesRequest: Sendable {
     let since: Position
     let account: Quota.Account
     package var wait = Duration.zero
-    /// `nil` for the updates of the whole table.
+    /// `nil`: the whole table.
     package var window: WindowQuery?
-    /// The window that the client has at `since`, if it is another than `window`.
+    /// The client's window at `since`, if it is not `window`.
     package var old: WindowQuery?
     package var isSequential = false
-    /// Whether one update combines those of all revisions, as a window's always does.
+    /// One update for all revisions, as windows always get.
     package var isCoalesced = false
-    /// Returns whether the client has the answer that leads to a position, so that no JSON is made.
+    /// Then no JSON is made.
     package var isKnown: @Sendable (Position) -> Bool = { _ in false }
 
     package init(since: Position, account: Quota.Account) {
@@ -25,12 +25,11 @@ package struct UpdatesRequest: Sendable {
     func known(_ position: Position) -> EncodedAnswer? { isKnown(position) ? EncodedAnswer(position: position) : nil }
 }
 
-/// JSON with the lease that was taken for it before it was encoded.
 package struct EncodedAnswer: Sendable {
     package var position: Position
-    /// `nil` if the client has this answer already.
+    /// `nil`: the client has it already.
     package var json: [UInt8]?
-    /// `nil` for a small answer.
+    /// `nil`: a small answer.
     package var lease: Quota.Lease?
 }
 
@@ -43,18 +42,15 @@ extension EncodedAnswer {
 }
 
 extension Session {
-    /// Returns the revision of a position of this session. `nil` if the position has another epoch or is ahead.
+    /// `nil` if of another epoch, or ahead.
     func revision(at position: Position) -> Int? {
         guard position.epoch == nil || position.epoch == epoch else { return nil }
         return position.revision <= revision ? position.revision : nil
     }
 
-    /// Returns an event stream of the session's changes after a position.
-    ///
-    /// The stream starts with a snapshot if the changes cannot be computed: without a position, if it is of another
-    /// epoch or ahead of the session, or if the journal (for a window, the memory) does not reach back to it.
-    /// - Parameter old: the window that the client has at `position`, if it is another than `window`.
-    /// - Throws: `StaleSession`, or `Refusal` if the window's section or anchor does not exist or is ambiguous.
+    /// Starts with a snapshot without a position, or if it is of another epoch, ahead, or beyond the journal (for a
+    /// window, beyond memory). `old` is the client's window there, if it is not `window`.
+    /// - Throws: `StaleSession`, or `Refusal` if the section or anchor does not exist or is ambiguous.
     package func eventStream(
         after position: Position?, _ form: StreamForm, window: WindowQuery? = nil, from old: WindowQuery? = nil,
         _ lease: Quota.Lease, _ account: Quota.Account
@@ -72,18 +68,15 @@ extension Session {
 
     // MARK: Long polling
 
-    /// What a request for updates finds, before it waits or is answered.
     enum UpdatesStep {
         case answer(EncodedAnswer)
-        /// The client has this revision already, and a window at this place.
+        /// The window is at this place.
         case unchanged(revision: Int, WindowPlace? = nil)
-        /// The changes cannot be computed: the client needs a snapshot.
+        /// The client needs a snapshot.
         case lost
     }
 
-    /// Returns the updates after a position, or a snapshot if they cannot be computed.
-    ///
-    /// - Throws: `unavailable` or `quotaExceeded` if there is no memory for a large answer. `StaleSession`.
+    /// Or a snapshot, if they cannot be computed. Throws `StaleSession`, `unavailable` or `quotaExceeded`.
     package func updates(_ request: UpdatesRequest) async throws -> EncodedAnswer {
         if request.window != nil { feed.noteWindowReader() }
         guard let from = revision(at: request.since) else { return try await reset(request) }
@@ -113,7 +106,7 @@ extension Session {
     private func tableStep(
         _ request: UpdatesRequest, from: Int, _ recent: RecentChanges
     ) async throws -> UpdatesStep {
-        // The client may be ahead of the feed: it can read a snapshot before its revision is published.
+        // A snapshot can be ahead of the feed.
         guard recent.last > from else { return .unchanged(revision: from) }
         if let known = request.known(position(at: recent.last)) { return .answer(known) }
         if let changes = recent.after(from) {
@@ -156,7 +149,6 @@ extension Session {
 
     // MARK: Snapshots in place of updates
 
-    /// Returns the answer that replaces the client's copy by the current snapshot or window.
     private func reset(_ request: UpdatesRequest) async throws -> EncodedAnswer {
         if let query = request.window {
             let window = try await cut(query, from: current.table, for: request.account)
@@ -174,7 +166,7 @@ extension Session {
 
     private func resetToTable(for account: Quota.Account) throws -> EncodedAnswer {
         let snapshot = current.snapshot
-        // The snapshot's JSON and its copy in the answer are in memory at the same time.
+        // The snapshot and its copy in the answer are in memory together.
         guard cachedSnapshot == nil,
             let lease = try feed.limits.lease(snapshot.encodedSize, copies: 2, for: account)
         else {

@@ -2,10 +2,7 @@ import BraidEngine
 import BraidRuntime
 
 extension Session {
-    /// Returns a window of one of the session's tables as JSON; without a table, of the current one.
-    ///
-    /// - Throws: `Refusal` if the window's section or anchor does not exist or is ambiguous. `unavailable` or
-    ///   `quotaExceeded` if there is no memory for a large window.
+    /// By default of the current table. Throws `Refusal`, `unavailable` or `quotaExceeded`.
     package func encodedWindow(
         _ query: WindowQuery, of table: SessionTable? = nil, for account: Quota.Account
     ) async throws -> EncodedAnswer {
@@ -22,8 +19,7 @@ extension Session {
         try await withWindows(costing: query.examinedRows(in: table), for: account) { try query.cut(from: table) }
     }
 
-    /// Leases memory for a window's JSON, of which `copies` are in memory at the same time, and then encodes it. A
-    /// window has few rows, but each can have megabytes.
+    /// `copies` are in memory at once: each of the few rows can have megabytes.
     func encoding<Value>(
         _ window: WindowedSnapshot, copies: Int = 1, for account: Quota.Account,
         _ body: ([UInt8], Quota.Lease?) throws -> Value
@@ -34,7 +30,7 @@ extension Session {
         }
     }
 
-    /// Runs work that costs more than `Workers.shortRows` rows on the long worker pool, in the token's turn.
+    /// More than `Workers.shortRows` rows: on the long pool, in the token's turn.
     func withWindows<Value>(
         costing cost: Int, for account: Quota.Account, _ body: () async throws -> Value
     ) async throws -> Value {
@@ -46,24 +42,21 @@ extension Session {
 
     // MARK: Following
 
-    /// Returns the displayed table at a revision, and the changes from there to the newest published revision. `nil` if
-    /// one of them is no longer in memory.
+    /// Also the changes since. `nil` if one is no longer in memory.
     func table(at revision: Int) -> (table: SessionTable, changes: ArraySlice<Change>)? {
-        // In this order: a revision that is published in between is then among the changes.
+        // In this order: a revision published in between is then among the changes.
         let current = current, recent = feed.recent.changes
         if let changes = recent.after(revision), let tables = changes.first?.tables,
             changes.allSatisfy({ $0.tables != nil })
         {
             return (tables.before, changes)
         }
-        // A client can read a snapshot before its revision is published to the feed.
+        // A snapshot can be ahead of the feed.
         return current.snapshot.revision == revision && recent.last <= revision ? (current.table, []) : nil
     }
 
-    /// Returns the window with which an event stream starts, and the client's revision: `nil` if the stream must start
-    /// with a snapshot.
-    ///
-    /// - Parameter old: the window that the client has at `revision`, if it is another than `query`.
+    /// `revision` is `nil` if the stream must start with a snapshot. `old` is the client's window, if it is not
+    /// `query`.
     func windowStart(
         _ query: WindowQuery, from old: WindowQuery?, at revision: Int?, for account: Quota.Account
     ) async throws -> (revision: Int?, followed: Followed) {
@@ -79,10 +72,8 @@ extension Session {
         }
     }
 
-    /// Finds the update of a window that leads from the revision `from` to the newest one.
-    ///
-    /// - Parameter place: where the window is at `revision`. A request that waits keeps no rows: the feed keeps the
-    ///   tables. `nil` until it waits: then the window is that of the request.
+    /// From `from` to the newest revision. `place` is the window's at `revision`; `nil` until the request has waited:
+    /// then `query`'s. A waiting request keeps no rows: the feed keeps the tables.
     func windowStep(
         _ query: WindowQuery, _ request: UpdatesRequest, from: Int, at revision: Int, _ place: WindowPlace?
     ) async throws -> UpdatesStep {
@@ -98,7 +89,7 @@ extension Session {
             let update = try WindowUpdate(from: before, to: after, since: from), to = after.snapshot.revision
             if update.isEmpty { return .unchanged(revision: to, after.place) }
             if old == nil, let known = request.known(position(at: to)) { return .answer(known) }
-            // The update's JSON and its copy in the list are in memory at the same time.
+            // The update and its copy in the list are in memory together.
             let lease = try feed.limits.lease(update.update.estimatedSize, copies: 2, for: request.account)
             return .answer(
                 list([request.isSequential ? update.sequentialJSON : update.json], from: from, to: to, lease))
@@ -107,20 +98,19 @@ extension Session {
 }
 
 extension WindowedSnapshot {
-    /// The cost of encoding the window, as a number of rows of 1 KiB.
+    /// Of encoding, in rows of 1 KiB.
     fileprivate var cost: Int {
         let rows = snapshot.sections.reduce(0) { $0 + $1.rows.count }
         return rows <= Workers.shortRows && snapshot.isLarger(than: Workers.shortRows << 10) ? .max : rows
     }
 
-    /// Returns the window after changes, all of which must have their tables.
+    /// All changes must have their tables.
     fileprivate func following(_ changes: ArraySlice<Change>) -> WindowedSnapshot {
         changes.reduce(self) { window, change in change.tables?.windows(at: window.place).after ?? window }
     }
 }
 
 extension TableWindow {
-    /// The most rows that the window can show in a table of `rowCount` rows.
     func mostRows(in rowCount: Int) -> Int {
         switch run {
         case .rows(_, let limit): min(limit, rowCount)
@@ -130,8 +120,7 @@ extension TableWindow {
 }
 
 extension WindowQuery {
-    /// Returns the query's window in the newest table. If its row is no longer displayed there, follows its window in
-    /// an earlier table through the changes since then.
+    /// In the newest table. If its row is no longer displayed there, the earlier window, followed through the changes.
     fileprivate func target(
         from table: SessionTable, _ changes: ArraySlice<Change>, _ newest: SessionTable
     ) throws(Refusal) -> WindowedSnapshot {
@@ -143,7 +132,7 @@ extension WindowQuery {
         }
     }
 
-    /// Returns whether a window that was followed is the query's window in the newest table, if it has one there.
+    /// Whether following led to the query's window in the newest table, if it has one there.
     fileprivate func agrees(with followed: WindowedSnapshot, in newest: SessionTable) -> Bool {
         guard let wanted = try? cut(from: newest) else { return true }
         return wanted.window == followed.window

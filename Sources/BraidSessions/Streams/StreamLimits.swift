@@ -1,25 +1,24 @@
 import BraidRuntime
 
-/// The limits of event streams, and of requests that read a session's history. Tests set them; a server sets only
-/// `buffers`.
+/// Tests set them; a server only `buffers`.
 package struct StreamLimits: Sendable {
-    /// A comment on every stream that is not catching up keeps proxies from closing it while it is idle.
+    /// Proxies close idle streams.
     var commentInterval: Duration
-    /// How long a stream's reader should wait before it reconnects.
+    /// Before a reader reconnects.
     let retryTime = Duration.seconds(2)
-    /// The queue of one stream, for readers that are slow for a moment. The connection's own queue can hold as much again.
+    /// For readers that are slow for a moment. The connection's own queue holds as much again.
     var queueBytes: Int
-    /// The changes that a session keeps in memory for streams, long polls and readers of windows that are behind.
+    /// Per session, for those who are behind: streams, long polls, readers of windows.
     var recentChanges: Int
     var recentBytes: Int
-    /// What a stream that catches up, or another server, reads from the journal at once.
+    /// At once, by a stream that catches up or by another server.
     let historyPage = 64
     let historyBytes = 256 * 1024
-    /// Encoded events and answers above this size need a lease from `buffers` until they are sent.
+    /// Larger events and answers need a lease from `buffers` until they are sent.
     var largeBytes: Int
-    /// The memory for the large answers of all sessions, large events and long histories included.
+    /// For all sessions' large answers, large events and long histories.
     package var buffers: Quota
-    /// Each token does one piece of long work for windows, or compresses one large answer, at a time.
+    /// Per token, one piece of long work for windows or one compression of a large answer at a time.
     package let turns = Turns()
 
     package init(
@@ -34,10 +33,8 @@ package struct StreamLimits: Sendable {
         self.buffers = buffers
     }
 
-    /// Leases memory for an answer before it is built, without waiting. Returns `nil` for a small answer.
-    ///
-    /// - Parameter copies: how many times the answer is in memory while it is built.
-    /// - Throws: `unavailable` or `quotaExceeded` if there is no memory.
+    /// `copies` are in memory while the answer is built. `nil` for a small one. Does not wait: throws `unavailable` or
+    /// `quotaExceeded`.
     package func lease(
         _ bytes: Int, copies: Int = 1, for account: Quota.Account
     ) throws(SessionError) -> Quota.Lease? {

@@ -3,32 +3,28 @@ import BraidRuntime
 import BraidStore
 import Synchronization
 
-/// One open event stream of a session.
-///
-/// While it is *live*, the feed's pump writes each change to its queue. A new or slow one catches up in its own task
-/// (recent changes, journal, or a snapshot), then goes live. The two never write at once.
+/// One open event stream. While *live*, the feed's pump writes each change to its queue. A new or slow one catches up
+/// in its own task (recent changes, journal, or a snapshot), then goes live. The two never write at once.
 final class Subscriber: Sendable {
     let stream: ByteStream
     let followsWindow: Bool
     private let session: Session
     private let form: StreamForm
     private let lease: Quota.Lease?
-    /// Against which the memory of large events counts.
+    /// Pays for large events.
     private let account: Quota.Account
     private let progress: Mutex<Progress>
 
     private struct Progress {
-        /// The revision that the reader has once it has read the queue. `nil` if it needs a snapshot first.
+        /// Once the queue is read. `nil`: needs a snapshot.
         var position: Int?
-        /// A window's place is the one at `position`, or else the latest that is known.
+        /// A window's place at `position`, or else the latest known.
         var followed: Followed
         var isLive = false
         var owesCaughtUp = true
     }
 
-    /// - Parameters:
-    ///   - position: the revision after which the stream continues, or `nil` to start with a snapshot.
-    ///   - followed: what the stream follows, as it was at `position`.
+    /// `followed` is as at `position`; without one, the stream starts with a snapshot.
     init(
         _ session: Session, after position: Int?, following followed: Followed = .table, form: StreamForm,
         lease: Quota.Lease? = nil, account: Quota.Account = Quota.Account()
@@ -42,8 +38,7 @@ final class Subscriber: Sendable {
         progress = Mutex(Progress(position: position, followed: followed))
     }
 
-    /// Adds the subscriber to its feed. It writes its first event when an event loop sends the stream. Returns `false`
-    /// if the feed is closed.
+    /// `false`: the feed is closed. The first event is written when an event loop sends the stream.
     func start() -> Bool {
         guard session.feed.add(self) else { return false }
         stream.onClose { [self] in
@@ -56,10 +51,10 @@ final class Subscriber: Sendable {
 
     // MARK: Live
 
-    /// Called by the feed's pump.
+    /// Only the feed's pump calls this.
     func deliverNews(_ recent: RecentChanges, _ end: ChangeFeed.End?, _ steps: inout WindowSteps) {
         guard progress.withLock({ $0.isLive }) else { return }
-        // The pump works for all streams of the session, so a large window is followed in a task of its own.
+        // The pump works for the whole session: a large window gets a task of its own.
         if windowCost <= Workers.shortRows {
             do throws(SessionError) {
                 switch try deliverRecent(recent, end, &steps) {
@@ -74,7 +69,7 @@ final class Subscriber: Sendable {
         startCatchingUp(readsHistory: false)
     }
 
-    /// The most rows that the stream's window can have now. 0 for the whole table.
+    /// At most; 0 for the whole table.
     private var windowCost: Int {
         guard followsWindow, case .window(let place, _) = progress.withLock({ $0.followed }) else { return 0 }
         let most = place.window.mostRows(in: .max)
@@ -89,7 +84,7 @@ final class Subscriber: Sendable {
     // MARK: Catching up
 
     private func startCatchingUp(readsHistory: Bool, isStart: Bool = false) {
-        // Encoding or compressing a large snapshot and reading the journal take long.
+        // Takes long: reading the journal, encoding or compressing a large snapshot.
         let isLong =
             !followsWindow
             && (readsHistory && progress.withLock({ $0.position != nil }) || session.isLarge
@@ -101,7 +96,7 @@ final class Subscriber: Sendable {
     }
 
     private func catchUp(readsHistory: Bool) async {
-        // Without history, the subscriber catches up because its queue is full.
+        // Otherwise the full queue has brought us here.
         var result = readsHistory ? ByteStream.WriteResult.accepted : .full
         while true {
             switch result {
@@ -119,13 +114,13 @@ final class Subscriber: Sendable {
                     result = delivered == .accepted ? try deliverCaughtUp() : delivered
                     if result == .accepted { return goLive() }
                 } else if readsHistory, !followsWindow, let delivered = try await deliverHistory() {
-                    // The journal has no tables, so a window cannot be followed through it.
+                    // The journal has no tables, so no window can be followed through it.
                     result = delivered
                 } else {
                     result = try await deliverSnapshot()
                 }
             } catch {
-                // The store failed, or there is no memory for the events. The reader reconnects with its position.
+                // The store failed, or there is no memory. The reader reconnects with its position.
                 return cutOff()
             }
         }
@@ -141,10 +136,7 @@ final class Subscriber: Sendable {
 
     // MARK: Delivery
 
-    /// Queues the events of a step, and moves the reader's progress. Everything that a reader gets to know of its table
-    /// or window goes through here.
-    ///
-    /// - Throws: if there is no memory for large events.
+    /// All that a reader learns of its table goes through here. Throws if there is no memory for large events.
     private func deliver(_ step: StreamStep) throws(SessionError) -> ByteStream.WriteResult {
         let lease = try step.events.lease(session.feed.limits, for: account)
         let result = step.events.isEmpty ? .accepted : stream.write(step.events.piece(in: stream.coding), lease)
@@ -157,8 +149,7 @@ final class Subscriber: Sendable {
         return result
     }
 
-    /// Queues the changes after the reader's position, and the end of the stream if the feed is closed. Returns `nil`
-    /// if the reader first needs journal records or a snapshot.
+    /// Also the end, if the feed is closed. `nil`: needs journal or snapshot first.
     private func deliverRecent(
         _ recent: RecentChanges, _ end: ChangeFeed.End?, _ steps: inout WindowSteps
     ) throws(SessionError) -> ByteStream.WriteResult? {
@@ -182,7 +173,7 @@ final class Subscriber: Sendable {
         return end.map(finish) ?? .accepted
     }
 
-    /// Returns the step from one window to another one at the same revision. `nil` if its table is no longer in memory.
+    /// At the same revision. `nil` if its table is no longer in memory.
     private func move(
         from old: WindowPlace, to new: WindowPlace, at revision: Int
     ) throws(SessionError) -> StreamStep? {
@@ -192,7 +183,7 @@ final class Subscriber: Sendable {
         return try StreamStep(update, to: new, form, epoch: session.epoch, session.feed.limits, for: account)
     }
 
-    /// Queues the next page of the journal. Returns `nil` if the journal does not reach back to the reader's position.
+    /// `nil`: the journal does not reach back.
     private func deliverHistory() async throws -> ByteStream.WriteResult? {
         guard let position = progress.withLock({ $0.position }) else { return nil }
         let limits = session.feed.limits
@@ -200,7 +191,7 @@ final class Subscriber: Sendable {
         guard records.first?.revision == position + 1 else { return nil }
         for record in records {
             let bytes = try record.events(form, epoch: session.epoch)
-            // Events that wait for room in the queue use memory as well, so they have their lease from the start.
+            // What waits for room in the queue uses memory, too.
             let events = EventBytes(bytes, try limits.lease(bytes.count, for: account))
             let step = StreamStep(events: events, revision: record.revision, followed: .table)
             while case let result = try deliver(step), result != .accepted {
@@ -250,22 +241,20 @@ final class Subscriber: Sendable {
         return .closed
     }
 
-    /// Breaks the stream off, so that its reader reconnects with its position.
+    /// The reader then reconnects with its position.
     private func cutOff() {
         session.feed.remove(self)
         stream.fail()
     }
 }
 
-/// What an event stream follows.
 enum Followed: Sendable {
     case table
-    /// A window, at its place in the reader's revision. The reader may still have another one (`from`) at the same
-    /// revision. Indirect, to keep the many streams of whole tables small; a stream keeps no rows of its window.
+    /// At its place in the reader's revision, where the reader may still have the window `from`. No rows are kept.
+    /// Indirect, so that the many streams of whole tables stay small.
     indirect case window(WindowPlace, from: WindowPlace? = nil)
 }
 
-/// Events for the readers of a stream, and what a reader has once it has read them.
 struct StreamStep: Sendable {
     var events: EventBytes
     var revision: Int
@@ -273,14 +262,12 @@ struct StreamStep: Sendable {
 }
 
 extension StreamStep {
-    /// Encodes the update of a window, after `controllerEvents`.
-    ///
-    /// - Throws: `unavailable` or `quotaExceeded` if there is no memory for a large update.
+    /// After `controllerEvents`. Throws `unavailable` or `quotaExceeded`.
     init(
         _ update: WindowUpdate, to place: WindowPlace, _ form: StreamForm, epoch: String,
         controllerEvents: [JSONText] = [], _ limits: StreamLimits, for account: Quota.Account
     ) throws(SessionError) {
-        // The update's JSON and its copy in the events are in memory at the same time.
+        // The update and its copy in the events are in memory together.
         let lease = try limits.lease(update.update.estimatedSize, copies: 2, for: account)
         let revision = update.update.to
         let bytes = ServerSentEvent.bytes(
@@ -291,8 +278,7 @@ extension StreamStep {
     }
 }
 
-/// The steps of windows that one round of the feed's pump, or of a subscriber that catches up, has computed. In a round
-/// of the pump, all streams of the same window in the same form share a step.
+/// In one round of the pump (or of catching up), streams of the same window in the same form share a step.
 struct WindowSteps {
     private struct Key: Hashable {
         var place: WindowPlace
@@ -305,8 +291,7 @@ struct WindowSteps {
 
     init(_ limits: StreamLimits) { self.limits = limits }
 
-    /// Returns the step to the revision of a change. Returns `nil` if it is the step of a window, and the change has no
-    /// tables.
+    /// `nil` for a window, if the change has no tables.
     mutating func step(
         of followed: Followed, by change: Change, _ form: StreamForm, for account: Quota.Account
     ) throws(SessionError) -> StreamStep? {

@@ -1,15 +1,15 @@
 import BraidEngine
 
-/// A window as a request names it: the section of its anchor may be left out.
+/// A window as requested: the anchor's section may be missing.
 package struct WindowQuery: Sendable {
-    /// `nil` for a window across all displayed sections.
+    /// `nil`: across all displayed sections.
     package var section: SectionID?
     package var run: Run
 
     package enum Run: Sendable {
-        /// At most `limit` rows from the row at `offset` on. A negative offset counts from the end.
+        /// A negative offset counts from the end.
         case rows(offset: Int, limit: Int)
-        /// The row with an id (the anchor), with at most `before` rows before and `after` rows after it.
+        /// At most `before` and `after` rows around the anchor.
         case around(RowID, section: SectionID?, before: Int, after: Int)
     }
 
@@ -20,9 +20,7 @@ package struct WindowQuery: Sendable {
 }
 
 extension WindowQuery {
-    /// Cuts the window out of a table.
-    ///
-    /// - Throws: `Refusal` with `sectionNotFound`, `rowNotFound` or `ambiguousRow`.
+    /// Throws `sectionNotFound`, `rowNotFound` or `ambiguousRow`.
     func cut(from table: SessionTable) throws(Refusal) -> WindowedSnapshot {
         if let section, table.model[section] == nil {
             throw .noSection(section, among: table.model.sections.lazy.map(\.id))
@@ -54,7 +52,7 @@ extension WindowQuery {
         return first
     }
 
-    /// The rows that the window may show and those that must be examined to find its anchor, as a number of rows.
+    /// In rows: shown, and examined to find the anchor.
     func estimatedCost(in table: SessionTable) -> Int {
         let most =
             switch run {
@@ -64,7 +62,7 @@ extension WindowQuery {
         return min(most, table.snapshot.totalRowCount) + examinedRows(in: table)
     }
 
-    /// The number of rows that must be examined to find the window's anchor.
+    /// To find the anchor.
     func examinedRows(in table: SessionTable) -> Int {
         guard case .around(let id, let named, _, _) = run else { return 0 }
         return table.windows.examinedRows(for: id, in: named ?? section)

@@ -1,9 +1,8 @@
-/// The help texts, 80 columns wide.
+/// 80 columns wide.
 enum CommandHelp {
     private static let width = 80
     private static let column = 26
 
-    /// The first command is the default.
     static func text(program: String, abstract: String, discussion: String, commands: [any ServerCommand.Type])
         -> String
     {
@@ -44,7 +43,7 @@ enum CommandHelp {
         return parts.joined(separator: "\n\n")
     }
 
-    /// One line, such as `braid-server diff <from> <to> [--form <form>]`.
+    /// `braid-server diff <from> <to> [--form <form>]`
     static func usage<Command: ServerCommand>(of command: Command.Type, program: String) -> String {
         let start = "\(program) \(Command.name)"
         let arguments = Command.arguments.map { argument in

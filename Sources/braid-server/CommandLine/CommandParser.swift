@@ -3,8 +3,7 @@ import BraidRuntime
 @preconcurrency import Glibc
 
 extension ServerCommand {
-    /// The command line takes precedence over the environment, which `readsEnvironment` permits, and that over the
-    /// defaults.
+    /// The command line goes before the environment (where `readsEnvironment`), and that before the defaults.
     init(_ given: [String], environment: [String: String]) throws(UsageError) {
         self.init()
         var read: Set<String> = []
@@ -13,7 +12,7 @@ extension ServerCommand {
         try readArguments(values)
     }
 
-    /// Adds the names of the options to `read`, and returns the other arguments.
+    /// Adds the options' names to `read`; returns the other arguments.
     private mutating func readOptions(_ given: [String], read: inout Set<String>) throws(UsageError) -> [String] {
         let options = Self.options
         var rest = given[...], values: [String] = []
@@ -74,7 +73,7 @@ extension ServerCommand {
         if let extra = rest.first { throw UsageError("The command has no argument for '\(extra)'.") }
     }
 
-    /// - Parameter place: what an error message begins with, such as `--port` or `BRAID_PORT`.
+    /// `place` begins a message: `--port` or `BRAID_PORT`.
     private mutating func store(
         _ value: String, with store: (String, inout Self) throws(WrongValue) -> Void, of place: String
     ) throws(UsageError) {
@@ -98,9 +97,9 @@ extension ServerCommand {
 enum EnvironmentVariables {
     static let prefix = "BRAID_"
     static let token = "BRAID_TOKEN"
-    /// Where test suites find the server's binary.
+    /// For test suites: where the binary is.
     static let binary = "BRAID_SERVER_BINARY"
-    /// Variables of test suites: `Scripts/with-postgres` sets `BRAID_TEST_POSTGRES`.
+    /// Of test suites; `Scripts/with-postgres` sets `BRAID_TEST_POSTGRES`.
     static let testPrefix = "BRAID_TEST_"
 
     static func ofProcess() -> [String: String] {
@@ -114,7 +113,7 @@ enum EnvironmentVariables {
         return variables
     }
 
-    /// Refuses variables `BRAID_…` that nothing reads: nobody would notice a misspelled limit.
+    /// Refuses `BRAID_…` that nothing reads: nobody would notice a misspelled limit.
     static func check(_ environment: [String: String], known: [String]) throws(UsageError) {
         let known = known + [token]
         let unknown = environment.filter { name, value in
@@ -128,9 +127,8 @@ enum EnvironmentVariables {
         throw UsageError(complaints.joined(separator: "\n"))
     }
 
-    /// Whether Kubernetes or Docker sets the variable for a service whose name begins with "braid":
-    /// `BRAID_SERVICE_HOST`, `BRAID_SERVER_SERVICE_PORT_HTTP`, `BRAID_PORT_8080_TCP_ADDR`, or
-    /// `BRAID_SERVER_PORT=tcp://10.0.0.1:8080`.
+    /// Set by Kubernetes or Docker for a service whose name begins with "braid": `BRAID_SERVICE_HOST`,
+    /// `BRAID_SERVER_SERVICE_PORT_HTTP`, `BRAID_PORT_8080_TCP_ADDR`, or `BRAID_SERVER_PORT=tcp://10.0.0.1:8080`.
     private static func isServiceLink(_ name: String, _ value: String) -> Bool {
         let words = name.split(separator: "_"), protocols = ["TCP", "UDP", "SCTP"]
         if words.last == "PORT", protocols.contains(where: { value.hasPrefix("\($0.lowercased())://") }) { return true }

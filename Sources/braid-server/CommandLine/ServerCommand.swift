@@ -1,12 +1,12 @@
-/// A command of `braid-server`. The parser, the environment variables and the help use its declarations; an option's
-/// default is the value of its property after `init()`.
+/// The parser, the environment and the help read its declarations. An option's default is its property's value after
+/// `init()`.
 protocol ServerCommand: Sendable {
     static var name: String { get }
-    /// One sentence, for the help.
+    /// One sentence.
     static var abstract: String { get }
-    /// Paragraphs for the help, one in each line.
+    /// A paragraph per line.
     static var discussion: String { get }
-    /// Without `--name`, such as file names, in order.
+    /// Without `--name`, in order.
     static var arguments: [CommandArgument<Self>] { get }
     static var options: [CommandOption<Self>] { get }
     static var readsEnvironment: Bool { get }
@@ -23,23 +23,23 @@ extension ServerCommand {
     static var variables: [String] { readsEnvironment ? options.map(\.variable) : [] }
 }
 
-/// A mistake in the command line or the environment, in sentences for the user.
+/// In the command line or the environment, in sentences for the user.
 struct UsageError: Error {
     let message: String
     init(_ message: String) { self.message = message }
 }
 
-/// `--name value`, `--name=value`, or `--name` for a flag.
+/// `--name value`, `--name=value`, or for a flag `--name`.
 struct CommandOption<Settings>: Sendable {
     /// Without dashes.
     let name: String
     let form: OptionForm
     let help: String
-    /// In the help; `nil` for "Options".
+    /// In the help; `nil`: "Options".
     var heading: String?
-    /// The only words that it accepts, if it is a choice.
+    /// For a choice: all accepted words.
     var choices: [String] = []
-    /// The value in the settings, for the help and the log.
+    /// For the help and the log.
     let current: @Sendable (Settings) -> String?
     let store: @Sendable (String, inout Settings) throws(WrongValue) -> Void
 
@@ -47,7 +47,7 @@ struct CommandOption<Settings>: Sendable {
     var variable: String { EnvironmentVariables.prefix + String(name.uppercased().map { $0 == "-" ? "_" : $0 }) }
 }
 
-/// An argument without `--name`, such as a file.
+/// Without `--name`: a file, for example.
 struct CommandArgument<Settings>: Sendable {
     let name: String
     let form: ArgumentForm
@@ -60,7 +60,7 @@ enum OptionForm { case flag, value, repeatedValue }
 enum ArgumentForm { case required, optional, repeated }
 
 struct WrongValue: Error {
-    /// The end of a sentence that begins with the option's name, such as `must not be empty`.
+    /// Follows the option's name: `must not be empty`.
     let complaint: String
     init(_ complaint: String) { self.complaint = complaint }
 }
@@ -80,7 +80,7 @@ extension CommandOption {
         }
     }
 
-    /// A limit that another one restricts.
+    /// Another limit bounds it.
     static func limit(
         _ name: String, _ path: SettingPath<Settings, BoundedLimit>, in range: ClosedRange<Int>, help: String
     ) -> Self {
@@ -132,7 +132,7 @@ extension CommandOption {
         }
     }
 
-    /// Its variable is `true`, `1` or `yes`, or `false`, `0` or `no`.
+    /// As a variable `true`, `1`, `yes`, `false`, `0` or `no`.
     static func flag(_ name: String, _ path: SettingPath<Settings, Bool>, help: String) -> Self {
         CommandOption(name: name, form: .flag, help: help, current: { String($0[keyPath: path]) }) {
             text, settings throws(WrongValue) in
@@ -144,7 +144,7 @@ extension CommandOption {
         }
     }
 
-    /// This option in settings that contain its own at `path`.
+    /// For settings that contain this option's at `path`.
     func inside<Outer>(_ path: SettingPath<Outer, Settings>, heading: String? = nil) -> CommandOption<Outer> {
         CommandOption<Outer>(
             name: name, form: form, help: help, heading: heading ?? self.heading, choices: choices,
@@ -174,7 +174,7 @@ extension CommandArgument {
         }
     }
 
-    /// The last argument of a command: one or several.
+    /// The last argument: one or several.
     static func repeated(_ name: String, _ path: SettingPath<Settings, [String]>, help: String) -> Self {
         CommandArgument(name: name, form: .repeated, help: help) { text, settings throws(WrongValue) in
             settings[keyPath: path].append(try nonEmpty(text))

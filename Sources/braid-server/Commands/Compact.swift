@@ -22,9 +22,9 @@ struct Compact: ServerCommand {
     var database = ""
 
     func run() throws {
-        // A file that becomes too large fails the write instead of ending the process.
+        // A file that becomes too large must fail the write, not end the process.
         signal(SIGXFSZ, SIG_IGN)
-        // SQLite's temporary copy goes next to the database, because `/tmp` may be too small.
+        // SQLite's temporary copy goes next to the database: `/tmp` may be too small.
         let slash = database.lastIndex(of: "/")
         setenv("SQLITE_TMPDIR", slash.map { String(database[...$0]) } ?? ".", 0)
         do {

@@ -27,7 +27,7 @@ struct Diff: ServerCommand {
         var snapshots: [Snapshot] = [], faults: [String] = []
         for path in [from, to] {
             do throws(Failure) {
-                // Deeper than models, which a snapshot contains.
+                // Deeper than models: snapshots contain them.
                 snapshots.append(try JSONFile(path).read(depthLimit: 140) { try Snapshot(json: $0, at: .root) })
             } catch {
                 faults += error.faults

@@ -21,7 +21,7 @@ struct Export: ServerCommand {
     var to = ""
 
     func run() throws {
-        // With stdout nothing is left behind, so a signal may end the process at once.
+        // With stdout nothing is left behind: a signal may end the process at once.
         if to != "-" { Interruption.prepare() }
         try Database.read(database, isAtOneMoment: true) { data in
             if to == "-" {

@@ -20,7 +20,7 @@ struct Health: ServerCommand {
         }
     ]
     static let options: [CommandOption<Health>] = [
-        // `BRAID_PORT=0` is valid for the server, and wrong here only without another address.
+        // `BRAID_PORT=0` is right for the server, and wrong here only without another address.
         .integer("port", \.port, in: 0...65_535, help: "The port on this machine."),
         // Containers whose server listens on no port.
         .optionalText("socket", \.socket, help: "The Unix socket that the server listens on."),
@@ -57,14 +57,14 @@ struct Health: ServerCommand {
         return (.tcp(host: "127.0.0.1", port: port), "127.0.0.1:\(port)", "/readyz")
     }
 
-    /// `http://HOST[:PORT][/PATH][?QUERY]` (RFC 3986, section 3); `nil` for any other URL.
+    /// `http://HOST[:PORT][/PATH][?QUERY]` (RFC 3986, 3), nothing else.
     private static func target(of url: String) -> (host: String, port: Int, path: String)? {
         let isVisible = url.utf8.allSatisfy { (0x21...0x7E).contains($0) }
         guard isVisible, url.prefix(7).lowercased() == "http://" else { return nil }
         let rest = url.dropFirst(7).prefix { $0 != "#" }
         let authority = rest.prefix { $0 != "/" && $0 != "?" }
         guard !authority.contains("@") else { return nil }
-        // An IPv6 address contains colons: its host ends at the bracket.
+        // An IPv6 address has colons; its host ends at the bracket.
         let hostEnd =
             authority.hasPrefix("[")
             ? authority.firstIndex(of: "]").map(authority.index(after:)) : authority.firstIndex(of: ":")
@@ -82,7 +82,7 @@ struct Health: ServerCommand {
     }
 }
 
-/// The first line of an HTTP answer.
+/// Of an HTTP answer.
 struct StatusLine {
     let status: Int
 

@@ -21,7 +21,7 @@ struct Verify: ServerCommand {
         let progress = Progress("checking \(database)")
         defer { progress.end() }
         let (sessions, faults) = try Database.read(database, isAtOneMoment: false) { data in
-            // For the progress only: an error must not keep the other tables from being checked.
+            // Only for the progress: an error here must not stop the checks.
             let all = (try? data.texts("SELECT '' || count(*) FROM session").first.flatMap { Int(digits: $0) }) ?? 0
             let verification = Verification(of: data) { try? StandardOutput.print($0) }
             try verification.run { progress.show(part: $0, of: all) }

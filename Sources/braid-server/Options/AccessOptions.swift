@@ -3,7 +3,6 @@ import BraidRuntime
 import BraidServer
 import Glibc
 
-/// Who may use the server.
 struct AccessOptions {
     var tokenFile: String?
     var allowAnonymous = false
@@ -44,8 +43,8 @@ struct AccessOptions {
 
     var proxies: TrustedProxies { TrustedProxies(trustedProxy) ?? TrustedProxies() }
 
-    /// Two while an operator replaces the token; none if everyone is a controller. Never from the command line, which
-    /// other users of the machine can read.
+    /// Two while an operator replaces it; none if everyone is a controller. Never from the command line, which other
+    /// users of the machine can read.
     func controllerTokens() throws -> [String] {
         let variable = getenv(EnvironmentVariables.token).map { String(cString: $0) }
         if let file = tokenFile {
@@ -61,7 +60,7 @@ struct AccessOptions {
         return try variable.map { try tokens(in: $0, upTo: 1, "The environment variable BRAID_TOKEN") } ?? []
     }
 
-    /// Throws if the text has no token, so that a server does not run without one by mistake.
+    /// Throws if there is none: a server must not run without by mistake.
     private func tokens(in text: String, upTo most: Int, _ place: String) throws -> [String] {
         let lines = text.split(whereSeparator: \.isNewline).map { $0.split(whereSeparator: \.isWhitespace) }
             .filter { !$0.isEmpty }
@@ -74,7 +73,7 @@ struct AccessOptions {
         return lines.joined().map(String.init)
     }
 
-    /// Throws if other machines can reach a server without a token, unless `--allow-anonymous` permits it.
+    /// Throws if other machines can reach a server without a token, unless `--allow-anonymous` is given.
     func checkAddress(_ address: HTTPAddress, tokens: [String]) throws {
         guard tokens.isEmpty, !allowAnonymous, case .tcp(let host, _) = address, !Loopback.contains(host) else {
             return
@@ -84,7 +83,7 @@ struct AccessOptions {
         )
     }
 
-    /// - Parameter isOpen: whether the server has no token.
+    /// `isOpen`: there is no token.
     func pages(for address: HTTPAddress, isOpen: Bool) -> PagePolicy {
         let origins = allowOrigin.compactMap { PagePolicy.origin($0) }
         let namesHosts = !origins.isEmpty && !origins.contains("*")
@@ -96,7 +95,7 @@ struct AccessOptions {
 }
 
 enum Loopback {
-    /// Whether all addresses of the host are loopback addresses.
+    /// All its addresses are.
     static func contains(_ host: String) -> Bool {
         var hints = addrinfo()
         hints.ai_flags = AI_PASSIVE
@@ -122,7 +121,7 @@ enum Loopback {
         case AF_INET6:
             address.withMemoryRebound(to: sockaddr_in6.self, capacity: 1) { address in
                 withUnsafeBytes(of: address.pointee.sin6_addr) { bytes in
-                    // ::1, or an IPv4 loopback address mapped into ::ffff:0:0/96 (RFC 4291, 2.5.3 and 2.5.5.2)
+                    // ::1, or IPv4 loopback in ::ffff:0:0/96 (RFC 4291, 2.5.3 and 2.5.5.2)
                     bytes.prefix(15).allSatisfy { $0 == 0 } && bytes[15] == 1
                         || bytes.prefix(10).allSatisfy { $0 == 0 } && bytes[10] == 255 && bytes[11] == 255
                             && bytes[12] == 127

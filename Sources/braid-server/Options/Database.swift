@@ -2,15 +2,15 @@ import BraidPostgres
 import BraidServer
 import BraidStore
 
-/// A server's database: an SQLite file, a PostgreSQL database, or `:memory:`. Commands name it by its path or URL.
+/// An SQLite file, a PostgreSQL database or `:memory:`, named by path or URL.
 struct Database {
     let store: any SessionStore
-    /// For the log, without a password.
+    /// For the log, without password.
     let name: String
 
     static func isPostgres(_ name: String) -> Bool { name.hasPrefix("postgres://") || name.hasPrefix("postgresql://") }
 
-    /// PostgreSQL is connected when the store is first used.
+    /// PostgreSQL connects at the first use.
     static func open(_ options: ServeOptions, logging log: LogLines) throws -> Database {
         guard isPostgres(options.database) else {
             let store = try SQLiteStore(
@@ -26,8 +26,7 @@ struct Database {
         #endif
     }
 
-    /// - Parameter isAtOneMoment: whether `body` must see one moment while servers change the data. With SQLite it
-    ///   always does.
+    /// `isAtOneMoment`: `body` must see one moment while servers change data; with SQLite it always does.
     static func read<Value>(_ name: String, isAtOneMoment: Bool, _ body: (any StoredData) throws -> Value) throws
         -> Value
     {
@@ -39,7 +38,7 @@ struct Database {
         #endif
     }
 
-    /// Fills a new SQLite file, or an empty PostgreSQL database. If `body` throws, nothing remains.
+    /// A new SQLite file or an empty PostgreSQL database. If `body` throws, nothing remains.
     static func fill<Value>(_ name: String, _ body: (any ArchiveTarget) throws -> Value) throws -> Value {
         guard isPostgres(name) else { return try SQLiteStore.creating(name, body) }
         #if PostgreSQL
@@ -57,10 +56,9 @@ struct Database {
 // MARK: While a server starts
 
 extension Database {
-    /// `nil` if the database can be used. Throws if waiting does not help, for example if it belongs to another
-    /// application.
+    /// `nil`: usable. Throws if waiting does not help: the database belongs to another application, for example.
     func reasonToWait() async throws -> StoreError? {
-        // An SQLite store is open already.
+        // SQLite is open already.
         guard store.sharing != nil else { return nil }
         do {
             _ = try await store.check()
@@ -73,7 +71,7 @@ extension Database {
         }
     }
 
-    /// `reasonToWait`, for at most 3 seconds.
+    /// For at most 3 seconds.
     func reasonToWaitAtStart() async throws -> StoreError? {
         let seconds = 3
         let (results, continuation) = AsyncStream.makeStream(of: Result<StoreError?, any Error>.self)

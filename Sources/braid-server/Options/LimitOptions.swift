@@ -23,7 +23,7 @@ struct LimitOptions {
     var minBodyRate = 1_024
     var idleTimeout = 75
 
-    /// For limits that only the machine's memory restricts.
+    /// Where only the machine's memory is a bound.
     private static let most = 1 << 40
 
     static let options: [CommandOption<LimitOptions>] = [
@@ -94,10 +94,8 @@ struct LimitOptions {
             help: "Seconds after which a connection without a request is closed."),
     ]
 
-    /// Lowers defaults that do not fit each other or the process's limit of open files. Throws if chosen values do not
-    /// fit.
-    ///
-    /// - Parameter otherFiles: the files that the server needs besides its connections.
+    /// Lowers defaults that do not fit each other or the limit of open files; throws if chosen values do not fit.
+    /// `otherFiles` are those besides connections.
     mutating func fit(openFiles: Int, otherFiles: Int) throws(Failure) {
         let most = openFiles - otherFiles
         guard most > 0 else {
@@ -126,7 +124,7 @@ struct LimitOptions {
         }
     }
 
-    /// For request bodies, or for answers.
+    /// One for bodies, one for answers.
     var bufferQuota: Quota { Quota(maxBufferedBytes, resourcePart: 4, clientPart: 8) }
 
     var limits: ServerLimits {
@@ -156,12 +154,12 @@ struct LimitOptions {
     }
 }
 
-/// A limit that must not exceed another one, its bound. Only a default is lowered, never a value that the user chose.
+/// Must not exceed another limit, its bound. Only a default is lowered, never what the user chose.
 struct BoundedLimit: Sendable {
     var value: Int
     var isChosen = false
 
-    /// - Parameter usual: what a default is lowered to instead of the bound.
+    /// A default is lowered to `usual`, if given, instead of the bound.
     mutating func fit(to bound: Int, usual: Int? = nil, _ conflict: () -> String) throws(Failure) {
         if !isChosen {
             value = min(value, usual ?? bound)

@@ -124,7 +124,7 @@ struct ServeOptions {
         }
     }
 
-    /// SQLite would read `file:` as a URI, and open another file than the one that the store locks.
+    /// SQLite would read `file:` as a URI and open another file than the one that we lock.
     private static func checkDatabase(_ name: String) throws(WrongValue) {
         guard name.hasPrefix("file:") else { return }
         throw WrongValue("must be a path, not a URI; a file of that name is ./\(name)")

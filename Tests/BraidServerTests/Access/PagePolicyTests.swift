@@ -75,7 +75,7 @@ import Testing
                     Self.problem(policy, Self.head(fields, method: method)) == .originNotAllowed, "\(method) \(fields)")
             }
         }
-        // A proxy may have ended TLS, so the server cannot compare the scheme and may not know the port.
+        // A proxy may have ended TLS: the scheme cannot be compared, the port may be unknown.
         #expect(Self.problem(policy, Self.head([("Origin", "https://app.example")], host: "app.example")) == nil)
         #expect(Self.problem(policy, Self.head([("Origin", "https://app.example")], host: "app.example:443")) == nil)
         let closed = PagePolicy(isOpen: false)

@@ -3,7 +3,7 @@ import Testing
 @testable import BraidServer
 
 @Suite struct WatchedFilesTests {
-    /// The server cancels the task when it stops, and when the client closes its connection.
+    /// As when the server stops or the client disconnects.
     @Test("A wait for a change of the watched files ends when its task is cancelled")
     func cancelledWait() async {
         let files = WatchedFiles()

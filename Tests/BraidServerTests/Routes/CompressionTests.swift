@@ -5,8 +5,7 @@ import Testing
 @testable import BraidServer
 
 @Suite struct CompressionTests {
-    /// Weights as texts for the header field `Accept-Encoding`, and in thousandths. `nil` means that the field does not
-    /// name the coding.
+    /// As in `Accept-Encoding`, and in thousandths. `nil`: the coding is not named.
     private static let weights: [(text: String, value: Int)?] = [
         nil, ("", 1_000), (";q=0", 0), (";q=0.000", 0), ("; q=0.001", 1), (";Q=0.5", 500), (" ; q = 1.0", 1_000),
     ]
@@ -27,7 +26,7 @@ import Testing
                         #expect(encodings.preferred == expected.coding, "\(field)")
                         let large = HTTPResponse(status: 200, body: .bytes([UInt8](repeating: 32, count: 2_000)))
                         #expect(large.coding(for: head) == expected.coding, "\(field)")
-                        // Small bodies are compressed only for a client that excludes plain bodies.
+                        // Only for clients that exclude plain bodies.
                         let small = HTTPResponse(status: 200, body: .bytes([32]))
                         #expect(
                             small.coding(for: head) == (expected.acceptsPlain ? nil : expected.coding), "\(field)")
@@ -37,7 +36,7 @@ import Testing
         }
     }
 
-    /// The rules of RFC 9110, section 12.5.3, written independently of the server's code.
+    /// RFC 9110, 12.5.3, written independently of the server's code.
     private static func expected(
         _ gzip: Int?, _ zstd: Int?, _ identity: Int?, _ any: Int?
     ) -> (coding: ContentCoding?, acceptsPlain: Bool) {

@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    /// Opens the session `s`, whose only row has about 6,000 bytes.
+    /// `s`, with one row of about 6,000 bytes.
     private func openSession() async throws {
         let text = String(repeating: "x", count: 6_000)
         let table =
@@ -44,7 +44,7 @@ import Testing
         ])
     func largeAnswers(target: String) async throws {
         try await openSession()
-        // The quota grants every lease while it has no other lease, so the test first takes another lease.
+        // A quota without leases grants any.
         let other = try buffers.lease(18_000)
         let refusal = await answer("GET", "/v1/sessions/s/\(target)")
         #expect(refusal.status == 503 && refusal.headers.contains { $0 == ("Retry-After", "1") })
@@ -95,7 +95,7 @@ import Testing
             let response = await app.receive(head).present(HTTPResponse(status: 200, body: .bytes(Array(text.utf8))))
             return String(decoding: response.body.bytes ?? [], as: UTF8.self)
         }
-        // With `pretty`, each number 1 of the answer becomes a line of 43 bytes.
+        // With `pretty`, each number 1 becomes a line of 43 bytes.
         #expect(await finished(1).hasPrefix("[\n  [\n"))
         let long = await finished(1_000)
         #expect(long.hasPrefix("[[") && long.contains("1,1]]") && !long.contains("\n"))

@@ -6,7 +6,7 @@ import Testing
 @testable import BraidServer
 @testable import BraidTestMode
 
-/// Compares `/openapi.json` with the server's routes, in both directions.
+/// `/openapi.json` and the routes, in both directions.
 @Suite struct OpenAPITests {
     private let document: JSONText
     private let routes: [Route]
@@ -19,7 +19,7 @@ import Testing
             .router.routes
     }
 
-    /// An operation of openapi.json, with its own parameters and those that its path declares.
+    /// With the parameters that its path declares.
     private struct Operation {
         var json: JSONText
         var parameters: [JSONText]
@@ -31,7 +31,7 @@ import Testing
         func mediaTypes(_ member: String) -> Set<String> { Set(json[member]?["content"]?.members()?.map(\.name) ?? []) }
     }
 
-    /// All operations of openapi.json. The keys have the form of `Route.name`: method and path.
+    /// By `Route.name`: method and path.
     private func operations() throws -> [String: Operation] {
         var operations: [String: Operation] = [:]
         for (path, item) in try #require(document["paths"]?.members()) {
@@ -117,8 +117,7 @@ import Testing
         for operation in try operations().values {
             statuses.formUnion(operation.json["responses"]?.members()?.compactMap { Int($0.name) } ?? [])
         }
-        // A 405 or 501 is the answer to a method that a resource or the server does not accept, so it belongs to no
-        // operation.
+        // 405 and 501 are for methods that are not accepted, so belong to no operation.
         #expect(Set(Problem.allCases.map(\.status)).subtracting(statuses) == [405, 501])
     }
 

@@ -19,7 +19,7 @@ import Testing
         var limits = ServerLimits()
         limits.requests = 1
         let app = App(store: try SQLiteStore(path: ":memory:"), limits: limits, controllers: ControllerTokens([]))
-        // The task of this request never runs, so the request is never answered.
+        // Its task never runs, so it is never answered.
         let held = reply(of: app, "POST", "/v1/render", [], Array("{}".utf8))
         for route in app.router.routes where !route.streamsBody {
             let path = route.pattern.map { $0.first == "{" ? "x" : $0 }.joined(separator: "/")

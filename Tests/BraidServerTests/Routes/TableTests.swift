@@ -43,7 +43,7 @@ import Testing
         #expect(try compilations(of: "a") == 0)
         #expect(try compilations(of: "c") == 1)
         #expect(try compilations(of: "a") == 1)
-        // What is larger than the whole cache is not kept, and leaves the others.
+        // Larger than the whole cache: not kept, and the others stay.
         #expect(try compilations(of: "d", CompiledDescriptions.mostBytes) == 1)
         #expect(try [compilations(of: "d", CompiledDescriptions.mostBytes), compilations(of: "a")] == [1, 0])
         #expect(try compilations(of: "e", CompiledDescriptions.mostBytes / 2) == 1)

@@ -57,8 +57,7 @@ import Testing
         let first = try met(Self.faults(rule, seed: 42), 4_000)
         #expect(try met(Self.faults(rule, seed: 42), 4_000) == first)
         #expect(try met(Self.faults(rule, seed: 43), 4_000) != first)
-        // The seed is fixed, so the number of faults is the same in every run. The standard deviation of this number
-        // over all seeds is 27.
+        // The seed is fixed, so the number is always the same. Over all seeds, its standard deviation is 27.
         #expect((900...1_100).contains(first.count { $0 != nil }))
         for (probability, share) in [("0", 0), ("1", 100)] {
             let all = try met(Self.faults(#"{"probability":\#(probability),"action":{"close":{}}}"#), 100)

@@ -8,7 +8,7 @@ import Testing
 @testable import BraidTestMode
 
 @Suite struct GlobTests {
-    /// A simple definition of a glob match, for comparison. It needs exponential time.
+    /// A simple definition, in exponential time.
     private func matches(_ pattern: Substring, _ text: Substring) -> Bool {
         guard let first = pattern.first else { return text.isEmpty }
         if first == "*" {

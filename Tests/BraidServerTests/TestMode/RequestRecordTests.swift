@@ -4,7 +4,6 @@ import Testing
 @testable import BraidServer
 @testable import BraidTestMode
 
-/// Tests of the record of requests: its limits and its order.
 @Suite struct RequestRecordTests {
     private static func request(_ number: Int, bytes: Int) -> RecordedRequest {
         let head = parsedHead("POST", "/v1/sessions/s/edits", [("Host", "localhost")])
@@ -25,7 +24,7 @@ import Testing
             #expect(kept.count <= entries && kept.reduce(0) { $0 + $1.size } <= bytes)
             #expect(kept.count + dropped == number + 1)
             #expect(kept.map(\.id) == (dropped..<number + 1).map { "\($0)" })
-            // The record drops a request only if one of its limits requires that.
+            // Nothing is dropped before a limit requires it.
             if dropped > 0, kept.count < entries {
                 let next = Self.request(dropped - 1, bytes: (dropped - 1) * 37 % 5_000)
                 #expect(kept.reduce(next.size) { $0 + $1.size } > bytes)

@@ -10,7 +10,7 @@ import Testing
     func backAndForth() async throws {
         let store = try SQLiteStore(path: ":memory:"), sessions = SessionHost(store: store)
         let clock = TestClock(sessions: sessions, idleSessions: IdleSessions(time: .zero))
-        // The first and the last time of the clock, in the years 1 and 9999.
+        // The clock's first and last time, in the years 1 and 9999.
         let times = [Int.min, Int.max].map { Instant(millisecondsSince1970: $0) }
         for turn in 0..<60_000 { clock.set(.time(times[turn % 2])) }
         clock.set(.time(times[0]))

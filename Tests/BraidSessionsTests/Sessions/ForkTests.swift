@@ -7,7 +7,7 @@ import Testing
 @testable import BraidSessions
 
 @Suite("Forks, and tables at earlier revisions") struct ForkTests {
-    /// The snapshot as JSON, with the revision 0, so that snapshots of different sessions can be compared.
+    /// At revision 0, so that sessions can be compared.
     private static func content(_ snapshot: Snapshot) -> String {
         var snapshot = snapshot
         snapshot.revision = 0
@@ -20,8 +20,7 @@ import Testing
         return try await sessions.open(SessionOpening(body), text: body)
     }
 
-    /// Performs `count` random steps on a session: commands, resets and bindings to another version. Calls `after`
-    /// after each step.
+    /// Random commands, resets and bindings to other versions; `after` each of them.
     private static func perform(
         _ count: Int, on id: String, _ sessions: SessionHost, _ random: inout SeededGenerator,
         after: (Session) async throws -> Void
@@ -76,11 +75,10 @@ import Testing
         let sessions = RestartTests.sessions(store)
         try await RestartTests.register(store)
         let body = try JSONText(parsing: table.dropLast() + #","id":"s"}"#)
-        // The snapshots, by revision.
+        // By revision.
         var seen = [try await sessions.open(SessionOpening(body), text: body).current.snapshot]
         try await Self.perform(50, on: "s", sessions, &random) { session in
-            // A step can create several revisions. The test knows the snapshot of the last one only, and appends an
-            // empty snapshot for each other revision.
+            // A step can create several revisions, of which only the last is known: the others get an empty snapshot.
             let snapshot = session.current.snapshot
             while seen.count < snapshot.revision { seen.append(Snapshot(revision: -1)) }
             if seen.count == snapshot.revision { seen.append(snapshot) }
@@ -110,20 +108,20 @@ import Testing
             }
             let opened = fork.current.model
             try await Self.perform(12, on: id, sessions, &random) { session in
-                // The fork that is read from the database is the same as the fork in memory.
+                // As read from the database.
                 let again = try await RestartTests.sessions(store).session(id)
                 #expect(RestartTests.text(again) == RestartTests.text(session), "\(id)")
                 #expect(again.storedSnapshot.encoded() == session.storedSnapshot.encoded(), "\(id)")
                 #expect(again.current.model.nextKey == session.current.model.nextKey)
             }
-            // Replaying the fork's journal gives the fork's snapshot, without the data of the original session.
+            // Its journal replays without the original's data.
             let opening = try #require(try await store.opening(id))
             let records = try await store.journal(of: opening.summary.number, after: 0, limit: 1000, bytes: .max)
             #expect(
                 try JournalFile.replay(
                     [JournalFile.opening(of: opening, checkpoint: nil)] + records.map { JournalFile.lines(of: [$0]) })
                     == (try await sessions.session(id)).encodedSnapshot().bytes.plain)
-            // If the fork still has its first description, a reset restores the table at which the fork was opened.
+            // With its first description, a reset restores the table of the fork's opening.
             _ = try await sessions.execute(.reset(id))
             let reset = try await sessions.session(id).current
             if reset.bound.description?.text == past.bound.description?.text {
@@ -131,10 +129,10 @@ import Testing
             }
         }
         #expect(available > 4)
-        // The forks have not changed the original session.
+        // The original is unchanged.
         let after = try await sessions.session("s")
         #expect(RestartTests.text(after) == before && after.storedSnapshot.encoded() == stored)
-        // A fork works even after its original session has ended.
+        // A fork outlives its original.
         try await sessions.end("s")
         let fork = "f\(last)", text = RestartTests.text(try await sessions.session(fork))
         #expect(RestartTests.text(try await RestartTests.sessions(store).session(fork)) == text)
@@ -195,7 +193,7 @@ import Testing
 }
 
 extension TableModel {
-    /// The content of the table without the internal numbers and ranks of rows and sections.
+    /// Without internal numbers and ranks.
     fileprivate var content: [String] {
         sections.map { section in
             "\(section.id) \(section.summary.header?.text ?? "-") \(section.summary.footer?.text ?? "-") "

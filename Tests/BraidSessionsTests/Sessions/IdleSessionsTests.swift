@@ -4,14 +4,13 @@ import Testing
 @testable import BraidEngine
 @testable import BraidSessions
 
-/// Tests of sessions that are removed from memory because no request used them for a while.
 @Suite struct IdleSessionsTests {
     @Test("An unused session is removed from memory, and is unchanged when it is read again")
     func unusedSession() async throws {
         let test = try await TestSession()
         try await test.setState(1)
         let before = String(decoding: test.session.encodedSnapshot().bytes.plain, as: UTF8.self)
-        // The session was used just now, so two sweeps keep it in memory. The third sweep removes it.
+        // Just used, so it survives two sweeps.
         #expect((0..<3).map { _ in test.sessions.unloadIdle(after: 3) } == [0, 0, 1])
         #expect(test.sessions.inMemory.isEmpty && test.session.isStale)
         let again = try await test.sessions.session("s")
@@ -38,8 +37,7 @@ import Testing
         #expect((0..<3).contains { _ in test.sessions.unloadIdle(after: 1) == 1 })
     }
 
-    /// A task may hold a session object that the server no longer uses. The task's command then goes to the object that
-    /// the server reads from the database again.
+    /// A task may hold a session object that was dropped: its command goes to the one that is read again.
     @Test("Commands succeed while their session is removed from memory, and the journal has no gap", arguments: 0..<4)
     func concurrentCommands(seed: Int) async throws {
         let test = try await TestSession()

@@ -7,7 +7,7 @@ import Testing
 @testable import BraidStore
 
 @Suite("Commands that would store too much at once") struct LargeChangeTests {
-    /// A request that opens the session `s`, whose section `a` has 20 rows of 1,000 bytes.
+    /// Opens `s`, whose section `a` has 20 rows of 1,000 bytes.
     private static let opening: String = {
         let pad = String(repeating: "x", count: 1_000)
         let rows = (0..<20).map { #"{"id":"\#($0)","pad":"\#(pad)"}"# }.joined(separator: ",")
@@ -15,7 +15,7 @@ import Testing
         return #"{"id":"s","table":{"table":"t","sections":["a","b"],"cells":{"C":{}},"bindings":[\#(binding)]}}"#
     }()
 
-    /// Opens the session `s` in a store. Returns the sessions of a server whose commands may store 10,000 bytes.
+    /// Opens `s`. The returned sessions allow commands of 10,000 bytes.
     private static func sessions(_ store: SQLiteStore) async throws -> SessionHost {
         let body = try JSONText(parsing: opening)
         _ = try await SessionHost(store: store).open(SessionOpening(body), text: body)
@@ -28,7 +28,7 @@ import Testing
         try await sessions.execute(request(kind, body)).revision
     }
 
-    /// Performs a command that must be refused. Returns the code of the refusal.
+    /// Of a command that must be refused.
     private static func refusal(_ request: CommandRequest, on sessions: SessionHost) async throws
         -> SessionError.Code?
     {
@@ -58,14 +58,13 @@ import Testing
         let store = try SQLiteStore(path: ":memory:"), sessions = try await Self.sessions(store)
         let session = try await sessions.session("s"), before = session.current.snapshot.encoded()
         let reader = await Self.follow(session)
-        // The undo record of the command contains all removed rows.
+        // The undo record has all removed rows.
         #expect(try await Self.refusal(Self.request("models", "{}"), on: sessions) == .changeTooLarge)
         #expect(session.current.snapshot.encoded() == before && !session.isStale)
         #expect(try await Self.perform("edits", #"{"delete":{"id":"3"}}"#, on: sessions) == 1)
         #expect(await reader.events(through: "update", 1).last == "update 1")
         #expect(try await Self.perform("displayedSections", #"["b"]"#, on: sessions) == 2)
-        // The next two commands would display the section `a` again. Their updates would contain all rows of this
-        // section, so both commands must be refused.
+        // Both would show the section `a` again, so their updates would have all its rows.
         let show = try Self.request("displayedSections", #"["a","b"]"#)
         #expect(try await Self.refusal(show, on: sessions) == .changeTooLarge)
         #expect(try await Self.refusal(.reset("s"), on: sessions) == .changeTooLarge)

@@ -17,7 +17,7 @@ import Testing
         Issue.record("the task has never suspended between the store and the memory")
     }
 
-    /// Returns `false` if the store has answered before the task suspended: then the session is in memory at once.
+    /// `false` if the store answered before the task suspended: then the session is in memory at once.
     private func isReplaced() async throws -> Bool {
         let store = try SQLiteStore(path: ":memory:"), sessions = SessionHost(store: store),
             executor = SteppedExecutor()
@@ -25,7 +25,7 @@ import Testing
             defer { executor.finish() }
             return try await Self.open("first", in: sessions)
         }
-        // Run the task until it has stored its session and has not yet added the session to memory.
+        // Until the session is stored, and not yet in memory.
         var jobs = executor.jobs.makeAsyncIterator(), job = await jobs.next()
         while let next = job, try await store.sessionSummary("a") == nil {
             await executor.run(next)
@@ -54,7 +54,7 @@ import Testing
     }
 }
 
-/// An executor that runs a task's jobs only when a test calls `run`.
+/// Runs a task's jobs only when a test calls `run`.
 private final class SteppedExecutor: TaskExecutor {
     let jobs: AsyncStream<UnownedJob>
     private let queue: AsyncStream<UnownedJob>.Continuation
@@ -63,10 +63,10 @@ private final class SteppedExecutor: TaskExecutor {
 
     func enqueue(_ job: consuming ExecutorJob) { queue.yield(UnownedJob(job)) }
 
-    /// Ends `jobs`, because the task has no further job.
+    /// The task has no further job.
     func finish() { queue.finish() }
 
-    /// Runs a job in a thread, and waits until the job has ended.
+    /// In a thread, until the job ends.
     func run(_ job: UnownedJob) async {
         await withCheckedContinuation { (done: CheckedContinuation<Void, Never>) in
             startThread(named: "stepped") { [self] in

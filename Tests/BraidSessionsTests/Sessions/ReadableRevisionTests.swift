@@ -5,7 +5,7 @@ import Testing
 @testable import BraidStore
 
 @Suite("No revision is told before it can be read") struct ReadableRevisionTests {
-    /// Stores revision 1 of a session as a command does just before its clients see the revision.
+    /// As a command does just before clients see its revision.
     private static func commit(to session: Session, in store: SQLiteStore) async throws {
         try await store.commit(
             SessionCommit(
@@ -31,7 +31,7 @@ import Testing
         #expect(try await sessions.summaries(of: nil, after: nil, limit: 9) == [told])
         #expect(try await session.journalPage(after: 0, limit: 9).records.isEmpty)
 
-        // A session that is loaded from now on has the stored revision.
+        // Loaded from now on, the session has the stored revision.
         session.markStale()
         #expect(try await sessions.summary("s") == stored)
         #expect(try await sessions.session("s").revision == 1)

@@ -5,8 +5,8 @@ import Testing
 @testable import BraidEngine
 @testable import BraidSessions
 
-/// Simulates restarts of the server and replays of the journal. The session that is read from the database must be,
-/// byte for byte, the one that was in memory, including its unpublished changes.
+/// Restarts and replays: what is read from the database must be what was in memory, byte for byte, unpublished changes
+/// included.
 @Suite struct RestartTests {
     static let tables = [
         #"{"rows":[{"id":1},"two"]}"#,
@@ -16,8 +16,7 @@ import Testing
         #"{"table":{"table":"t","sections":["x","d"],"sectionDisplay":{"behavior":"hidesSectionsWithNoData"},"cells":{"C":{},"D":{}},"cellsForModelTypes":{"object":"C","string":"C"},"bindings":[{"on":{"section":"x"},"cell":{"byModelType":true},"models":[{"id":"a"},{"id":"b"}],"shown":"model.id != 'h'","editing":"delete"},{"on":{"section":"d"},"cell":"C","numberOfCells":"len(models.x)"}]}}"#,
     ]
 
-    /// The versions of the registered table `t`. From version to version, sections are added and removed, sections
-    /// become dynamic, ids change or disappear, and models stop fitting.
+    /// Of the table `t`. Sections come and go and become dynamic, ids change or disappear, models stop fitting.
     private static let versions = [
         #"{"table":"t","sections":["x"],"state":{"a":1},"cells":{"C":{}},"bindings":[{"on":"allOtherSections","cell":"C","models":{"x":[{"id":"v"}]},"viewModel":{"$eval":"now"},"editing":"delete"}]}"#,
         #"{"table":"t","sections":["y","x"],"state":{"b":2},"modelTypes":{"M":{"id":null}},"cells":{"D":{}},"bindings":[{"on":"allOtherSections","modelType":"M","cell":"D","models":{"y":[{"id":"w"}]},"header":"${section}","editing":"delete"}]}"#,
@@ -30,7 +29,7 @@ import Testing
         }
     }
 
-    /// In every fifth step, binds the session to a random one of `versions`, if the session has a table description.
+    /// Every fifth step, to a random one of `versions`, if the session has a description.
     static func rebind(
         _ sessions: SessionHost, of id: String = "s", _ step: Int, _ random: inout SeededGenerator
     ) async throws {
@@ -81,7 +80,7 @@ import Testing
                     && after.current.model.nextSection == before.current.model.nextSection)
         }
         #expect(applied > 8 && kept > 2)
-        // Replaying all commands from the opening gives the same snapshot, byte for byte.
+        // A replay from the opening gives the same, byte for byte.
         let stored = try #require(try await store.opening("s"))
         let records = try await store.journal(of: stored.summary.number, after: 0, limit: 1000, bytes: .max)
         var lines = [JournalFile.opening(of: stored, checkpoint: nil)] + records.map { JournalFile.lines(of: [$0]) }
@@ -102,7 +101,7 @@ import Testing
         _ = try await sessions.open(SessionOpening(body), text: body)
         var cuts = 0, beforeEnd = 0
         for step in 0..<100 {
-            // In some steps, the command is a transaction of three commands, or a reset.
+            // Sometimes a transaction of three commands, or a reset.
             var commands = (0...[0, 0, 0, 2][step % 4]).map { Self.command(step * 10 + $0, &random) }
             if step % 40 == 39 { commands = [] }
             let text = try JSONText(
@@ -139,7 +138,6 @@ import Testing
         SessionHost(store: store)
     }
 
-    /// A random command as a JSON text.
     static func command(_ step: Int, _ random: inout SeededGenerator) -> String {
         func number(_ limit: Int) -> Int { Int.random(in: 0..<limit, using: &random) }
         func path() -> String { "[\(number(3)),\(number(4))]" }

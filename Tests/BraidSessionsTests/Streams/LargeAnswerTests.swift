@@ -6,14 +6,13 @@ import Testing
 @testable import BraidSessions
 
 struct LargeAnswerTests {
-    /// Asks for the updates after a position of another epoch, so that the answer is a snapshot.
+    /// The position is of another epoch, so the answer is a snapshot.
     private static func reset(_ session: Session) async throws -> EncodedAnswer {
         try await session.updates(
             UpdatesRequest(since: Position(epoch: "bogus", revision: 1), account: Quota.Account()))
     }
 
-    /// Expects that a request is refused while another answer uses half of the memory quota. The other answer is
-    /// needed, because a quota without leases grants a lease of any size.
+    /// While another answer uses half of the quota: without leases, a quota grants any.
     private static func expectRefusal(_ buffers: Quota, _ request: () async throws -> Void) async throws {
         let other = try buffers.lease(buffers.limit / 2)
         do {
@@ -96,7 +95,7 @@ struct LargeAnswerTests {
             #expect(subscriber.start())
             return TestReader(subscriber)
         }
-        // A snapshot of the window, and a move from another window.
+        // A snapshot of the window, and a move from another one.
         for (revision, old) in [(nil, nil), (0, 0)] as [(Int?, Int?)] {
             let other = try buffers.lease(buffers.limit / 2), count = session.feed.followers.subscribers
             let refused = try await reader(after: revision, from: old)

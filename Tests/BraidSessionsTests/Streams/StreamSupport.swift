@@ -7,7 +7,7 @@ import Testing
 
 @testable import BraidSessions
 
-/// A new session in a new SQLite database in memory.
+/// New, in a new database in memory.
 struct TestSession {
     let sessions: SessionHost
     let session: Session
@@ -42,11 +42,11 @@ struct TestSession {
     }
 }
 
-/// Takes the place of an event loop: reads a subscriber's queue when a test calls `take`.
+/// In place of an event loop: reads a subscriber's queue when a test calls `take`.
 final class TestReader: Sendable {
     let subscriber: Subscriber
     private let told = Mutex<[String]>([])
-    /// How often the stream has told of new bytes or of its end.
+    /// Counts news of the stream: bytes, or its end.
     private let news = Watched(0)
 
     init(_ subscriber: Subscriber) {
@@ -54,15 +54,15 @@ final class TestReader: Sendable {
         subscriber.stream.attach { [news] in news.withLock { $0 += 1 } }
     }
 
-    /// The names and revisions of all events that were taken from the queue. An event without a position has "-".
+    /// Name and revision of all that was taken; "-" without a position.
     var events: [String] { told.withLock { $0 } }
 
-    /// Takes all bytes out of the queue, without waiting.
+    /// All bytes, without waiting.
     @discardableResult
     func take() -> ByteStream.Taken {
         let taken = subscriber.stream.take()
         for piece in taken.pieces {
-            // Each piece contains complete events.
+            // Complete events.
             let new = String(decoding: piece, as: UTF8.self).split(separator: "\n\n").compactMap { block -> String? in
                 let fields = block.split(separator: "\n").map {
                     $0.split(separator: ": ", maxSplits: 1).map(String.init)
@@ -75,19 +75,19 @@ final class TestReader: Sendable {
         return taken
     }
 
-    /// Waits until the newest event has this revision, and returns all events so far.
+    /// Waits for the revision; all events so far.
     func events(at revision: Int) async -> [String] {
         _ = await takes { _ in told.withLock { $0.last?.hasSuffix(" \(revision)") ?? false } }
         return events
     }
 
-    /// Waits until one of the last three events has this name and revision, and returns all events so far.
+    /// Waits until one of the last three events is this; all events so far.
     func events(through name: String, _ revision: Int) async -> [String] {
         _ = await takes { _ in told.withLock { $0.suffix(3).contains("\(name) \(revision)") } }
         return events
     }
 
-    /// Takes the queue each time that the stream tells of something, until what was taken meets a condition.
+    /// Takes at each news, until what was taken meets a condition.
     func takes(until isMet: (ByteStream.Taken) -> Bool) async -> Bool {
         while true {
             let seen = news.value

@@ -93,8 +93,7 @@ struct SubscriberTests {
         #expect(!viewer.events.contains { $0.hasPrefix("cellEvent") })
         let late = test.subscribe(after: 0, StreamForm(hasControllerEvents: false))
         #expect(await late.events(through: "caught-up", 2) == ["update 2", "caught-up 2"])
-        // A viewer receives no cell events from the journal either. The server reads the journal here, because all
-        // earlier subscribers have closed their streams.
+        // Nor from the journal, which is read here because all earlier streams are closed.
         for reader in [controller, viewer, late] { reader.subscriber.stream.close() }
         let alone = test.subscribe(after: 0, StreamForm(hasControllerEvents: false))
         #expect(await alone.events(through: "caught-up", 2) == ["update 2", "caught-up 2"])
@@ -127,8 +126,7 @@ struct SubscriberTests {
         let buffers = Quota(6_000)
         let test = try await TestSession(StreamLimits(largeBytes: 1_000, buffers: buffers))
         try await test.setState(1, padding: 4_000)
-        // Two subscribers, of which only one reads, share the bytes of one snapshot. The quota has room for one
-        // snapshot only.
+        // Two subscribers, one of which does not read, share one snapshot: the quota has room for no more.
         let silent = test.subscribe(), reader = test.subscribe()
         #expect(await reader.events(through: "caught-up", 1) == ["snapshot 1", "caught-up 1"])
         #expect(await eventually { (4_000...6_000).contains(buffers.taken) })
@@ -136,7 +134,7 @@ struct SubscriberTests {
         #expect(await reader.events(through: "update", 2).last == "update 2", "small events need no room")
         let late = test.subscribe()
         #expect(await late.takes { $0.isBroken }, "another snapshot")
-        // The silent subscriber may have caught up before or after the edit.
+        // It may have caught up before the edit or after.
         let told = await silent.events(through: "update", 2)
         #expect(told.filter { !$0.hasPrefix("caught-up") } == ["snapshot 1", "update 2"])
         #expect(await eventually { buffers.taken == 0 })
@@ -166,7 +164,7 @@ struct SubscriberTests {
                 try await test.setState(revision)
                 stored.withLock { $0 = revision }
             }
-            // The last command waits until all subscribers have started, so that each of them has something to receive.
+            // The last command comes when all subscribers have started, so that each has something to receive.
             #expect(await subscribed.wait { $0 == count })
             try await test.setState(last)
         }
@@ -212,8 +210,7 @@ struct SubscriberTests {
         StreamStep(events: EventBytes([0]), revision: revision, followed: .table)
     }
 
-    /// The subscriber closes its stream on a thread of an event loop, which must not wait until a snapshot has been
-    /// encoded.
+    /// It closes on an event loop's thread, which must not wait for the encoding.
     @Test("A subscriber can close its stream while its snapshot is encoded, without waiting")
     func closeDuringEncoding() async throws {
         let test = try await TestSession()
@@ -237,7 +234,7 @@ struct SubscriberTests {
     func sharedSnapshot() async throws {
         let test = try await TestSession()
         let readers = [test.subscribe(), test.subscribe()]
-        // While a subscriber catches up, it holds the event with its snapshot.
+        // While it catches up, a subscriber holds the event with its snapshot.
         for reader in readers { _ = await reader.events(through: "caught-up", 0) }
         weak var event: EventBytes?
         func ask(_ reader: TestReader, _ revision: Int) async throws -> EventBytes? {
@@ -306,7 +303,7 @@ struct StreamCommentTests {
             #expect(
                 await reader.takes { $0.pieces.contains(ServerSentEvent.comment.piece(in: nil).bytes) })
             reader.subscriber.stream.close()
-            // The server notices at the next comment that nobody listens. If it is late, the test still passes.
+            // At the next comment the server notices that nobody listens. If it is late, the test still passes.
             try await Task.sleep(for: .milliseconds(30))
         }
     }

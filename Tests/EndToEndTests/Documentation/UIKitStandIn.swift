@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-// Stands in for the parts of UIKit that docs/clients/swift.md needs. Its views check the rules whose violation crashes
-// the real ones, and record what they show.
+// The parts of UIKit that the recipes need, where there is no UIKit. The views check the rules whose violation crashes
+// real ones, and record what they show.
 
 extension IndexPath {
     init(row: Int, section: Int) { self.init(indexes: [section, row]) }
@@ -25,16 +25,14 @@ final class UITableViewHeaderFooterView {
     var text: String?
 }
 
-/// A stand-in for `UITableView` with `performBatchUpdates` as Apple documents it. The indexes of deletes, reloads and
-/// the `from` of moves refer to the table before the updates. The indexes of inserts and the `to` of moves refer to the
-/// table after the updates. Afterwards, the data source must have the resulting number of rows.
+/// `performBatchUpdates` as Apple documents it: deletes, reloads and `from` of moves refer to the table before, inserts
+/// and `to` of moves to the one after. Then the data source must have the resulting number of rows.
 @MainActor
 final class UITableView {
     enum RowAnimation { case automatic }
 
     weak var dataSource: (any UITableViewDataSource)?
-    /// The cells on the screen of the simulated table view. `nil` for a row whose cell the table view has not requested
-    /// yet.
+    /// On the screen. `nil` if the cell was not requested yet.
     private(set) var cells: [[UITableViewCell?]] = []
     private var headers: [UITableViewHeaderFooterView] = []
     private var batch: Batch?
@@ -47,15 +45,14 @@ final class UITableView {
     }
 
     private struct Arrangement {
-        /// The rows of one section before the updates, with `gone` for each removed row. `nil` if the data source must
-        /// say how many rows the section has.
+        /// Of one section, before the updates, `gone` if removed. `nil`: the data source says how many.
         var rows: [Slot]?
         var head = UITableViewHeaderFooterView()
     }
 
     private enum Slot {
         case gone
-        /// A row on the screen. The cell is `nil` if the table view must still request it.
+        /// On the screen; `nil` if its cell must still be requested.
         case shown(UITableViewCell?)
 
         var cell: UITableViewCell?? {
@@ -101,8 +98,7 @@ final class UITableView {
         #expect(
             batch.reloadedSections.isEmpty && batch.reloadedRows.isEmpty
                 || batch.movedSections.isEmpty && batch.movedRows.isEmpty, "it crashes on this mix")
-        // Applies the updates in the order of UIKit: deletes of rows, deletes of sections, inserts of sections, inserts
-        // of rows.
+        // UIKit's order: deletes of rows, then of sections, inserts of sections, then of rows.
         var before = zip(cells, headers).map { Arrangement(rows: $0.map { .shown($0) }, head: $1) }
         let rowsMoving = batch.movedRows.map { cells[$0.from.section][$0.from.row] }
         for path in batch.reloadedRows { before[path.section].rows?[path.row] = .shown(nil) }
@@ -164,8 +160,7 @@ struct NSDiffableDataSourceSnapshot<SectionID: Hashable, ItemID: Hashable> {
     }
 }
 
-/// A stand-in for the diffable data source. It contains what a collection view would show. An item's cell is configured
-/// when the item is inserted, and when it is reconfigured.
+/// What a collection view would show. An item's cell is configured when it is inserted, and when it is reconfigured.
 @MainActor
 final class UICollectionViewDiffableDataSource<SectionID: Hashable & Sendable, ItemID: Hashable & Sendable> {
     private(set) var current = NSDiffableDataSourceSnapshot<SectionID, ItemID>()

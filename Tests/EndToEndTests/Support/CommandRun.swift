@@ -1,6 +1,5 @@
 import Foundation
 
-/// A completed run of the server's binary with a command, with the output and the exit status of the run.
 struct CommandRun: Equatable {
     var status: Int32
     var output: String
@@ -12,8 +11,7 @@ struct CommandRun: Equatable {
         self.errors = errors
     }
 
-    /// Runs the binary in `directory`, with the environment that `ServerProcess.environment(adding:)` makes. A command
-    /// that has not ended after two minutes receives SIGTERM, and the status of the run is 124.
+    /// After two minutes, SIGTERM and the status 124.
     init(_ arguments: [String], environment: [String: String] = [:], directory: String? = nil) throws {
         let process = Process(), output = Pipe(), errors = Pipe()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/timeout")

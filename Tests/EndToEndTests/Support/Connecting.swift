@@ -1,10 +1,9 @@
 import Glibc
 
-/// The flag SOCK_CLOEXEC keeps processes that other tests start from inheriting the socket. An inherited socket would
-/// keep the connection open after its client has closed it.
+/// SOCK_CLOEXEC: a process of another test that inherits the socket would keep the connection open.
 private let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
 
-/// Returns a socket for a client of a server on this machine. A read waits for at most `timeout` seconds.
+/// Reads wait at most `timeout` seconds.
 func clientSocket(receiveBuffer: Int32?, timeout: Int) -> Int32 {
     let descriptor = socket(AF_INET, kind, 0)
     if var size = receiveBuffer {
@@ -15,14 +14,13 @@ func clientSocket(receiveBuffer: Int32?, timeout: Int) -> Int32 {
     return descriptor
 }
 
-/// Connects a socket to a server on this machine. If the result is `false`, `errno` contains the reason. The caller
-/// must close the socket.
+/// `false`: `errno` says why. The caller closes the socket.
 func connectToServer(_ descriptor: Int32, port: Int) -> Bool { connects(descriptor, to: localAddress(port: port)) }
 
-/// Returns a socket that is connected to a port of this machine. Returns `nil` if no server accepts the connection.
+/// `nil` if nobody accepts.
 func connectedSocket(port: Int) -> Int32? { connectedSocket(AF_INET, to: localAddress(port: port)) }
 
-/// Returns a socket that is connected to a Unix socket. Returns `nil` if no server accepts the connection.
+/// `nil` if nobody accepts.
 func connectedSocket(path: String) -> Int32? {
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)
@@ -45,7 +43,7 @@ private func connectedSocket<Address: BitwiseCopyable>(_ family: Int32, to addre
     return nil
 }
 
-/// Connects a socket to an address of the socket's family, such as a `sockaddr_in`.
+/// The address is of the socket's family: a `sockaddr_in`, for example.
 private func connects<Address: BitwiseCopyable>(_ descriptor: Int32, to address: Address) -> Bool {
     withUnsafePointer(to: address) { pointer in
         pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
@@ -54,5 +52,5 @@ private func connects<Address: BitwiseCopyable>(_ descriptor: Int32, to address:
     } == 0
 }
 
-/// The pause of a simulated client before it repeats a request that failed, as an app would make one.
+/// Before a retry, as apps do.
 func backOff() { usleep(5_000) }

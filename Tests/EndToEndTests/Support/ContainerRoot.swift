@@ -1,7 +1,7 @@
 import Foundation
 
-/// A directory that is the root directory of a process, as in a container. It contains the server's binary with its
-/// libraries, a volume at /data and the examples at /fixtures.
+/// A process's root directory, as in a container: the binary and its libraries, a volume at /data, the examples at
+/// /fixtures.
 final class ContainerRoot {
     private let directory: TemporaryDirectory
     private var root: String { directory.path("root") }
@@ -16,7 +16,7 @@ final class ContainerRoot {
         var errors: String { (try? String(contentsOf: standardError, encoding: .utf8)) ?? "" }
     }
 
-    /// Whether the tests may use chroot, and mount file systems in their own namespace, on this machine.
+    /// Whether chroot, and mounts in a namespace of their own, are allowed.
     static let isPossible: Bool = {
         guard geteuid() == 0,
             let run = try? launch(
@@ -77,8 +77,7 @@ final class ContainerRoot {
         }
     }
 
-    /// Starts a command in this root directory, in which only /data is writable. The command runs as a user without a
-    /// name, and with the given environment only.
+    /// Only /data is writable. As a user without a name, with this environment only.
     func start(_ command: [String], as user: String, environment: [String: String]) throws -> Run {
         let examples = ServerProcess.package.appendingPathComponent("Examples").path
         let script = """
@@ -107,7 +106,7 @@ final class ContainerRoot {
         return Run(process: process, standardOutput: output, standardError: errors)
     }
 
-    /// Runs a command as `start` does, and waits until the command has ended.
+    /// Waits for its end.
     func run(_ command: [String], as user: String, environment: [String: String]) throws -> Run {
         var run = try start(command, as: user, environment: environment)
         run.output = String(decoding: run.standardOutput.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)

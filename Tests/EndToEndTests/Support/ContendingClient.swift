@@ -2,28 +2,25 @@ import TestSupport
 import Foundation
 import Synchronization
 
-/// A client that sends commands to sessions that other clients change, too, each time to a random server. The client
-/// records the result of each command, so that `SessionLedger` can compare the results with the journal. The client
-/// also checks that no answer contradicts an earlier answer, as if there were only one server.
-///
-/// Only one thread may use a client.
+/// Sends commands to sessions that others change, too, each to a random server. Records the results for
+/// `SessionLedger`, and checks that no answer contradicts an earlier one, as if there were one server. For one thread
+/// only.
 final class ContendingClient: @unchecked Sendable {
     struct Wrong: Error, CustomStringConvertible { let description: String }
 
     enum Fate: Equatable {
         case applied(revision: Int)
-        /// The result of a command that the server refused, or that changed nothing.
+        /// Refused, or changed nothing.
         case nothing
-        /// The result of a command without an idempotency key whose answer was lost or `outcome-unknown`.
+        /// Without a key, and the answer was lost or `outcome-unknown`.
         case unknown
     }
 
     struct Sent {
         var session: String
-        /// A word by which the journal can be searched for this command, because no other command contains it. `nil` if
-        /// the command's body has no member `by`, which would contain the word.
+        /// Only in this command, to find it in the journal. `nil` if the body has no member `by` for it.
         var marker: String?
-        /// The resource of the session to which the command was sent, such as `edits`.
+        /// The resource: `edits`.
         var name: String
         var fate: Fate
     }
@@ -33,16 +30,14 @@ final class ContendingClient: @unchecked Sendable {
     private let servers: RunningServers
     private var random: SeededGenerator
     private var connections: [Int: HTTPClient] = [:]
-    /// The newest revision in the answers that this client has received, by session.
+    /// The newest revision seen, by session.
     private var seen: [String: Int] = [:]
     private var epochs: [String: String] = [:]
     private var numbers = 0
     private(set) var sent: [Sent] = []
-    /// Counts attempts to send a command. `lost`: attempts without an answer. `found`: repeated attempts that received
-    /// a stored answer. `replayed`: further attempts after the command was answered.
+    /// Attempts: `lost` without answer, `found` repeated and answered from the store, `replayed` after the answer.
     private(set) var lost = 0, found = 0, replayed = 0
-    /// Counts the commands that all clients that share the counter have finished: they were answered, or their client
-    /// has given up.
+    /// Finished commands (answered or given up) of all clients that share the counter.
     private let answered: Watched<Int>
 
     init(
@@ -56,8 +51,8 @@ final class ContendingClient: @unchecked Sendable {
         random = SeededGenerator(seed: seed)
     }
 
-    /// Sends commands, and sometimes reads a snapshot, until `isOver` returns true. The client repeats a command with
-    /// an idempotency key until it gets an answer other than 503 and `idempotency-key-in-use`.
+    /// Sends commands, sometimes reads a snapshot. Repeats those with a key until the answer is not 503 or
+    /// `idempotency-key-in-use`.
     func run(until isOver: () -> Bool) throws {
         while !isOver() {
             let session = sessions[number(0..<sessions.count)]
@@ -130,7 +125,7 @@ final class ContendingClient: @unchecked Sendable {
 
     // MARK: Sending
 
-    /// Returns a connection to a random one of the running servers.
+    /// To a random running server.
     private func connection() throws -> HTTPClient {
         guard let port = servers.any(using: &random) else { throw HTTPClient.Closed() }
         if let connection = connections[port] { return connection }
@@ -194,8 +189,7 @@ final class ContendingClient: @unchecked Sendable {
         return isApplied ? .applied(revision: revision) : .nothing
     }
 
-    /// Repeats an answered command, perhaps at another server, and checks that the answer is the same. Does not check
-    /// an answer that is lost or has a status of 500 or more.
+    /// Perhaps at another server: the answer must be the same, if it comes and is below 500.
     private func repeatElsewhere(_ command: Command, on session: String, first: HTTPClient.Response) throws {
         guard let again = send(command, on: session), again.status < 500 else { return }
         replayed += 1
@@ -206,8 +200,7 @@ final class ContendingClient: @unchecked Sendable {
         }
     }
 
-    /// Reads the snapshot from a random server, and checks that its revision is not older than the revisions that this
-    /// client has seen.
+    /// No older than what this client has seen.
     private func look(_ session: String) throws {
         let answer: HTTPClient.Response
         do { answer = try connection().get("/v1/sessions/\(session)/snapshot") } catch {

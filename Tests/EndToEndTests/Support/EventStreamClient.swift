@@ -2,11 +2,10 @@ import Foundation
 import Glibc
 import TestSupport
 
-/// Reads a session's event stream by the rules of the HTML standard (WHATWG), section 9.2.6 "Interpreting an event
-/// stream". Unlike a browser, this client throws an error for an unknown field.
+/// By WHATWG HTML, 9.2.6, but an unknown field is an error.
 final class EventStreamClient {
     struct Event: Equatable, CustomStringConvertible {
-        /// The last event ID of the stream when this event was delivered.
+        /// The stream's last event ID then.
         var id: String
         var name: String
         var data: String
@@ -30,13 +29,13 @@ final class EventStreamClient {
     private var textStart = 0
     private var hasEnded = false
     private let timeout: Int
-    /// Decompresses the body, if the answer has the header `Content-Encoding`.
+    /// If there is a `Content-Encoding`.
     private var decompressor: Decompressor?
-    /// The number of bytes of the body before decompression.
+    /// Before decompression.
     private(set) var bodyBytes = 0
-    /// The decompressed text that `next` has not read yet.
+    /// Decompressed, and not read by `next` yet.
     var unread: String { String(decoding: text[textStart...], as: UTF8.self) }
-    /// Whether the stream has ended and its compressed data was complete.
+    /// The stream has ended, and its compressed data was complete.
     var isComplete: Bool { hasEnded && decompressor?.isComplete == true }
 
     init(
@@ -78,8 +77,7 @@ final class EventStreamClient {
         raw += piece[..<count]
     }
 
-    /// Decompresses the next HTTP chunk (RFC 9112, section 7.1), and moves it from `raw` to `text`. Returns `false` at
-    /// the end of the body.
+    /// The next chunk (RFC 9112, 7.1), from `raw` to `text`. `false` at the end.
     private func fillText() throws -> Bool {
         if hasEnded { return false }
         while true {
@@ -116,7 +114,7 @@ final class EventStreamClient {
         }
     }
 
-    /// Returns the next event. Throws `Ended` if the stream has ended properly.
+    /// Throws `Ended` after a proper end.
     func next() throws -> Event {
         var name = "message", data: [Substring] = []
         let start = ContinuousClock.now
@@ -148,14 +146,14 @@ final class EventStreamClient {
         }
     }
 
-    /// Returns the next events, up to and including the first one with the given name.
+    /// Up to and including the first of this name.
     func events(through name: String) throws -> [Event] {
         var events: [Event] = []
         repeat { events.append(try next()) } while events.last?.name != name
         return events
     }
 
-    /// Returns the next events, up to and including the first one whose id names this revision or a later one.
+    /// Up to and including the first at this revision or later.
     func events(throughRevision revision: Int) throws -> [Event] {
         var events: [Event] = []
         repeat { events.append(try next()) } while events.last.map { $0.revision < revision } ?? true

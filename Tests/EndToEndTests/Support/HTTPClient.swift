@@ -1,13 +1,12 @@
 import Foundation
 import Glibc
 
-/// A simple HTTP/1.1 client with one blocking socket. The method `send` sends exactly the bytes that a test passes.
+/// HTTP/1.1 on one blocking socket; `send` sends exactly what a test passes.
 final class HTTPClient {
     private let descriptor: Int32
     private var buffer: [UInt8] = []
 
-    /// The error if connecting, sending or receiving fails. `code` is the value of `errno`, or 0 if the server has
-    /// closed the connection.
+    /// `code` is `errno`, or 0 if the server has closed.
     struct Closed: Error {
         var code: Int32 = 0
     }
@@ -19,8 +18,7 @@ final class HTTPClient {
 
         var text: String { String(decoding: body, as: UTF8.self) }
         func header(_ name: String) -> String? { headers[name.lowercased()] }
-        /// The body as a JSON value, for tests that look at single members. `NSNull` if the body is not JSON. Tests
-        /// that compare exact JSON use `text`.
+        /// For tests of single members; `NSNull` if it is not JSON. Those of exact JSON use `text`.
         var json: Any {
             (try? JSONSerialization.jsonObject(with: Data(body), options: [.fragmentsAllowed])) ?? NSNull()
         }
@@ -29,8 +27,7 @@ final class HTTPClient {
 
     init(port: Int, receiveBuffer: Int32? = nil, timeout: Int = 120) throws {
         descriptor = clientSocket(receiveBuffer: receiveBuffer, timeout: timeout)
-        // The initializer does not close the socket after an error, because `deinit` does. A second `close` could close
-        // a file that another test has opened in the meantime.
+        // Not closed here after an error: `deinit` does it, and a second `close` could hit another test's file.
         guard connectToServer(descriptor, port: port) else { throw Closed(code: errno) }
         var on: Int32 = 1
         setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<Int32>.size))
@@ -53,7 +50,7 @@ final class HTTPClient {
 
     func finishSending() { shutdown(descriptor, Int32(SHUT_WR)) }
 
-    /// Makes the socket reset the connection when this client is released, instead of closing it properly.
+    /// On release, resets the connection instead of closing it properly.
     func vanish() {
         var linger = linger(l_onoff: 1, l_linger: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout<Glibc.linger>.size))
@@ -66,20 +63,19 @@ final class HTTPClient {
         buffer += piece[..<count]
     }
 
-    /// Whether bytes have arrived that the client has not received from the socket yet. This property does not wait.
+    /// Bytes not yet received from the socket; does not wait.
     var hasAnswer: Bool {
         var byte: UInt8 = 0
         return recv(descriptor, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT)) > 0
     }
 
-    /// Waits for the next bytes, and leaves them for `receive`.
+    /// Leaves the bytes for `receive`.
     func waitForAnswer() -> Bool {
         var byte: UInt8 = 0
         return recv(descriptor, &byte, 1, Int32(MSG_PEEK)) > 0
     }
 
-    /// Waits for the next bytes. `false` if bytes arrive or are still unread. `true` if the connection ends, or if no
-    /// bytes arrive before the timeout.
+    /// Waits. `false` if bytes come or are unread, `true` at the end or the timeout.
     var isClosed: Bool {
         do {
             if !buffer.isEmpty { return false }
@@ -88,7 +84,7 @@ final class HTTPClient {
         } catch { return true }
     }
 
-    /// Reads until the connection ends or the timeout passes, and returns all the bytes.
+    /// Until the end or the timeout.
     func receiveAll() -> [UInt8] {
         while (try? fill()) != nil {}
         defer { buffer = [] }

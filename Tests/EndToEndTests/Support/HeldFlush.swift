@@ -2,13 +2,12 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Controls the calls of `fdatasync` and `fsync` in a server. After `close()`, these calls do not return until
-/// `open()`. After `fail()`, these calls fail.
+/// A server's `fdatasync` and `fsync`: held from `close()` to `open()`, failing after `fail()`.
 final class HeldFlush {
     private let directory: TemporaryDirectory
-    /// The file `closed`. The gate is closed as long as the test has an exclusive lock of this file.
+    /// The file `closed`: an exclusive lock of it closes the gate.
     private var gate: Int32 = -1
-    /// The environment variables that a server needs for the controlled flushes.
+    /// For the server.
     var environment: [String: String] {
         ["LD_PRELOAD": directory.path("flush.so"), "BRAID_TEST_FLUSH_GATE": directory.url.path]
     }
@@ -54,7 +53,7 @@ final class HeldFlush {
         try Self.compile(Self.source, to: directory.path("flush.so"))
     }
 
-    /// Compiles C code to a library for `LD_PRELOAD`.
+    /// For `LD_PRELOAD`.
     static func compile(_ source: String, to library: String) throws {
         let file = library + ".c"
         try source.write(toFile: file, atomically: true, encoding: .utf8)
@@ -78,11 +77,10 @@ final class HeldFlush {
 
     deinit { open() }
 
-    /// Waits until a flush of the server was held by `close()`.
     func waitUntilHeld() throws {
         try #require(eventually { FileManager.default.fileExists(atPath: directory.path("held")) })
     }
 
-    /// Makes every later call of `fdatasync` and `fsync` in the server fail with EIO.
+    /// With EIO, from now on.
     func fail() { _ = FileManager.default.createFile(atPath: directory.path("failing"), contents: nil) }
 }

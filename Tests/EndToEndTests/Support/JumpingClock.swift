@@ -1,8 +1,7 @@
 import Foundation
 import Testing
 
-/// Sets the time that a server reads as the machine's time. The server's monotonic clocks and the system's timers do
-/// not change.
+/// The machine's time as a server reads it. Its monotonic clocks and timers stay as they are.
 final class JumpingClock {
     private let directory: TemporaryDirectory
 
@@ -53,12 +52,12 @@ final class JumpingClock {
         try #require(process.terminationStatus == 0)
     }
 
-    /// Sets the machine's time, as the server reads it, to `days` days after the real time.
+    /// After the real time.
     func jump(days: Int) throws {
         try "\(days * 86_400)".write(toFile: directory.path("ahead"), atomically: true, encoding: .utf8)
     }
 
-    /// The environment variables that a server needs to read the changed time.
+    /// For the server.
     var environment: [String: String] {
         ["LD_PRELOAD": directory.path("clock.so"), "BRAID_TEST_CLOCK": directory.path("ahead")]
     }

@@ -2,25 +2,24 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// A proxy between a client and the server that can lose bytes. A test decides the fate of each piece of bytes.
+/// Can lose bytes; a test decides about each piece.
 final class LossyProxy: Sendable {
     enum Fate: Equatable {
         case pass
-        /// The connection breaks before these bytes arrive.
+        /// The connection breaks first.
         case lose
-        /// Half of the bytes arrive, and then the connection breaks. Of the first piece of an answer, the whole head
-        /// arrives. Without a head, URLSession on Linux would end the process ("Transfer completed, but there's no
-        /// response").
+        /// Half arrives, then the connection breaks. Of an answer's first piece, the whole head: without one,
+        /// URLSession on Linux ends the process ("Transfer completed, but there's no response").
         case tear
-        /// These bytes and all later bytes in the same direction get lost, but the connection stays open.
+        /// These and all later bytes in this direction are lost; the connection stays.
         case stall
-        /// The proxy itself answers the request and closes the connection. The server does not receive the request.
+        /// By the proxy itself, which then closes; the server gets nothing.
         case answer(String)
     }
 
-    /// Bytes that arrived together on one connection.
+    /// Arrived together.
     struct Piece {
-        /// Counts the proxy's connections.
+        /// Counted from the proxy's start.
         let connection: Int
         let toServer: Bool
         let bytes: ArraySlice<UInt8>
@@ -60,8 +59,8 @@ final class LossyProxy: Sendable {
         guard bound else { throw Failure() }
         port = Int(in_port_t(bigEndian: address.sin_port))
         Thread.detachNewThread { [weak self] in
-            // After `shutdown`, `accept` fails with EINVAL. Only this thread closes the listener. If `deinit` closed
-            // the listener, this thread could accept connections of another test's socket with the same number.
+            // `accept` fails with EINVAL after `shutdown`. Only this thread closes the listener: after a close in
+            // `deinit`, it could accept for another test's socket of the same number.
             defer { close(listener) }
             while true {
                 let client = accept(listener, nil, nil)
@@ -94,7 +93,7 @@ final class LossyProxy: Sendable {
                 Self.pump(source, target) {
                     self?.next(Piece(connection: number, toServer: toServer, bytes: $0)) ?? .lose
                 }
-                // When one direction of a connection ends, the proxy ends the other direction, too.
+                // Both directions end together.
                 shutdown(source, Int32(SHUT_RDWR))
                 shutdown(target, Int32(SHUT_RDWR))
                 running.leave()

@@ -1,33 +1,28 @@
 import TestSupport
 
-/// Breaks a server's connection to PostgreSQL during COMMIT, when a test says so: the fates for a `LossyProxy`.
+/// Fates for a `LossyProxy`: breaks a connection to PostgreSQL during COMMIT.
 final class LostCommit: Sendable {
     enum Lost: CaseIterable, Sendable {
         case commit, confirmation
     }
 
     private struct State: Sendable {
-        /// What gets lost next, or `nil`.
         var next: Lost?
         var isClosed = false
-        /// The connections that write. Each takes the lock of its marks in its first transaction, before COMMIT.
+        /// Connections that write: each takes the lock of its marks in its first transaction, before COMMIT.
         var writers: Set<Int> = []
         var locking: Set<Int> = []
-        /// The writing connections that have received the results of a transaction's statements, so that COMMIT is
-        /// next.
+        /// They have the results of a transaction's statements: COMMIT is next.
         var begun: Set<Int> = []
         var committing: Set<Int> = []
     }
     private let state = Watched(State())
 
-    /// Lets the next COMMIT or its confirmation get lost, once.
-    ///
-    /// - Parameter isClosed: whether the proxy then breaks all further connections, until `open`.
+    /// The next COMMIT or its confirmation, once. `isClosed`: breaks all further connections, until `open`.
     func lose(_ lost: Lost, isClosed: Bool = false) { state.withLock { ($0.next, $0.isClosed) = (lost, isClosed) } }
 
     func open() { state.withLock { $0.isClosed = false } }
 
-    /// Whether the loss that the test has ordered has happened.
     var hasHappened: Bool { state.value.next == nil }
 
     func waitForLoss() -> Bool { state.wait { $0.next == nil } }

@@ -1,9 +1,9 @@
 import Foundation
 import Testing
 
-/// A PostgreSQL cluster for a single test. The cluster is deleted together with this object.
+/// For one test; deleted with this object.
 final class PostgresCluster {
-    /// The directory with the Unix socket of the PostgreSQL cluster.
+    /// Of the Unix socket.
     let directory: String
     private let process = Process(), input = Pipe(), output = Pipe()
 
@@ -17,8 +17,8 @@ final class PostgresCluster {
 
     init() throws {
         process.executableURL = ServerProcess.package.appendingPathComponent("Scripts/with-postgres")
-        // Starts a shell that reads commands for pg_ctl from its input. The programs that pg_ctl starts continue to
-        // run, so they must not inherit the shell's files.
+        // A shell that reads pg_ctl commands from its input. What pg_ctl starts keeps running, so must not inherit the
+        // shell's files.
         process.arguments = [
             "sh", "-c",
             "cd /; echo $BRAID_TEST_POSTGRES; while read -r command; do $BRAID_TEST_POSTGRES_CONTROL $command </dev/null >/dev/null 2>&1; echo $?; done",
@@ -29,19 +29,17 @@ final class PostgresCluster {
         directory = try output.line()
     }
 
-    /// The URL of the database `postgres` in this PostgreSQL cluster.
+    /// Of the database `postgres`.
     var address: String { "postgres://braid@/postgres?host=\(directory)" }
 
-    /// Runs `pg_ctl` with `restart`, `stop` or `start`, and returns when it is done. Without further options, `restart`
-    /// and `stop` end the PostgreSQL cluster like a crash.
+    /// `restart`, `stop` or `start`, until done. Without further options, the first two are like a crash.
     func control(_ command: String) throws {
         try input.fileHandleForWriting.write(
             contentsOf: Data("\(command)\(command == "start" || command.contains(" ") ? "" : " -m immediate")\n".utf8))
         #expect(try output.line() == "0", "pg_ctl \(command)")
     }
 
-    /// Ends every connection of the user `braid` to the PostgreSQL cluster, like a short failure of the network. Waits
-    /// for the end of each connection, for at most one minute.
+    /// All of the user `braid`, like a short failure of the network. Waits at most a minute for their ends.
     func cutConnections() throws {
         try TestDatabase.run(
             "SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE usename = 'braid' AND pid <> pg_backend_pid()",

@@ -2,8 +2,7 @@ import TestSupport
 import Foundation
 import Synchronization
 
-/// Several servers on one PostgreSQL database. The test kills and starts the servers. Clients on other threads can read
-/// the ports of the running servers.
+/// Servers on one PostgreSQL database. The test kills and starts them; clients on other threads read the ports.
 final class ServerCluster {
     let database: String
     let running: RunningServers
@@ -11,8 +10,7 @@ final class ServerCluster {
     private let environment: [String: String]
     private var servers: [ServerProcess?] = []
 
-    /// Starts `count` servers on the database with the address `database`. Without an address, the database is a new
-    /// schema in the tests' PostgreSQL cluster.
+    /// Without an address, in a new schema of the tests' cluster.
     init(_ count: Int = 3, database: String? = nil, _ options: [String] = [], environment: [String: String] = [:])
         throws
     {
@@ -33,7 +31,7 @@ final class ServerCluster {
         running.set(server.port, of: index)
     }
 
-    /// Kills a server with SIGKILL.
+    /// SIGKILL.
     func kill(_ index: Int) {
         servers[index]?.kill()
         running.set(nil, of: index)
@@ -44,14 +42,14 @@ final class ServerCluster {
         return server
     }
 
-    /// Returns one connection to each server.
+    /// One to each server.
     func clients() throws -> [KeptClient] { try indices.map { try self[$0].keptClient() } }
 
-    /// The last 4,000 characters of each server's log, as one text for the message of a failed test.
+    /// The last 4,000 characters of each, for a failed test.
     var logs: String { indices.map { "server \($0):\n\(self[$0].log.suffix(4_000))" }.joined(separator: "\n") }
 }
 
-/// The ports of the running servers of a cluster.
+/// Of a cluster.
 final class RunningServers: Sendable {
     private let ports: Mutex<[Int?]>
 
@@ -59,7 +57,7 @@ final class RunningServers: Sendable {
 
     func set(_ port: Int?, of index: Int) { ports.withLock { $0[index] = port } }
 
-    /// Returns the port of a random running server. Returns `nil` while no server runs.
+    /// `nil` while none runs.
     func any(using random: inout SeededGenerator) -> Int? {
         ports.withLock { $0.compactMap { $0 } }.randomElement(using: &random)
     }

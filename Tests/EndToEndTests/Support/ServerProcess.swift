@@ -3,14 +3,14 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// A process of the server's real binary. By default the server uses a free port and a new database.
+/// The real binary, by default on a free port with a new database.
 final class ServerProcess {
     let port: Int
     private let process: Process
     private let output: Pipe
     let errors: URL
 
-    /// The server's binary: the file that `BRAID_SERVER_BINARY` names, or else the file that `swift build` has created.
+    /// `BRAID_SERVER_BINARY`, or what `swift build` has made.
     static var binary: URL {
         if let path = ProcessInfo.processInfo.environment["BRAID_SERVER_BINARY"] { return URL(fileURLWithPath: path) }
         let bundle = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
@@ -19,13 +19,12 @@ final class ServerProcess {
         return Self.package.appendingPathComponent(".build/debug/braid-server")
     }
 
-    /// Returns the environment of the tests with the given variables added. Other variables `BRAID_…` are removed,
-    /// because the server refuses variables `BRAID_…` that it does not know.
+    /// Without other `BRAID_…`: the server refuses those that it does not know.
     static func environment(adding added: [String: String] = [:]) -> [String: String] {
         ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("BRAID_") }.merging(added) { $1 }
     }
 
-    /// The options for a server that loads only the example `attendees`.
+    /// Only the example `attendees`.
     static let attendees = ["--fixtures", package.appendingPathComponent("Examples/attendees").path]
 
     static var package: URL {
@@ -33,9 +32,8 @@ final class ServerProcess {
             .deletingLastPathComponent().deletingLastPathComponent()
     }
 
-    /// Starts a server. `launcher` is a program that starts the server, and the program's arguments before the server's
-    /// command. `stderr` receives the server's log. If `stderr` is `nil`, the server writes the log to a file that
-    /// `log` reads.
+    /// `launcher` starts the server: a program and its arguments. Without `stderr`, the log goes to a file that `log`
+    /// reads.
     init(
         database: String = ":memory:", _ options: [String] = [], environment: [String: String] = [:],
         launcher: [String] = [], stderr: Any? = nil
@@ -75,36 +73,35 @@ final class ServerProcess {
     var processIdentifier: Int32 { process.processIdentifier }
     var log: String { (try? String(contentsOf: errors, encoding: .utf8)) ?? "" }
 
-    /// Waits until the log satisfies a condition, because a separate thread of the server writes the log.
+    /// A thread of its own writes the log.
     func waitForLog(_ isMet: (String) -> Bool) -> Bool { eventually { isMet(log) } }
 
-    /// Waits until the metrics have a sample, such as `braid_subscribers{by="poll"} 1`.
+    /// Such as `braid_subscribers{by="poll"} 1`.
     func waitForMetric(_ sample: String) throws -> Bool {
         try eventually { try client().get("/metrics").text.contains("\n\(sample)\n") }
     }
 
-    /// Kills the server with SIGKILL.
+    /// SIGKILL.
     func kill() {
         Foundation.kill(process.processIdentifier, SIGKILL)
         process.waitUntilExit()
     }
 
-    /// Stops the server with SIGTERM, and returns its exit status.
+    /// SIGTERM; the exit status.
     @discardableResult
     func stop() -> Int32 {
         process.terminate()
         return ended()
     }
 
-    /// Waits for the end of a server that has already received a signal, and returns its exit status. Sends no further
-    /// signal.
+    /// After a signal sent before; the exit status.
     @discardableResult
     func ended() -> Int32 {
         process.waitUntilExit()
         return process.terminationStatus
     }
 
-    /// Waits until the server ends by itself, and returns its exit status.
+    /// By itself; the exit status.
     func waitForEnd() -> Int32 {
         process.waitUntilExit()
         return process.terminationStatus
@@ -112,8 +109,8 @@ final class ServerProcess {
 
     func client() throws -> HTTPClient { try HTTPClient(port: port) }
 
-    /// Returns the answer of `/readyz`, for tests that expect a ready server. The server answers 503 if its database
-    /// needs more than four seconds, as on a busy machine. After a 503, the method asks again, up to 15 times.
+    /// Of a server that should be ready. Asks again up to 15 times after a 503, which comes if the database needs more
+    /// than four seconds, as on a busy machine.
     func readiness() throws -> HTTPClient.Response {
         for _ in 0..<15 {
             let answer = try client().get("/readyz")
@@ -129,7 +126,7 @@ final class ServerProcess {
 }
 
 extension Pipe {
-    /// Reads the next line from the pipe, without its line feed.
+    /// Without its line feed.
     func line() throws -> String {
         var line = Data()
         while let byte = try fileHandleForReading.read(upToCount: 1), !byte.isEmpty, byte != Data("\n".utf8) {
@@ -139,15 +136,13 @@ extension Pipe {
     }
 }
 
-/// The kind of database that the tested servers use: SQLite or, with `BRAID_TEST_DATABASE=postgres`, the PostgreSQL
-/// cluster that `Scripts/with-postgres` creates.
+/// SQLite or, with `BRAID_TEST_DATABASE=postgres`, the cluster of `Scripts/with-postgres`.
 enum TestDatabase {
     static let isSQLite = ProcessInfo.processInfo.environment["BRAID_TEST_DATABASE"] != "postgres"
     private static let made = Mutex<Set<String>>([])
 
-    /// Returns the address of the PostgreSQL schema that takes the place of an SQLite database. The same file always
-    /// has the same schema, and a database in memory gets a new schema. If the tests use SQLite, returns `database`
-    /// unchanged.
+    /// In place of an SQLite database, a PostgreSQL schema: always the same for a file, a new one in memory. With
+    /// SQLite, `database` itself.
     static func address(of database: String) throws -> String {
         guard !isSQLite, !database.hasPrefix("postgres://"),
             ProcessInfo.processInfo.environment["BRAID_TEST_POSTGRES"] != nil
@@ -156,7 +151,7 @@ enum TestDatabase {
             database == ":memory:" ? UUID().uuidString : database.split(separator: "/").suffix(2).joined())
     }
 
-    /// Returns the address of a schema in the tests' PostgreSQL cluster. Creates the schema if it does not exist.
+    /// Creates it if need be.
     static func schema(_ name: String = UUID().uuidString) throws -> String {
         let directory = ProcessInfo.processInfo.environment["BRAID_TEST_POSTGRES"] ?? ""
         let name = name.lowercased().filter { $0.isLetter || $0.isNumber }
@@ -166,7 +161,7 @@ enum TestDatabase {
         return "postgres://braid@/postgres?host=\(directory)&options=-csearch_path%3D%22\(name)%22"
     }
 
-    /// Runs an SQL statement in the PostgreSQL database with the given address.
+    /// In PostgreSQL.
     static func run(_ sql: String, in address: String) throws {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
@@ -178,7 +173,7 @@ enum TestDatabase {
     }
 }
 
-/// A temporary directory, which is deleted with this object.
+/// Deleted with this object.
 final class TemporaryDirectory {
     let url = FileManager.default.temporaryDirectory.appendingPathComponent("braid-\(UUID().uuidString)")
     init() throws { try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true) }

@@ -1,25 +1,22 @@
 import TestSupport
 import Foundation
 
-/// Follows a session's updates at a random server. If the connection breaks, the follower continues at a random server.
-/// From time to time, the follower breaks the connection itself.
-///
-/// Only one thread may use a follower.
+/// Follows a session at a random server, and goes on at another when the connection breaks; sometimes breaks it itself.
+/// For one thread only.
 final class SessionFollower: @unchecked Sendable {
     struct Wrong: Error, CustomStringConvertible { let description: String }
 
     let session: String
-    /// The form of the updates that the follower requests: `stages` or `sequential`.
+    /// `stages` or `sequential`.
     let form: String
     let isPoll: Bool
     private let servers: RunningServers
     private var random: SeededGenerator
     private var table: TableReplica?
     private var position = ""
-    /// The cell events of the newest revision, as long as its last event has not arrived.
+    /// The newest revision's, until its last event has come.
     private var begun: [String] = []
-    /// What the follower has received: the revision of the first snapshot, the revisions of the updates, and the
-    /// markers of the cell events.
+    /// Received: the first snapshot's revision, those of updates, the markers of cell events.
     private(set) var start: Int?
     private(set) var revisions: [Int] = []
     private(set) var cellEvents: [String] = []
@@ -36,7 +33,7 @@ final class SessionFollower: @unchecked Sendable {
 
     var text: String { table?.text ?? "" }
 
-    /// Follows the session until its state contains `done`.
+    /// Until the state has `done`.
     func run() throws {
         var isDone = false
         while !isDone {
@@ -50,8 +47,8 @@ final class SessionFollower: @unchecked Sendable {
                 backOff()
             } catch is EventStreamClient.Ended {
             } catch let failure as EventStreamClient.Failed {
-                // While the database is unavailable, the server may refuse or close the stream, and the follower tries
-                // again. A 4xx answer is an error, and so is a stream without an event until the timeout.
+                // The server may refuse or close it while there is no database: try again. A 4xx is an error, as is a
+                // stream without an event until the timeout.
                 guard
                     !["HTTP/1.1 4", "nothing but", "nothing came: \(EAGAIN)"].contains(
                         where: failure.description.hasPrefix)

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A session's journal, which tests compare with what the session's clients and followers have received.
+/// The journal, to compare with what clients and followers have received.
 struct SessionLedger {
     struct Wrong: Error, CustomStringConvertible { let description: String }
 
@@ -10,11 +10,11 @@ struct SessionLedger {
     }
 
     let session: String
-    /// The session's journal as the text of a file for `braid-server replay`.
+    /// As a file for `braid-server replay`.
     let journal: String
     private var records: [Record] = []
-    /// What followers with a stream must have received: the revisions with visible changes or a new state, and the
-    /// markers of cell events with their revisions.
+    /// What streams must have: revisions with visible changes or a new state, and cell events' markers with their
+    /// revisions.
     private var shown: [Int] = []
     private var cellEvents: [(revision: Int, marker: String)] = []
 
@@ -44,10 +44,8 @@ struct SessionLedger {
         return String(text[start.upperBound...].prefix { $0 != "\"" })
     }
 
-    /// Checks the journal against the commands of the clients. A command that was answered as applied must be in the
-    /// journal once, at the revision of its answer. A refused command must not be in the journal. A command without an
-    /// answer may be in the journal once. The journal may also contain up to `others` commands that none of these
-    /// clients has sent.
+    /// Answered as applied: in the journal once, at that revision. Refused: not there. Unanswered: at most once.
+    /// Besides, up to `others` commands that are none of these clients'.
     func check(_ clients: [ContendingClient], others: Int) throws {
         var wrong: [String] = []
         var places: [String: [Int]] = [:]
@@ -88,7 +86,7 @@ struct SessionLedger {
         Self.resource(of: record) == resource
     }
 
-    /// Returns the resource of the API to which the clients of these tests send the command with this name.
+    /// To which these tests send it.
     private static func resource(of command: String) -> String {
         switch command {
         case "dataSource": "rows"
@@ -99,8 +97,7 @@ struct SessionLedger {
         }
     }
 
-    /// Checks that a follower has received its revisions once and in order. A long-polling follower must receive all
-    /// revisions. A follower with a stream must receive the visible revisions and all cell events.
+    /// Once and in order: all revisions for a long poll; the visible ones and all cell events for a stream.
     func check(_ follower: SessionFollower) throws {
         guard let start = follower.start else {
             throw Wrong(description: "\(session): \(follower.form) was told nothing")
@@ -121,8 +118,7 @@ struct SessionLedger {
         }
     }
 
-    /// Replays the journal with the binary, and returns the replay's output. Writes the journal to a file in
-    /// `directory`.
+    /// Replayed with the binary, from a file in `directory`.
     func replayed(in directory: TemporaryDirectory) throws -> String {
         let path = directory.path("\(session).ndjson")
         try journal.write(toFile: path, atomically: false, encoding: .utf8)

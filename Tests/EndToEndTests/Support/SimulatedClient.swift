@@ -2,14 +2,12 @@ import TestSupport
 import Foundation
 import Synchronization
 
-/// A client that is the only client of its session, and repeats unanswered requests. The client knows what the session
-/// must contain: the effects of all answered requests, and perhaps the effect of a single unanswered request.
-///
-/// Only one thread may use a client.
+/// A session's only client, which repeats unanswered requests. It knows what the session must contain: all answered
+/// requests, and perhaps the unanswered one. For one thread only.
 final class SimulatedClient: @unchecked Sendable {
     struct Wrong: Error, CustomStringConvertible { let description: String }
 
-    /// A request whose answer the client has not received.
+    /// Sent, not answered.
     private enum Pending {
         case command(method: String, resource: String, body: String, key: String)
         case end
@@ -17,8 +15,7 @@ final class SimulatedClient: @unchecked Sendable {
     }
 
     let id: String
-    /// Whether the client accepts 5xx answers and repeats their requests, because the test makes the database
-    /// unavailable.
+    /// 5xx are accepted and repeated: the test makes the database unavailable.
     private let mayBeUnavailable: Bool
     private var random: SeededGenerator
     private var commands: RandomCommands
@@ -27,11 +24,10 @@ final class SimulatedClient: @unchecked Sendable {
     private var epochs: Set<String> = []
     private var pending: Pending?
     private var keys = 0
-    /// Counts the requests that `check` has repeated. `found`: those whose effect was stored before the repetition.
-    /// `repeated`: all others.
+    /// Repeated by `check`: `found` was stored before, `repeated` was not.
     private(set) var found = 0
     private(set) var repeated = 0
-    /// Counts the acknowledged revisions of all clients that share the counter.
+    /// Acknowledged revisions of all clients that share the counter.
     private let acknowledged: Watched<Int>
 
     init(_ id: String, seed: UInt64, mayBeUnavailable: Bool = false, acknowledged: Watched<Int>) {
@@ -42,7 +38,7 @@ final class SimulatedClient: @unchecked Sendable {
         commands = RandomCommands(seed: seed ^ 0xC0FFEE)
     }
 
-    /// Sends commands until the connection breaks, or until `requests` requests were answered.
+    /// Until the connection breaks, or `requests` are answered.
     func run(port: Int, requests: Int = .max) throws {
         guard let client = try? HTTPClient(port: port) else { return }
         do {
@@ -70,8 +66,7 @@ final class SimulatedClient: @unchecked Sendable {
         }
     }
 
-    /// Sends the pending request and processes its answer. Returns whether the answer is a stored answer to an earlier
-    /// attempt.
+    /// Sends the pending request. Returns whether the answer is an earlier attempt's.
     @discardableResult
     private func settle(_ client: HTTPClient) throws -> Bool {
         guard let pending else { return false }
@@ -119,9 +114,8 @@ final class SimulatedClient: @unchecked Sendable {
         return answer.header("idempotent-replayed") == "true"
     }
 
-    /// Checks the stored session after a restart of the server. The session must contain the effects of all
-    /// acknowledged requests. The session must contain the effect of an unanswered request completely or not at all.
-    /// Repeats the unanswered request, which must be applied once in total.
+    /// After a restart: all acknowledged requests are there, the unanswered one completely or not at all. Repeats that
+    /// one, which must be applied once in total.
     func check(port: Int) throws {
         let client = try HTTPClient(port: port)
         let stored = try client.get("/v1/sessions/\(id)/snapshot")
@@ -152,8 +146,7 @@ final class SimulatedClient: @unchecked Sendable {
         try checkHistory(client)
     }
 
-    /// Checks that the session's table is the one to which the answers have led, and that the journal contains every
-    /// revision.
+    /// The table to which the answers have led, and a journal with every revision.
     private func checkHistory(_ client: HTTPClient) throws {
         guard let table else { return }
         let snapshot = try client.get("/v1/sessions/\(id)/snapshot")
@@ -169,8 +162,7 @@ final class SimulatedClient: @unchecked Sendable {
         }
     }
 
-    /// Replays the journal with the binary, and checks that the output is the session's snapshot, byte for byte. Writes
-    /// the journal to a file at `path`.
+    /// With the binary: the session's snapshot, byte for byte. The journal goes to a file at `path`.
     func checkReplay(port: Int, path: String) throws {
         let client = try HTTPClient(port: port)
         let snapshot = try client.get("/v1/sessions/\(id)/snapshot")

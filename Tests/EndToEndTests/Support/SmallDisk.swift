@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// A separate file system of a few megabytes, which a test can fill without filling the machine's disk.
+/// A file system of a few megabytes, to be filled without filling the machine's disk.
 final class SmallDisk {
     static let isAvailable = (try? SmallDisk(megabytes: 1)) != nil
     private let directory: TemporaryDirectory
@@ -14,7 +14,7 @@ final class SmallDisk {
 
     deinit { umount2(path, Int32(MNT_DETACH)) }
 
-    /// Fills the small file system, and leaves 200 kB free.
+    /// Leaves 200 kB.
     func fill() {
         let file = open(path + "/filler", O_WRONLY | O_CREAT | O_TRUNC, 0o644)
         let block = [UInt8](repeating: 0, count: 4096)

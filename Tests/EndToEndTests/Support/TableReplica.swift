@@ -1,7 +1,7 @@
 import Foundation
 
-/// A client's copy of a table, kept up to date with updates in stages or in the sequential form. The code follows only
-/// the documentation, and uses Foundation's JSON.
+/// A client's copy, kept by updates in stages or sequential form. Written by the documentation alone, on Foundation's
+/// JSON.
 struct TableReplica {
     private final class Section {
         var facts: [String: Any]
@@ -17,7 +17,7 @@ struct TableReplica {
     private var facts: [String: Any]
     var revision: Int { facts["revision"] as? Int ?? -1 }
     private var isWindow: Bool { facts["window"] != nil }
-    /// The anchor row of the window: its section and its id. `nil` if there is no window or no anchor.
+    /// Section and id; `nil` without a window or an anchor.
     var anchor: (section: String, id: String)? {
         let anchor = (facts["window"] as? [String: Any])?["anchor"] as? [String: String]
         return anchor.map { ($0["section"] ?? "", $0["id"] ?? "") }
@@ -31,12 +31,11 @@ struct TableReplica {
         sections = (snapshot["sections"] as? [Any] ?? []).map { Section($0) }
     }
 
-    /// The table as JSON with sorted members, so that equal tables have equal texts.
+    /// With sorted members: equal tables have equal texts.
     var text: String {
         var facts = facts
         facts["sections"] = sections.map { section in
-            // In a window, the number of rows in the copy may differ from the section's row count, because the section
-            // may have more rows than the window contains.
+            // The section may have more rows than its window.
             let counts = isWindow ? ["rows": section.rows] : ["rows": section.rows, "rowCount": section.rows.count]
             return section.facts.merging(counts) { $1 }
         }
@@ -50,8 +49,7 @@ struct TableReplica {
     }
 
     mutating func apply(_ update: [String: Any]) throws {
-        // An update may start at a later revision than the copy, because a stream contains no updates for revisions
-        // without visible changes.
+        // May start later than the copy: streams skip revisions without visible changes.
         guard let from = update["from"] as? Int, from >= revision, let to = update["to"] as? Int,
             to > from || isWindow && to == from
         else {
@@ -69,7 +67,7 @@ struct TableReplica {
         if let empty = update["empty"] { facts["empty"] = empty is NSNull ? nil : empty }
     }
 
-    /// Sets the copy to a later revision without an update, because the skipped revisions changed nothing visible.
+    /// The skipped revisions changed nothing visible.
     mutating func pass(to revision: Int) { facts["revision"] = revision }
 
     // MARK: One operation after another
@@ -108,8 +106,8 @@ struct TableReplica {
 
     // MARK: Stages
 
-    /// Applies a stage as `performBatchUpdates` does. Index paths of reloads, deletes and moves' origins refer to the
-    /// table before the stage. Index paths of inserts and moves' targets refer to the table after the stage.
+    /// As `performBatchUpdates`: reloads, deletes and moves' origins refer to the table before, inserts and moves'
+    /// targets to the one after.
     private mutating func apply(stage: [String: Any]) throws {
         func list(_ name: String) -> [[String: Any]] { stage[name] as? [[String: Any]] ?? [] }
         for entry in list("updateSections") { update(entry) }

@@ -1,7 +1,7 @@
 import Foundation
 
-/// Uses up the disk quota of a server: after `useUp()`, each write fails with EDQUOT as long as the reserve file of the
-/// database exists, as if that file took the rest of the quota.
+/// After `useUp()`, writes fail with EDQUOT as long as the database's reserve file exists, as if it took the rest of
+/// the quota.
 final class UsedUpQuota {
     private let directory: TemporaryDirectory
     private let reserve: String

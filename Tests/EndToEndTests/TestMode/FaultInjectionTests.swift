@@ -4,7 +4,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Tests what each injected fault does to an answer, and how the Swift client recovers from it.
+/// What each fault does to an answer, and how the Swift client recovers.
 @Suite(.serialized, .enabled(if: TestDatabase.isSQLite)) struct FaultInjectionTests {
     private static let session = "/v1/sessions/party"
     private static let state = session + "/state"
@@ -15,7 +15,7 @@ import Testing
         return server
     }
 
-    /// Removes all fault rules, and returns the session's revision.
+    /// Also removes all rules.
     private func revision(_ server: ServerProcess) throws -> Int? {
         try #require(try server.client().request("DELETE", TestModeTests.path).status == 204)
         return try server.client().get(Self.session).object["revision"] as? Int
@@ -137,7 +137,7 @@ import Testing
         let client = try server.client(), start = ContinuousClock.now
         let slow = try client.get(Self.session + "/snapshot"), time = ContinuousClock.now - start
         #expect(try client.get(Self.session + "/snapshot").body == slow.body)
-        // The server sends the first part of the answer at once. So the expected time leaves out 100 bytes.
+        // The first part comes at once: 100 bytes less.
         #expect(time >= .seconds(Double(slow.body.count - 100) / 2_000))
     }
 
@@ -168,7 +168,7 @@ import Testing
         #expect(again.map(\.name) == ["update", "caught-up"])
         try change(server, 2)
         #expect(throws: EventStreamClient.Failed.self) { try half.next() }
-        // The bytes after the last complete event are the beginning of the next event, which starts with its id.
+        // After the last complete event comes the next one's beginning, its id.
         let id = "id: " + again[1].id.dropLast() + "2"
         #expect(half.unread == String(id.prefix(10)))
     }
@@ -306,8 +306,8 @@ import Testing
             #"{"match":{"path":"/v1/sessions/*/updates"},"skip":1,"times":5,"action":\#(action)}"#,
             #"{"match":{"path":"/v1/sessions/*/updates"},"times":6,"action":{"cutStream":{"events":3}}}"#)
         let party = try SwiftClientTests.client(server, retries: 1_000).session("party"), last = 20
-        // The commands begin after the first snapshot. Otherwise, the first stream could already show the last command,
-        // and the client would need no second stream, which the fault concerns.
+        // After the first snapshot: otherwise the first stream could show the last command already, and there would be
+        // no second stream for the fault.
         var shown: Snapshot?, commands: Task<Void, any Error>?
         for try await event in party.subscribe() {
             switch event {

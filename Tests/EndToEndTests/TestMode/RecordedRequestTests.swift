@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Tests `/v1/test/requests`, the record of the API requests to a server in test mode, with their answers.
+/// `/v1/test/requests`: the API's requests in test mode, with answers.
 @Suite(.serialized, .enabled(if: TestDatabase.isSQLite)) struct RecordedRequestTests {
     private static func client(_ options: [String] = [], token: String? = nil) throws -> KeptClient {
         try ServerProcess(
@@ -14,7 +14,7 @@ import Testing
         try client.get("/v1/test/requests", headers: headers).object["requests"] as? [[String: Any]] ?? []
     }
 
-    /// Returns the parts of a recorded request that these tests compare.
+    /// What these tests compare.
     private static func summary(_ entry: [String: Any]) -> String {
         let answer = entry["answer"] as? [String: Any] ?? [:]
         let facts = [entry["method"], entry["path"], answer["status"], answer["problem"], answer["replayed"]]
@@ -53,12 +53,12 @@ import Testing
             #expect(answer.hasPrefix("\(response.status)"), "\(method) \(target): \(response.text)")
             expected.append("\(method) \(target.prefix { $0 != "?" }) \(answer)")
         }
-        // Sends a request whose head exceeds the limit of bytes.
+        // The head is too long.
         let long = try client.server.client()
         try long.send("GET /v1/sessions HTTP/1.1\r\nHost: x\r\nX: \(String(repeating: "x", count: 100_000))\r\n\r\n")
         #expect(try long.receive().status == 431)
         expected.append("GET /v1/sessions 431 headers-too-large")
-        // Requests outside of the API are not recorded, and neither are requests that control the test mode.
+        // Not recorded: what is outside of the API or controls the test mode.
         for path in ["/healthz", "/readyz", "/metrics", "/", "/openapi.json", "/problems/role", "/v1/test/clock"] {
             #expect(try client.get(path, headers: controller).status == 200)
         }
@@ -121,7 +121,7 @@ import Testing
             port: client.server.port, "/v1/sessions/party/updates", headers: ["Accept-Encoding": coding])
         let entry = try #require(try Self.entries(client).first)
         #expect(Self.summary(entry) == "GET /v1/sessions/party/updates 200")
-        /// Returns the number of events in the stream's entry. The server counts an event before it sends the event.
+        /// Counted before they are sent.
         func events() throws -> Int? {
             (try Self.entries(client).first?["answer"] as? [String: Any])?["events"] as? Int
         }
@@ -155,8 +155,7 @@ import Testing
                 "gone - POST /v1/sessions/party/edits", "- - POST /v1/sessions/party/edits 200 1",
             ])
         #expect(entries[2]["answer"] == nil, "the server carried nothing out")
-        // A test of a client's retries would make this claim: the client has repeated the edit once, and the server has
-        // replayed its answer.
+        // As a test of retries would claim: the edit came twice, and its answer was replayed.
         let claim = #"{"match":{"path":"/v1/sessions/party/edits","replayed":true},"exactly":1}"#
         #expect(try client.request("POST", "/v1/test/requests/verify", claim).status == 200)
         #expect(try client.get("/v1/sessions/party").object["revision"] as? Int == 1)

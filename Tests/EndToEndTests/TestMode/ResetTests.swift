@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Tests `POST /v1/test/reset`, which sets a server back to its state after the start.
+/// `POST /v1/test/reset`: back to the state after the start.
 @Suite(.serialized, .enabled(if: TestDatabase.isSQLite)) struct ResetTests {
     static let examples = ["--test-mode", "--fixtures", "\(ServerProcess.package.path)/Examples"]
 
@@ -13,7 +13,7 @@ import Testing
 
     // MARK: Equal answers
 
-    /// A sequence of requests of many kinds. A faulty reset could change their answers.
+    /// Requests of many kinds, whose answers a faulty reset could change.
     private static let script: [(method: String, target: String, body: String?, headers: [String: String])] = [
         ("GET", "/v1/sessions", nil, [:]),
         ("GET", "/v1/tables", nil, [:]),
@@ -48,8 +48,7 @@ import Testing
         ("GET", "/v1/test/clock", nil, [:]),
     ]
 
-    /// Sends the requests of `script`, and opens a stream. Returns the answers and the head and the events of the
-    /// stream, without the header field `Date`.
+    /// Of `script`'s requests and a stream, without `Date`.
     private static func transcript(_ client: KeptClient) throws -> String {
         let answers = try script.map { method, target, body, headers in
             let answer = try client.request(method, target, body, headers: headers)
@@ -61,7 +60,7 @@ import Testing
             + "\(try stream.events(through: "caught-up"))"
     }
 
-    /// Sends random requests from `script`, and sometimes advances the test clock. Some of the requests are refused.
+    /// Random requests of `script`, some refused, and steps of the clock.
     private static func disturb(_ client: KeptClient, seed: Int) throws {
         var random = SeededGenerator(seed: UInt64(seed))
         for _ in 0..<40 {
@@ -249,7 +248,7 @@ import Testing
         for (method, path) in paths {
             #expect(try client.request(method, "/v1/test/\(path)", headers: controller).status / 100 == 2)
         }
-        // The participant's token was created after the server's start, so the reset has deleted it.
+        // Made after the start, so the reset has deleted it.
         #expect(try client.get("/v1/sessions/party", headers: participant).status == 401)
         let ordinary = try ServerProcess().keptClient()
         for path in ["reset", "clock", "requests", "requests/verify"] {

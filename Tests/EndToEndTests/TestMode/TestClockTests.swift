@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Tests `/v1/test/clock`, which sets the time for templates, tokens, kept answers and idle sessions.
+/// `/v1/test/clock`: the time for templates, tokens, kept answers, idle sessions.
 @Suite(.serialized, .enabled(if: TestDatabase.isSQLite)) struct TestClockTests {
     private static let options = ["--test-mode"] + ServerProcess.attendees
 
@@ -55,7 +55,7 @@ import Testing
         _ = try Self.set(client, #"{"advance":101}"#, headers: controller)
         #expect(try client.get("/v1/sessions/party", headers: bearer).status == 401)
         #expect(throws: EventStreamClient.Ended.self) { try stream.next() }
-        // If the test clock is set to a time before the token's end, the token is valid again.
+        // Back before its end, the token is valid again.
         _ = try Self.set(client, #"{"time":"2001-01-01T00:00:00Z"}"#, headers: controller)
         #expect(try client.get("/v1/sessions/party", headers: bearer).status == 200)
     }
@@ -76,7 +76,7 @@ import Testing
         #expect(try send() == nil)
     }
 
-    /// A session ends when it was unused for its time and a quarter.
+    /// After its time and a quarter.
     @Test("When the test clock passes the time of endIfUnused, an unused session ends, and a used one stays")
     func unusedSessions() throws {
         let client = try ServerProcess(Self.options + ["--deterministic", "--session-idle-time", "1"]).keptClient()
@@ -135,7 +135,7 @@ import Testing
         _ = try before.get("/v1/sessions/used/snapshot")
         _ = try Self.set(before, #"{"advance":1}"#)
         #expect(first.stop() == 0)
-        // The new server's clock does not know that the first one's was set.
+        // The new server's clock is not set.
         let client = try ServerProcess(database: path, ["--test-mode"]).keptClient()
         func isThere(_ id: String) throws -> Bool { try client.get("/v1/sessions").text.contains(#""\#(id)""#) }
         _ = try Self.set(client, #"{"advance":1260}"#)

@@ -1,23 +1,22 @@
 import Foundation
 import Testing
 
-/// Tests the option `--test-mode` of the real binary.
 @Suite(.serialized, .enabled(if: TestDatabase.isSQLite)) struct TestModeTests {
     static let path = "/v1/test/faults"
 
-    /// Starts a server in test mode with the session `party` of an example.
+    /// With the example session `party`.
     static func server(environment: [String: String] = [:]) throws -> ServerProcess {
         try ServerProcess(ServerProcess.attendees + ["--test-mode"], environment: environment)
     }
 
-    /// Sets the fault rules of a server. Each rule is a JSON text.
+    /// Each rule as JSON.
     static func setFaults(_ server: ServerProcess, _ rules: String..., headers: [String: String] = [:]) throws {
         let answer = try server.client().request(
             "PUT", path, #"{"faults":[\#(rules.joined(separator: ","))]}"#, headers: headers)
         try #require(answer.status == 200, "\(answer.text)")
     }
 
-    /// Returns the counters of the fault rules: how often each rule matched a request, and how often it was applied.
+    /// By rule: requests matched, and faults applied.
     static func counters(_ server: ServerProcess) throws -> [(matched: Int, applied: Int)] {
         let faults = try server.client().get(path).object["faults"] as? [[String: Any]]
         return try #require(faults).map { ($0["matched"] as? Int ?? -1, $0["applied"] as? Int ?? -1) }
