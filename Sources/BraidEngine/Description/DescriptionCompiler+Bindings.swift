@@ -187,6 +187,12 @@ extension DescriptionCompiler {
         var titles: [SectionID: Computed<SectionInput>] = [:]
         let plural = member + "s"
         guard let byID = object[plural] else { return (ofAll, titles) }
+        guard case .object = byID else {
+            reader.fault(
+                pointer.appending(plural), .wrongType,
+                "must be an object with a title for each section's id; `\(member)` is one title for all")
+            return (ofAll, titles)
+        }
         let isExcluded = binding.scope.exclusion()
         for (name, value) in reader.map(byID, at: pointer.appending(plural), what: "`\(plural)`") {
             let place = pointer.appending(plural).appending(name)

@@ -31,7 +31,9 @@ extension Command {
         case .tap(let row): original.replacing(["taps", "at"], by: row.json)
         case .event(let row, _, _): original.replacing(["events", "at"], by: row.json)
         case .dataSource(let call, _): call.rewriting(original)
-        default: original
+        case .displayedRows, .setModels, .setHeaders, .setFooters, .setDisplayedSections, .setState, .reset, .rebind,
+            .transaction:
+            original
         }
     }
 }

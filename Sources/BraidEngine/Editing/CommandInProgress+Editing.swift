@@ -162,7 +162,9 @@ extension CommandInProgress {
             _ = try requireMove(
                 try binder.requiredBinding(of: place.section.id), place, to: destination,
                 bound: try binder.requiredBinding(of: destination.id))
-        default: break
+        case .tap, .event, .displayedRows, .setModels, .setHeaders, .setFooters, .setDisplayedSections, .setState,
+            .dataSource, .reset, .rebind, .transaction:
+            break
         }
     }
 
