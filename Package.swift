@@ -9,10 +9,10 @@ let package = Package(
         .executable(name: "braid-server", targets: ["braid-server"]),
         .library(name: "BraidEngine", targets: ["BraidEngine"]),
         .library(name: "BraidClient", targets: ["BraidClient"]),
+        // For the package of the fuzzing targets.
         .library(name: "BraidHTTP", targets: ["BraidHTTP"]),
-        // The fuzzing targets are another package, which uses the library BraidRuntime.
         .library(name: "BraidRuntime", targets: ["BraidRuntime"]),
-        // The benchmarks are another package, which uses the library TestSupport.
+        // For the package of the benchmarks.
         .library(name: "TestSupport", targets: ["TestSupport"]),
     ],
     traits: [

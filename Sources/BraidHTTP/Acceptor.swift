@@ -3,17 +3,17 @@ import CEpoll
 import Glibc
 import Synchronization
 
-public struct HTTPConnections: Sendable {
+package struct HTTPConnections: Sendable {
     /// Without reserved ones, as `maximum`.
-    public var open: Int
-    public var maximum: Int
-    public var accepted: Int
+    package var open: Int
+    package var maximum: Int
+    package var accepted: Int
     /// With 503, on reserved connections.
-    public var refused: Int
+    package var refused: Int
     /// Closed because the client read nothing of its answer for too long.
-    public var stalled: Int
+    package var stalled: Int
     /// With an unfinished stream.
-    public var stalledStreams: Int
+    package var stalledStreams: Int
 }
 
 /// Shared by the event loops. Wakes a waiting acceptor when a connection closes.

@@ -3,7 +3,7 @@ import Synchronization
 
 /// A body that one task reads while it arrives. When about `limit` bytes wait, the event loop stops reading the
 /// socket, and TCP slows the client down.
-public final class HTTPBodyReader: Sendable {
+package final class HTTPBodyReader: Sendable {
     private struct State {
         var bytes: [UInt8] = []
         var isPaused = false
@@ -18,7 +18,7 @@ public final class HTTPBodyReader: Sendable {
     /// Makes the loop read the socket again; from any thread.
     private let resume: @Sendable () -> Void
 
-    public init(limit: Int = 64 * 1024, lease: Quota.Lease? = nil, resume: @escaping @Sendable () -> Void = {}) {
+    package init(limit: Int = 64 * 1024, lease: Quota.Lease? = nil, resume: @escaping @Sendable () -> Void = {}) {
         self.limit = limit
         self.lease = lease
         self.resume = resume
@@ -26,7 +26,7 @@ public final class HTTPBodyReader: Sendable {
 
     /// `nil` at the end. Throws `HTTPFailure` if the body breaks off, is malformed or pauses for too long, if the
     /// server stops or is reset, or if another call waits.
-    public func next() async throws -> [UInt8]? {
+    package func next() async throws -> [UInt8]? {
         let result: Result<[UInt8]?, HTTPFailure> = await withCheckedContinuation { continuation in
             let (now, wasPaused): (Result<[UInt8]?, HTTPFailure>?, Bool) = state.withLock { state in
                 if !state.bytes.isEmpty {
@@ -50,7 +50,7 @@ public final class HTTPBodyReader: Sendable {
     }
 
     /// Throws `HTTPFailure` without memory.
-    public func hold(_ bytes: Int) throws {
+    package func hold(_ bytes: Int) throws {
         guard bytes > limit else { return }
         do {
             try lease?.grow(to: bytes)
@@ -62,7 +62,7 @@ public final class HTTPBodyReader: Sendable {
     var isPaused: Bool { state.withLock { $0.isPaused } }
 
     /// Joins chunks, so that tiny ones need no more memory.
-    public func append(_ bytes: UnsafeBufferPointer<UInt8>) {
+    package func append(_ bytes: UnsafeBufferPointer<UInt8>) {
         let waiting = state.withLock { state -> CheckedContinuation<Result<[UInt8]?, HTTPFailure>, Never>? in
             guard state.end == nil else { return nil }  // After the body has failed, later bytes of it are dropped.
             if state.waiting == nil {
@@ -76,9 +76,9 @@ public final class HTTPBodyReader: Sendable {
     }
 
     /// After the buffered bytes, as `fail`.
-    public func finish() { end(.success(())) }
+    package func finish() { end(.success(())) }
 
-    public func fail(_ failure: HTTPFailure) { end(.failure(failure)) }
+    package func fail(_ failure: HTTPFailure) { end(.failure(failure)) }
 
     private func end(_ end: Result<Void, HTTPFailure>) {
         let waiting = state.withLock { state -> CheckedContinuation<Result<[UInt8]?, HTTPFailure>, Never>? in

@@ -1,17 +1,17 @@
 /// Classes of bytes (RFC 9110, 5.6; RFC 5234, appendix B.1).
 extension UInt8 {
-    public static let tab = UInt8(ascii: "\t")
-    public static let lineFeed = UInt8(ascii: "\n")
-    public static let carriageReturn = UInt8(ascii: "\r")
-    public static let space = UInt8(ascii: " ")
+    package static let tab = UInt8(ascii: "\t")
+    package static let lineFeed = UInt8(ascii: "\n")
+    package static let carriageReturn = UInt8(ascii: "\r")
+    package static let space = UInt8(ascii: " ")
 
-    public var isDigit: Bool { self &- UInt8(ascii: "0") < 10 }
-    public var isBlank: Bool { self == .space || self == .tab }
+    package var isDigit: Bool { self &- UInt8(ascii: "0") < 10 }
+    package var isBlank: Bool { self == .space || self == .tab }
     /// VCHAR.
-    public var isVisible: Bool { self > 0x20 && self < 0x7F }
+    package var isVisible: Bool { self > 0x20 && self < 0x7F }
 
     /// Of an ASCII letter.
-    public var lowercased: UInt8 { self &- UInt8(ascii: "A") < 26 ? self | 0x20 : self }
+    package var lowercased: UInt8 { self &- UInt8(ascii: "A") < 26 ? self | 0x20 : self }
 
     /// A tchar, as in methods and field names (RFC 9110, 5.6.2).
     var isTokenByte: Bool {
@@ -25,36 +25,36 @@ extension UInt8 {
     var isFieldByte: Bool { self >= 0x20 && self != 0x7F || self == .tab }
 
     /// Of a hexadecimal digit.
-    public var hexValue: UInt8? {
+    package var hexValue: UInt8? {
         if isDigit { return self &- UInt8(ascii: "0") }
         let letter = lowercased &- UInt8(ascii: "a")
         return letter < 6 ? letter &+ 10 : nil
     }
 
     /// `%2F` (RFC 3986, 2.1).
-    public var percentEncoded: String { (self < 16 ? "%0" : "%") + String(self, radix: 16, uppercase: true) }
+    package var percentEncoded: String { (self < 16 ? "%0" : "%") + String(self, radix: 16, uppercase: true) }
 }
 
 extension Array where Element == UInt8 {
-    public mutating func append(_ text: StaticString) {
+    package mutating func append(_ text: StaticString) {
         text.withUTF8Buffer { append(contentsOf: $0) }
     }
 
     /// Much faster for short strings than `append(contentsOf: text.utf8)`.
-    public mutating func append(text: String) {
+    package mutating func append(text: String) {
         var text = text
         text.withUTF8 { append(contentsOf: $0) }
     }
 
     /// 0 if negative.
-    public mutating func append(decimal number: Int) { append(text: String(Swift.max(0, number))) }
+    package mutating func append(decimal number: Int) { append(text: String(Swift.max(0, number))) }
 
-    public mutating func append(hexadecimal number: Int) {
+    package mutating func append(hexadecimal number: Int) {
         append(contentsOf: String(number, radix: 16).utf8)
     }
 
     /// Spaces replace what a field may not contain, so that a client's text can neither end its line nor add one.
-    public mutating func append(fieldText text: String) {
+    package mutating func append(fieldText text: String) {
         var text = text
         text.withUTF8 { utf8 in
             if utf8.allSatisfy(\.isFieldByte) {

@@ -6,7 +6,7 @@ import BraidRuntime
 /// let server = HTTPServer(configuration: .init(), handler: app)
 /// try server.start()
 /// ```
-public protocol HTTPHandler: Sendable {
+package protocol HTTPHandler: Sendable {
     associatedtype Exchange: HTTPExchange
     func receive(_ head: HTTPRequestHead) -> Exchange
     /// The head is malformed, too large or late; perhaps only its `peer` is known.
@@ -14,7 +14,7 @@ public protocol HTTPHandler: Sendable {
 }
 
 /// One request. All but `respond(reading:)` run on an event loop's thread.
-public protocol HTTPExchange: Sendable {
+package protocol HTTPExchange: Sendable {
     var head: HTTPRequestHead { get }
     /// A health check, answered even when `maxConnections` are open.
     var isProbe: Bool { get }
@@ -29,7 +29,7 @@ public protocol HTTPExchange: Sendable {
 }
 
 /// How a body reaches the application.
-public enum HTTPBodyDisposition: Sendable {
+package enum HTTPBodyDisposition: Sendable {
     /// Whole, for `reply(to:)`. Above `limit` bytes the answer is 413.
     case gather(limit: Int, account: Quota.Account = Quota.Account())
     /// While it arrives, for `respond(reading:)`.
@@ -41,10 +41,10 @@ public enum HTTPBodyDisposition: Sendable {
     case undecided(on: any TaskExecutor, @Sendable () async -> any HTTPExchange)
 
     /// Bodies without a lease: they pass when the quota is used up.
-    public static let smallBody = 16 * 1024
+    package static let smallBody = 16 * 1024
 }
 
-public enum HTTPReply: Sendable {
+package enum HTTPReply: Sendable {
     case ready(HTTPResponse)
     /// Cancelled when the connection is lost, for a GET or HEAD also when the client closes its sending side. With
     /// `endsAtStop`, because the task may wait forever, that and the server's stop cancel it, too.

@@ -3,13 +3,17 @@
 ///
 /// - Complexity: a look-up is O(bytes of the names and of the found values).
 public struct HTTPHeaders: Sendable {
-    /// Ranges of `bytes`.
+    /// One line.
     public struct Field: Sendable {
+        /// In `bytes`.
         public var name: Range<Int32>
+        /// In `bytes`, without white space at its ends.
         public var value: Range<Int32>
     }
 
+    /// The received lines.
     public let bytes: [UInt8]
+    /// In the order in which they were sent.
     public let fields: [Field]
 
     /// The values of all lines, joined with ", " (RFC 9110, 5.3).
@@ -22,7 +26,7 @@ public struct HTTPHeaders: Sendable {
         return found
     }
 
-    /// One for each line.
+    /// The values of a field that may occur on several lines, in order.
     public func values(_ name: String) -> [String] {
         fields.filter { isNamed($0, name) }.map { text($0.value) }
     }
@@ -32,7 +36,7 @@ public struct HTTPHeaders: Sendable {
         fields.map { (text($0.name).lowercased(), text($0.value)) }
     }
 
-    public func without(_ names: String...) -> HTTPHeaders {
+    package func without(_ names: String...) -> HTTPHeaders {
         HTTPHeaders(bytes: bytes, fields: fields.filter { field in !names.contains { isNamed(field, $0) } })
     }
 

@@ -7,15 +7,20 @@ import Glibc
 /// - Stays failed after a failure, because the next request's start is unknown.
 /// - Complexity: O(bytes), whatever the slices.
 public struct HTTPParser {
+    /// Beyond these, a request is refused.
     public struct Limits: Sendable {
-        /// With line ends.
+        /// The request line and all fields, with their line ends.
         public var headBytes: Int
+        /// Their number in one head, or in its trailers.
         public var fields: Int
+        /// The length of the request's target.
         public var targetBytes: Int
+        /// All trailers of one body.
         public var trailerBytes: Int
-        /// Of one body.
+        /// All chunk extensions of one body. They are skipped.
         public var chunkExtensionBytes: Int
 
+        /// The limits of a server that nothing else configures.
         public init(
             headBytes: Int = 32 * 1024, fields: Int = 100, targetBytes: Int = 8 * 1024, trailerBytes: Int = 8 * 1024,
             chunkExtensionBytes: Int = 16 * 1024
@@ -28,13 +33,17 @@ public struct HTTPParser {
         }
     }
 
+    /// What the parser has found next.
     public enum Event {
-        /// All input is used.
+        /// Nothing more: all input is used.
         case needsBytes
+        /// A request begins.
         case head(HTTPRequestHead)
-        /// A range of the input.
+        /// A part of its body, as a range of the input.
         case body(Range<Int>)
+        /// The request is complete.
         case end
+        /// The request is refused, and so is everything after it.
         case failed(HTTPFailure)
     }
 
@@ -67,6 +76,7 @@ public struct HTTPParser {
     private var chunkExtensionBytes = 0
     private var refusedHead: HTTPRequestHead?
 
+    /// Begins before the first request of a connection.
     public init(limits: Limits = Limits()) {
         self.limits = limits
     }

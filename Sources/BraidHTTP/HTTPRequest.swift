@@ -1,13 +1,18 @@
 import BraidRuntime
 
+/// A request without its body.
 public struct HTTPRequestHead: Sendable {
-    /// RFC 9112, 6.3.
+    /// How the body's length is known (RFC 9112, 6.3).
     public enum Framing: Sendable, Equatable {
+        /// There is no body.
         case none
+        /// `Content-Length`, in bytes.
         case length(Int)
+        /// `Transfer-Encoding: chunked`.
         case chunked
     }
 
+    /// As sent: `GET`.
     public var method: String
     /// As sent: `/v1/tables?pretty`.
     public var target: String
@@ -16,45 +21,49 @@ public struct HTTPRequestHead: Sendable {
     public var path: [String]
     /// Decoded, in order; a `+` is a space. Without "=", the value is "".
     public var query: [(name: String, value: String)]
+    /// The fields, as sent.
     public var headers: HTTPHeaders
     /// 1 for HTTP/1.1, 0 for HTTP/1.0.
     public var minor: Int
+    /// Whether the connection stays open after the answer (RFC 9112, 9.3).
     public var keepsAlive: Bool
+    /// How the body's length is known.
     public var framing: Framing = .none
-    /// `Expect: 100-continue`.
+    /// Whether the client waits for `100 Continue` before it sends the body.
     public var expectsContinue = false
     /// Of a target such as `GET http://host:port/path`. Takes precedence over `Host` (RFC 9112, 3.2.2).
     public var authority: String?
     /// A client or a proxy. `nil` with a Unix socket.
-    public var peer: IPAddress?
+    package var peer: IPAddress?
 
     static let unknown = HTTPRequestHead(
         method: "", target: "", path: [], query: [], headers: HTTPHeaders(bytes: [], fields: []), minor: 1,
         keepsAlive: false)
 
-    public var isHead: Bool { method == "HEAD" }
-    public var isRead: Bool { method == "GET" || method == "HEAD" }
-    /// With its port, if any.
+    package var isHead: Bool { method == "HEAD" }
+    package var isRead: Bool { method == "GET" || method == "HEAD" }
+    /// The host that the client asks for, with its port, if any.
     public var host: String? { authority ?? headers["host"] }
 }
 
 /// An error that the server itself detects. The connection closes after the answer, because the next request's start
 /// may be unknown, except that after `noRoomForAnswer` to a GET or HEAD it can stay open.
 public struct HTTPFailure: Error, Sendable, Equatable {
+    /// 400 to 599.
     public var status: Int
     /// What is wrong, and what would be right.
     public var detail: String
-    /// No memory for bodies or answers, or none of the account's share.
+    /// Whether there was no memory for a body or an answer, or none of the account's share.
     public var isMemoryLimit: Bool
 
-    public init(status: Int, detail: String, isMemoryLimit: Bool = false) {
+    package init(status: Int, detail: String, isMemoryLimit: Bool = false) {
         self.status = status
         self.detail = detail
         self.isMemoryLimit = isMemoryLimit
     }
 
-    public static func noRoomForBody(_ refusal: Quota.Exceeded) -> HTTPFailure { noRoom(refusal, "request bodies") }
-    public static func noRoomForAnswer(_ refusal: Quota.Exceeded) -> HTTPFailure { noRoom(refusal, "answers") }
+    package static func noRoomForBody(_ refusal: Quota.Exceeded) -> HTTPFailure { noRoom(refusal, "request bodies") }
+    package static func noRoomForAnswer(_ refusal: Quota.Exceeded) -> HTTPFailure { noRoom(refusal, "answers") }
 
     /// On a reserved connection, anything but a probe without a body.
     static let noConnection = HTTPFailure(

@@ -1,18 +1,18 @@
 import BraidRuntime
 
 /// The server adds `Content-Length`, `Transfer-Encoding`, `Date` and `Connection`.
-public struct HTTPResponse: Sendable {
-    public var status: Int
-    public var headers: [(String, String)]
-    public var body: HTTPBody
+package struct HTTPResponse: Sendable {
+    package var status: Int
+    package var headers: [(String, String)]
+    package var body: HTTPBody
     /// For a large body.
-    public var account: Quota.Account
+    package var account: Quota.Account
     /// The connection closes instead.
-    public var isWithheld = false
+    package var isWithheld = false
     /// Leased before the body was built. The connection takes it over, so no other answer may have it.
-    public var lease: Quota.Lease?
+    package var lease: Quota.Lease?
 
-    public init(
+    package init(
         status: Int, headers: [(String, String)] = [], body: HTTPBody = .none,
         account: Quota.Account = Quota.Account()
     ) {
@@ -23,7 +23,7 @@ public struct HTTPResponse: Sendable {
     }
 }
 
-public enum HTTPBody: Sendable {
+package enum HTTPBody: Sendable {
     case none
     case bytes([UInt8])
     /// For several answers.
@@ -31,7 +31,7 @@ public enum HTTPBody: Sendable {
     case stream(ByteStream)
 
     /// `nil` for a stream.
-    public var bytes: [UInt8]? {
+    package var bytes: [UInt8]? {
         switch self {
         case .none: []
         case .bytes(let bytes): bytes
@@ -40,9 +40,9 @@ public enum HTTPBody: Sendable {
         }
     }
 
-    public var count: Int? { bytes?.count }
+    package var count: Int? { bytes?.count }
 
-    public var estimatedCount: Int? { if case .stream(let stream) = self { stream.estimatedLength } else { count } }
+    package var estimatedCount: Int? { if case .stream(let stream) = self { stream.estimatedLength } else { count } }
 
     /// `nil` if unknown.
     var length: Int? {
@@ -122,7 +122,7 @@ extension HTTPResponse {
     }
 
     /// RFC 9110, 15; RFC 4918 (507); RFC 6585 (429, 431).
-    public static func reason(_ status: Int) -> StaticString {
+    package static func reason(_ status: Int) -> StaticString {
         switch status {
         case 200: "OK"
         case 201: "Created"

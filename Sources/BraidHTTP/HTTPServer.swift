@@ -4,33 +4,33 @@ import Synchronization
 
 /// HTTP/1.1 on a few event loops, each with its thread. A connection belongs to one loop; its requests are answered
 /// in order, even if pipelined.
-public final class HTTPServer: Sendable {
-    public struct Limits: Sendable {
-        public var parser: HTTPParser.Limits
+package final class HTTPServer: Sendable {
+    package struct Limits: Sendable {
+        package var parser: HTTPParser.Limits
         /// For a head, from first byte to end.
-        public var headTime: Duration
+        package var headTime: Duration
         /// The average of a buffered body, after `bodyGrace`; slower clients get 408. While more than half of
         /// `incoming` is leased, 64 times as much, so that slow clients cannot keep the memory.
-        public var leastBodyBytesPerSecond: Int
+        package var leastBodyBytesPerSecond: Int
         /// From a buffered body's start.
-        public var bodyGrace: Duration
+        package var bodyGrace: Duration
         /// Between the bytes of a body that is read while it arrives.
-        public var streamedBodyPause: Duration
+        package var streamedBodyPause: Duration
         /// Before the first request, or between two.
-        public var idleTime: Duration
+        package var idleTime: Duration
         /// How long a client may read nothing of its answer.
-        public var writeTime: Duration
+        package var writeTime: Duration
         /// Drops the client's bytes after the last answer, at most `lingerBytes`.
-        public var lingerTime: Duration
-        public var lingerBytes: Int
+        package var lingerTime: Duration
+        package var lingerBytes: Int
         /// Limits `lingerTime` while the server stops. Long enough for the last answer to arrive.
-        public var lingerTimeAtStop: Duration
+        package var lingerTimeAtStop: Duration
         /// For reserved connections.
-        public var reservedTime: Duration
+        package var reservedTime: Duration
         /// Between checks of deadlines.
-        public var sweep: Duration
+        package var sweep: Duration
 
-        public init(
+        package init(
             parser: HTTPParser.Limits = HTTPParser.Limits(), headTime: Duration = .seconds(10),
             leastBodyBytesPerSecond: Int = 1_024, bodyGrace: Duration = .seconds(10),
             streamedBodyPause: Duration = .seconds(300), idleTime: Duration = .seconds(75),
@@ -53,26 +53,26 @@ public final class HTTPServer: Sendable {
         }
     }
 
-    public struct Configuration: Sendable {
-        public var address: HTTPAddress
+    package struct Configuration: Sendable {
+        package var address: HTTPAddress
         /// Of a Unix socket's file. Who may write to it can connect.
-        public var socketMode: mode_t
-        public var limits: Limits
+        package var socketMode: mode_t
+        package var limits: Limits
         /// And `reservedConnections` for probes. The process's limit of open files can lower it.
-        public var maxConnections: Int
+        package var maxConnections: Int
         /// For bodies of more than 16 KiB, from their 16th KiB until they are answered.
-        public var incoming: Quota
+        package var incoming: Quota
         /// For large answers until they are sent. Separate, so that slow readers do not block new requests.
-        public var outgoing: Quota
+        package var outgoing: Quota
         /// Unaccepted connections in the kernel.
-        public var backlog: Int
+        package var backlog: Int
         /// Gets 0 for `maxConnections`, or the system's error, such as too many open files. On an event loop's
         /// thread, so it must not block.
-        public var onLimit: @Sendable (_ errno: CInt) -> Void = { _ in }
+        package var onLimit: @Sendable (_ errno: CInt) -> Void = { _ in }
         /// 0: one for each core.
-        public var loops: Int
+        package var loops: Int
 
-        public init(
+        package init(
             address: HTTPAddress = .tcp(host: "127.0.0.1", port: 8080), socketMode: mode_t = 0o600,
             limits: Limits = Limits(), maxConnections: Int = 10_000, incoming: Quota = Quota(256 << 20),
             outgoing: Quota = Quota(256 << 20),
@@ -89,22 +89,22 @@ public final class HTTPServer: Sendable {
         }
     }
 
-    public let configuration: Configuration
-    public let handler: any HTTPHandler
+    package let configuration: Configuration
+    package let handler: any HTTPHandler
     private let running = Mutex<(loops: [EventLoop], address: HTTPAddress, load: ServerLoad)?>(nil)
 
-    public init(configuration: Configuration, handler: any HTTPHandler) {
+    package init(configuration: Configuration, handler: any HTTPHandler) {
         self.configuration = configuration
         self.handler = handler
     }
 
     /// With the assigned port. `nil` while not running.
-    public var address: HTTPAddress? { running.withLock { $0?.address } }
+    package var address: HTTPAddress? { running.withLock { $0?.address } }
 
-    public var connectionStatistics: HTTPConnections? { running.withLock { $0?.load.statistics } }
+    package var connectionStatistics: HTTPConnections? { running.withLock { $0?.load.statistics } }
 
     /// Returns when connections are accepted.
-    public func start() throws(HTTPServerError) {
+    package func start() throws(HTTPServerError) {
         let limits = configuration.limits
         let load = ServerLoad(
             maximum: max(1, min(configuration.maxConnections, Self.openFilesLimit() - Self.otherFiles)),
@@ -132,7 +132,7 @@ public final class HTTPServer: Sendable {
 
     /// Stops accepting, closes idle connections, and ends event streams, long polls and streamed bodies. Other
     /// requests may finish within the grace. Returns when all connections are closed.
-    public func stop(grace: Duration = .seconds(10)) async {
+    package func stop(grace: Duration = .seconds(10)) async {
         guard
             let loops = running.withLock({ running in
                 defer { running = nil }
@@ -144,7 +144,7 @@ public final class HTTPServer: Sendable {
     }
 
     /// Closes all connections, and refuses new ones for a time, as in a restart. Returns when they are closed.
-    public func refuseConnections(for time: Duration) async {
+    package func refuseConnections(for time: Duration) async {
         guard let loops = running.withLock({ $0?.loops }) else { return }
         // Before any client can notice.
         await Self.post(to: loops.prefix(1)) { .accept(false, done: $0) }
@@ -170,15 +170,15 @@ public final class HTTPServer: Sendable {
     }
 
     /// Beyond `maxConnections`, for probes (`HTTPExchange.isProbe`). Other requests get 503 there.
-    public static let reservedConnections = 32
+    package static let reservedConnections = 32
 
     /// Needed besides ordinary connections: reserved ones, loops, database, logs.
-    public static let otherFiles = reservedConnections + 64 + 2 * processors
+    package static let otherFiles = reservedConnections + 64 + 2 * processors
 
     private static let processors = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
 
     /// Raises the soft limit to the hard one, and returns it.
-    public static func openFilesLimit() -> Int {
+    package static func openFilesLimit() -> Int {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return 1_024 }
         limit.rlim_cur = limit.rlim_max

@@ -1,11 +1,11 @@
 /// RFC 9112, 3.2; RFC 3986, 2.1 and 3.2.2. `authority`: of a target that is a whole URI.
-public struct HTTPTarget {
-    public var path: [String]
-    public var query: [(name: String, value: String)] = []
-    public var authority: String?
+package struct HTTPTarget {
+    package var path: [String]
+    package var query: [(name: String, value: String)] = []
+    package var authority: String?
 
     /// Throws 400, or 501 for CONNECT, which only a proxy serves. O(bytes).
-    public init(_ bytes: ArraySlice<UInt8>, method: String) throws(HTTPFailure) {
+    package init(_ bytes: ArraySlice<UInt8>, method: String) throws(HTTPFailure) {
         for byte in bytes where !byte.isVisible || byte == UInt8(ascii: "#") {
             throw HTTPFailure(
                 status: 400,
@@ -59,7 +59,7 @@ public struct HTTPTarget {
     }
 
     /// Decoded. Without "=", the value is empty. Throws 400 for a wrong percent-encoding. O(bytes).
-    public static func query(_ bytes: ArraySlice<UInt8>) throws(HTTPFailure) -> [(name: String, value: String)] {
+    package static func query(_ bytes: ArraySlice<UInt8>) throws(HTTPFailure) -> [(name: String, value: String)] {
         var query: [(name: String, value: String)] = []
         for item in bytes.split(separator: UInt8(ascii: "&")) {
             let equals = item.firstIndex(of: UInt8(ascii: "="))
@@ -72,7 +72,7 @@ public struct HTTPTarget {
     }
 
     /// host [ ":" port ], without user information. Not empty (RFC 9110, 4.2.1).
-    public static func isHost(_ bytes: ArraySlice<UInt8>) -> Bool {
+    package static func isHost(_ bytes: ArraySlice<UInt8>) -> Bool {
         var rest = bytes
         if rest.first == UInt8(ascii: "[") {
             guard let end = rest.firstIndex(of: UInt8(ascii: "]")), end > rest.startIndex + 2 else { return false }

@@ -2,7 +2,7 @@ import BraidRuntime
 import CEpoll
 import Glibc
 
-public struct IPAddress: Sendable, Hashable {
+package struct IPAddress: Sendable, Hashable {
     /// IPv4 as IPv4-mapped (RFC 4291, 2.5.5.2).
     fileprivate var bytes = SIMD16<UInt8>()
 
@@ -17,7 +17,7 @@ public struct IPAddress: Sendable, Hashable {
     }
 
     /// `192.0.2.1` or `2001:db8::1`.
-    public init?(_ text: some StringProtocol) {
+    package init?(_ text: some StringProtocol) {
         let text = String(text)
         guard !text.utf8.contains(0) else { return nil }  // `inet_pton` would ignore the bytes after a NUL.
         if text.utf8.contains(UInt8(ascii: ":")) {
@@ -31,12 +31,12 @@ public struct IPAddress: Sendable, Hashable {
         }
     }
 
-    public var isIPv4: Bool { (0..<12).allSatisfy { bytes[$0] == Self.mapped[$0] } }
+    package var isIPv4: Bool { (0..<12).allSatisfy { bytes[$0] == Self.mapped[$0] } }
 }
 
 extension IPAddress: CustomStringConvertible {
     /// RFC 5952.
-    public var description: String {
+    package var description: String {
         let isIPv4 = isIPv4
         return withUnsafeBytes(of: bytes) { bytes in
             withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(INET6_ADDRSTRLEN)) { text in
@@ -51,12 +51,12 @@ extension IPAddress: CustomStringConvertible {
 }
 
 /// Addresses that begin with the same bits.
-public struct IPNetwork: Sendable, Hashable {
+package struct IPNetwork: Sendable, Hashable {
     private let address: IPAddress
     private let mask: SIMD16<UInt8>
 
     /// `10.0.0.0/8`, `2001:db8::/32`, or one address. Ignores bits after the prefix.
-    public init?(_ text: some StringProtocol) {
+    package init?(_ text: some StringProtocol) {
         let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         guard let first = parts.first, let address = IPAddress(first) else { return nil }
         var length = 128
@@ -74,5 +74,5 @@ public struct IPNetwork: Sendable, Hashable {
         self.mask = mask
     }
 
-    public func contains(_ address: IPAddress) -> Bool { address.bytes & mask == self.address.bytes & mask }
+    package func contains(_ address: IPAddress) -> Bool { address.bytes & mask == self.address.bytes & mask }
 }

@@ -1,12 +1,12 @@
 import CEpoll
 import Glibc
 
-public enum HTTPAddress: Sendable, Equatable, CustomStringConvertible {
+package enum HTTPAddress: Sendable, Equatable, CustomStringConvertible {
     /// The system chooses a port for 0.
     case tcp(host: String, port: Int)
     case unix(path: String)
 
-    public var description: String {
+    package var description: String {
         switch self {
         case .tcp(let host, let port): host.contains(":") ? "http://[\(host)]:\(port)" : "http://\(host):\(port)"
         case .unix(let path): "unix:\(path)"
@@ -15,14 +15,14 @@ public enum HTTPAddress: Sendable, Equatable, CustomStringConvertible {
 }
 
 /// The server does not start, or `braid-server health` gets no answer.
-public struct HTTPServerError: Error, CustomStringConvertible {
-    public var description: String
+package struct HTTPServerError: Error, CustomStringConvertible {
+    package var description: String
 
-    public init(_ what: String, errno code: Int32) {
+    package init(_ what: String, errno code: Int32) {
         description = "\(what): \(String(cString: strerror(code)))"
     }
 
-    public init(_ what: String) {
+    package init(_ what: String) {
         description = what
     }
 }

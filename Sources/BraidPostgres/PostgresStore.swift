@@ -5,9 +5,9 @@ import BraidStore
 
 /// A store in a PostgreSQL database, for several servers at once. Reads have their own connections: they neither wait
 /// for a write nor delay one. A lost connection is replaced when it is next needed.
-public final class PostgresStore: SessionStore {
+package final class PostgresStore: SessionStore {
     /// For messages, without a password.
-    public var name: String { dialer.name }
+    package var name: String { dialer.name }
 
     let dialer: Dialer
     private let options: StoreOptions
@@ -16,8 +16,8 @@ public final class PostgresStore: SessionStore {
     let writer: StoreWriter<PostgresCommitter>
     private let revisions: Revisions
     let peers: ClusterCoordinator
-    public var answerClock: AnswerClock { dialer.answerClock }
-    public var schemaNotice: String? { dialer.schemaNotice }
+    package var answerClock: AnswerClock { dialer.answerClock }
+    package var schemaNotice: String? { dialer.schemaNotice }
 
     /// Creates missing tables in the first schema of the search path. Does not change another application's.
     ///
@@ -28,7 +28,7 @@ public final class PostgresStore: SessionStore {
     ///   - timeout: without data for this long, a connection is closed. A statement may take three quarters of it,
     ///     and wait for a lock for a quarter.
     ///   - connects: now, or with the first operation, which then throws why it cannot.
-    public init(
+    package init(
         url: String, options: StoreOptions = StoreOptions(), timeout: Duration = .seconds(20), connects: Bool = true
     ) throws {
         let dialer = try Dialer(url: url, options: options, timeout: timeout)
@@ -50,7 +50,7 @@ public final class PostgresStore: SessionStore {
         peers.stop()
     }
 
-    public var statistics: StoreStatistics { writer.statistics }
+    package var statistics: StoreStatistics { writer.statistics }
 
     /// Returns the connection for the next read, `nil` if it is broken.
     private static func serve(
@@ -99,24 +99,24 @@ public final class PostgresStore: SessionStore {
 }
 
 extension PostgresStore {
-    public func putTable(_ name: String, description: JSONText, after latest: Int?, at: Int) async throws -> Int {
+    package func putTable(_ name: String, description: JSONText, after latest: Int?, at: Int) async throws -> Int {
         try await waitingForLocks(PostgresQueries.putTable(name, description, after: latest, at: at)) {
             guard let row = $0.dropFirst().first?.first else { throw StoreError.tableChanged }
             return try row.number(0, .version, "version")
         }
     }
 
-    public func table(_ name: String, version: Int?) async throws -> StoredTable? {
+    package func table(_ name: String, version: Int?) async throws -> StoredTable? {
         try await readers.read { try $0.table(name, version: version) }
     }
 
-    public func versions(ofTable name: String) async throws -> [TableSummary] {
+    package func versions(ofTable name: String) async throws -> [TableSummary] {
         try await readers.read { try $0.versions(ofTable: name) }
     }
 
-    public func tables() async throws -> [TableSummary] { try await readers.read { try $0.tables() } }
+    package func tables() async throws -> [TableSummary] { try await readers.read { try $0.tables() } }
 
-    public func deleteTable(_ name: String) async throws -> TableDeletion {
+    package func deleteTable(_ name: String) async throws -> TableDeletion {
         try await waitingForLocks(PostgresQueries.deleteTable(name), value: PostgresQueries.tableDeletion)
     }
 
@@ -143,7 +143,7 @@ extension PostgresStore {
 }
 
 extension PostgresStore {
-    public func createSession(_ session: NewSession) async throws -> Int {
+    package func createSession(_ session: NewSession) async throws -> Int {
         let session = try session.copied
         guard !session.isExhausted else { throw StoreError.exhausted }
         do {
@@ -154,31 +154,31 @@ extension PostgresStore {
         }
     }
 
-    public func session(_ id: String) async throws -> StoredSession? { try await readers.read { try $0.session(id) } }
+    package func session(_ id: String) async throws -> StoredSession? { try await readers.read { try $0.session(id) } }
 
-    public func session(_ id: String, at revision: Int) async throws -> StoredSession? {
+    package func session(_ id: String, at revision: Int) async throws -> StoredSession? {
         try await readers.read { try $0.session(id, at: revision) }
     }
 
-    public func opening(_ id: String) async throws -> StoredOpening? { try await readers.read { try $0.opening(id) } }
+    package func opening(_ id: String) async throws -> StoredOpening? { try await readers.read { try $0.opening(id) } }
 
-    public func sessionSummary(_ id: String) async throws -> SessionSummary? {
+    package func sessionSummary(_ id: String) async throws -> SessionSummary? {
         try await readers.read { try $0.sessionSummary(id) }
     }
 
-    public func sessions(of table: String?, after: String?, limit: Int) async throws -> [SessionSummary] {
+    package func sessions(of table: String?, after: String?, limit: Int) async throws -> [SessionSummary] {
         try await readers.read { try $0.sessions(of: table, after: after, limit: limit) }
     }
 
-    public func deleteSession(_ id: String, as summary: SessionSummary?) async throws -> Int? {
+    package func deleteSession(_ id: String, as summary: SessionSummary?) async throws -> Int? {
         try await waitingForLocks(PostgresQueries.deleteSession(id, as: summary, sender: peers.sender)) {
             $0.last?.first?.int(0)
         }
     }
 
-    public func unusedSessions() async throws -> [UnusedSession] { try await readers.read { try $0.unusedSessions() } }
+    package func unusedSessions() async throws -> [UnusedSession] { try await readers.read { try $0.unusedSessions() } }
 
-    public func renew(_ sessions: [Int], at: Int) async throws {
+    package func renew(_ sessions: [Int], at: Int) async throws {
         try await write([
             "UPDATE session SET used = \(at) WHERE number = ANY(\(sessions.map(Int?.some))) AND used IS NOT NULL"
         ]) { _ in }
@@ -186,7 +186,7 @@ extension PostgresStore {
 }
 
 extension PostgresStore {
-    public func commit(_ commit: SessionCommit) async throws {
+    package func commit(_ commit: SessionCommit) async throws {
         guard !commit.isExhausted else { throw StoreError.exhausted }
         do {
             try await store(commit)
@@ -204,41 +204,41 @@ extension PostgresStore {
             value: SessionCommit.outcome)
     }
 
-    public func journal(of sessionNumber: Int, after revision: Int, limit: Int, bytes: Int) async throws
+    package func journal(of sessionNumber: Int, after revision: Int, limit: Int, bytes: Int) async throws
         -> [JournalRecord]
     {
         try await readers.read { try $0.journal(of: sessionNumber, after: revision, limit: limit, bytes: bytes) }
     }
 
-    public func journalStart(of id: String) async throws -> StoredSession? {
+    package func journalStart(of id: String) async throws -> StoredSession? {
         try await readers.read { try $0.journalStart(of: id) }
     }
 }
 
 extension PostgresStore {
-    public func keep(_ answer: KeptAnswer) async throws {
+    package func keep(_ answer: KeptAnswer) async throws {
         try await write([answer.statement], value: KeptAnswer.outcome)
     }
 
-    public func answer(to key: String, by requester: String, of session: Int, now: Int) async throws -> KeptAnswer? {
+    package func answer(to key: String, by requester: String, of session: Int, now: Int) async throws -> KeptAnswer? {
         try await readers.read { try $0.answer(to: key, by: requester, of: session, now: now) }
     }
 }
 
 extension PostgresStore {
-    public func createToken(_ token: NewToken, for sessionID: String) async throws {
+    package func createToken(_ token: NewToken, for sessionID: String) async throws {
         try await write([token.statement(for: sessionID)]) {
             guard $0.first?.first?.bool(0) == true else { throw StoreError.sessionMissing }
         }
     }
 
-    public func token(_ id: String) async throws -> StoredToken? { try await readers.read { try $0.token(id) } }
+    package func token(_ id: String) async throws -> StoredToken? { try await readers.read { try $0.token(id) } }
 
-    public func tokens(of sessionID: String, after: String?, limit: Int, now: Int) async throws -> [StoredToken]? {
+    package func tokens(of sessionID: String, after: String?, limit: Int, now: Int) async throws -> [StoredToken]? {
         try await readers.read { try $0.tokens(of: sessionID, after: after, limit: limit, now: now) }
     }
 
-    public func deleteToken(_ id: String, of sessionID: String) async throws -> Bool {
+    package func deleteToken(_ id: String, of sessionID: String) async throws -> Bool {
         try await write([NewToken.deletion(id, of: sessionID, sender: peers.sender)]) {
             ($0.first?.count ?? 0) > 0
         }
@@ -246,22 +246,22 @@ extension PostgresStore {
 }
 
 extension PostgresStore: StoreSharing {
-    public var sharing: (any StoreSharing)? { self }
+    package var sharing: (any StoreSharing)? { self }
 
-    public func revision(of session: Int) async throws -> StoredRevision? { try await revisions.revision(of: session) }
+    package func revision(of session: Int) async throws -> StoredRevision? { try await revisions.revision(of: session) }
 
-    public func listen(_ hear: @escaping @Sendable (StoreNotice) -> Void) throws {
+    package func listen(_ hear: @escaping @Sendable (StoreNotice) -> Void) throws {
         dialer.onRenewal { hear(.renewed) }
         try peers.listen(hear)
     }
 
-    public func takeTurn(of session: Int) async throws { try await peers.takeTurn(of: session) }
+    package func takeTurn(of session: Int) async throws { try await peers.takeTurn(of: session) }
 
-    public func endTurn(of session: Int) async { await peers.endTurn(of: session) }
+    package func endTurn(of session: Int) async { await peers.endTurn(of: session) }
 }
 
 extension PostgresStore {
-    public func check() async throws -> StoreCondition {
+    package func check() async throws -> StoreCondition {
         _ = try await sessions(after: nil, limit: 1)
         let test: PostgresStatement = "SELECT current_setting('transaction_read_only') = 'on'"
         try await write([test], isTest: true) { [name] in
@@ -270,12 +270,12 @@ extension PostgresStore {
         return .writable
     }
 
-    public func size() async throws -> StoreSize {
+    package func size() async throws -> StoreSize {
         let (sessions, bytes) = try await readers.read { try $0.size() }
         return StoreSize(sessions: sessions, bytes: bytes, logBytes: 0)
     }
 
-    public func close() async {
+    package func close() async {
         await writer.stopped()
         await peers.stopped()
     }

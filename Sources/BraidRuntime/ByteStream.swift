@@ -5,22 +5,22 @@ import Synchronization
 ///
 /// It copies nothing, so thousands of streams can share an event's bytes. The server may set a coding
 /// (`encode(in:)`), then attaches the stream to its event loop, which starts the producer (`onAttach`).
-public final class ByteStream: Sendable {
-    public enum WriteResult: Equatable, Sendable {
+package final class ByteStream: Sendable {
+    package enum WriteResult: Equatable, Sendable {
         case accepted
         case full
         /// The reader has disconnected, or the stream has ended.
         case closed
     }
 
-    public struct Taken: Sendable {
-        public var pieces: [[UInt8]] = []
-        public var bytes = 0
+    package struct Taken: Sendable {
+        package var pieces: [[UInt8]] = []
+        package var bytes = 0
         /// Of large pieces.
-        public var leases: [Quota.Lease] = []
-        public var isLast = false
+        package var leases: [Quota.Lease] = []
+        package var isLast = false
         /// The loop closes the connection, so that the client sees it.
-        public var isBroken = false
+        package var isBroken = false
 
         fileprivate mutating func append(_ piece: [UInt8]) {
             guard !piece.isEmpty else { return }
@@ -46,17 +46,17 @@ public final class ByteStream: Sendable {
 
     private let state = Mutex(State())
     /// Bytes in the queue, unless a single piece is larger. The connection can hold as many again.
-    public let limit: Int
+    package let limit: Int
     /// Ended when the server stops or the client closes its sending side; other bodies may finish.
-    public let isEndless: Bool
+    package let isEndless: Bool
     /// If known beforehand.
-    public let length: Int?
+    package let length: Int?
 
     private let estimate: (@Sendable () -> Int)?
     /// About the plain bytes.
-    public var estimatedLength: Int? { length ?? estimate?() }
+    package var estimatedLength: Int? { length ?? estimate?() }
 
-    public init(
+    package init(
         limit: Int = 256 * 1024, isEndless: Bool = true, length: Int? = nil, estimate: (@Sendable () -> Int)? = nil
     ) {
         self.limit = limit
@@ -65,26 +65,26 @@ public final class ByteStream: Sendable {
         self.estimate = estimate
     }
 
-    public func encode(in coding: ContentCoding) {
+    package func encode(in coding: ContentCoding) {
         state.withLock { $0.frame = BodyFrame(coding) }
     }
 
     // MARK: Producer
 
-    public var coding: ContentCoding? { state.withLock { $0.frame.coding } }
+    package var coding: ContentCoding? { state.withLock { $0.frame.coding } }
 
     /// Starts the producer. On the event loop, so it must not block.
-    public func onAttach(_ action: @escaping @Sendable () -> Void) {
+    package func onAttach(_ action: @escaping @Sendable () -> Void) {
         state.withLock { if $0.closer == nil { $0.onAttach = action } }
     }
 
     /// Compresses. Never waits.
     @discardableResult
-    public func write(_ bytes: [UInt8]) -> WriteResult { write(BodyPiece(bytes, in: coding)) }
+    package func write(_ bytes: [UInt8]) -> WriteResult { write(BodyPiece(bytes, in: coding)) }
 
     /// Never waits. An empty queue accepts even a piece above the limit. The lease ends when it is sent or dropped.
     @discardableResult
-    public func write(_ piece: BodyPiece, _ lease: Quota.Lease? = nil) -> WriteResult {
+    package func write(_ piece: BodyPiece, _ lease: Quota.Lease? = nil) -> WriteResult {
         let (result, tell): (WriteResult, (@Sendable () -> Void)?) = state.withLock { state in
             if state.closer != nil { return (.closed, nil) }
             if piece.bytes.isEmpty { return (.accepted, nil) }
@@ -101,17 +101,17 @@ public final class ByteStream: Sendable {
     }
 
     /// For the producer. Queued bytes are still sent.
-    public func finish() {
+    package func finish() {
         end { Self.endBody(&$0) }
     }
 
     /// For the producer. The connection closes after the queued bytes.
-    public func fail() {
+    package func fail() {
         end { $0.queue.isBroken = true }
     }
 
     /// Runs once when the client disconnects or the server ends the stream; at once if it has. Must not block.
-    public func onClose(_ action: @escaping @Sendable () -> Void) {
+    package func onClose(_ action: @escaping @Sendable () -> Void) {
         let isLate = state.withLock { state in
             if state.closer == nil { state.onClose = action }
             return state.closer == .server
@@ -120,7 +120,7 @@ public final class ByteStream: Sendable {
     }
 
     /// Until the queue is taken or the stream closed.
-    public func drained() async {
+    package func drained() async {
         await withCheckedContinuation { continuation in
             let isDrained = state.withLock { state in
                 if state.closer != nil || state.queue.bytes == 0 { return true }
@@ -147,7 +147,7 @@ public final class ByteStream: Sendable {
     // MARK: Event loop
 
     /// `tell` reports bytes or the end: on any thread, once until `take()`.
-    public func attach(_ tell: @escaping @Sendable () -> Void) {
+    package func attach(_ tell: @escaping @Sendable () -> Void) {
         let start = state.withLock { state in
             state.tellLoop = tell
             defer { state.onAttach = nil }
@@ -157,7 +157,7 @@ public final class ByteStream: Sendable {
     }
 
     /// For a task in place of an event loop. An element means something to `take()`. Close the stream at its end.
-    public func attach() -> (news: AsyncStream<Void>, end: @Sendable () -> Void) {
+    package func attach() -> (news: AsyncStream<Void>, end: @Sendable () -> Void) {
         let (news, tell) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         attach { tell.yield() }
         tell.yield()
@@ -165,7 +165,7 @@ public final class ByteStream: Sendable {
     }
 
     /// `nil` if the body breaks off or the task is cancelled.
-    public func gathered() async -> [UInt8]? {
+    package func gathered() async -> [UInt8]? {
         defer { close() }
         var bytes: [UInt8] = []
         bytes.reserveCapacity(estimatedLength ?? 0)
@@ -178,7 +178,7 @@ public final class ByteStream: Sendable {
         return nil
     }
 
-    public func take() -> Taken {
+    package func take() -> Taken {
         let (taken, waiting) = state.withLock { state in
             let taken = state.queue
             state.queue.pieces = []
@@ -192,7 +192,7 @@ public final class ByteStream: Sendable {
     }
 
     /// On any thread. Queued bytes are still sent.
-    public func endFromServer() {
+    package func endFromServer() {
         close { state in
             Self.endBody(&state)
             return Self.telling(&state)
@@ -200,7 +200,7 @@ public final class ByteStream: Sendable {
     }
 
     /// Drops the queue.
-    public func close() {
+    package func close() {
         close { state in
             state.queue = Taken()
             state.tellLoop = nil

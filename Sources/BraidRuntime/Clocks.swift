@@ -1,13 +1,13 @@
 import Glibc
 
-public func monotonicNanoseconds() -> Int {
+package func monotonicNanoseconds() -> Int {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)
     return time.tv_sec * 1_000_000_000 + time.tv_nsec
 }
 
 /// Milliseconds since 1970. Can jump.
-public func systemMilliseconds() -> Int {
+package func systemMilliseconds() -> Int {
     var time = timespec()
     clock_gettime(CLOCK_REALTIME, &time)
     return time.tv_sec * 1_000 + time.tv_nsec / 1_000_000
@@ -15,11 +15,11 @@ public func systemMilliseconds() -> Int {
 
 extension Duration {
     /// Rounded toward zero; must fit into `Int`.
-    public var milliseconds: Int {
+    package var milliseconds: Int {
         Int(clamping: components.seconds) * 1_000 + Int(components.attoseconds / 1_000_000_000_000_000)
     }
 
-    public var nanoseconds: Int {
+    package var nanoseconds: Int {
         Int(clamping: components.seconds).multipliedReportingOverflow(by: 1_000_000_000).partialValue
             + Int(components.attoseconds / 1_000_000_000)
     }

@@ -2,10 +2,12 @@ import CZlib
 import CZstd
 import Synchronization
 
-/// RFC 9110, 8.4.1. Of two with the same weight, the server takes the first.
+/// A way to compress a body (RFC 9110, 8.4.1). Of two with the same weight, the server takes the first.
 public enum ContentCoding: String, Sendable, CaseIterable {
+    /// RFC 8878 and RFC 1952.
     case zstd, gzip
 
+    /// A whole body. Takes a millisecond for each 50 to 200 KB.
     public func compress(_ bytes: [UInt8]) -> [UInt8] {
         let piece = BodyPiece(bytes, in: self)
         var frame = BodyFrame(self)
@@ -21,16 +23,16 @@ public enum ContentCoding: String, Sendable, CaseIterable {
 /// - zstd: a frame; a body is a sequence of frames (RFC 8878, 3).
 /// - gzip: deflate blocks that end at a byte boundary and refer to no earlier byte (RFC 1951, 3.2). A body is one
 ///   member with the blocks of all pieces (RFC 1952, 2.2), because curl and browsers read only the first member.
-public struct BodyPiece: Sendable {
-    public let bytes: [UInt8]
+package struct BodyPiece: Sendable {
+    package let bytes: [UInt8]
     /// Of the plain bytes: a gzip body ends with its CRC-32 and size.
     fileprivate var checksum: UInt = 0
     fileprivate var plainSize = 0
 
-    public init(_ bytes: [UInt8]) { self.bytes = bytes }
+    package init(_ bytes: [UInt8]) { self.bytes = bytes }
 
     /// Takes a millisecond for each 50 to 200 KB. Not for an event loop's thread.
-    public init(_ plain: [UInt8], in coding: ContentCoding?) {
+    package init(_ plain: [UInt8], in coding: ContentCoding?) {
         switch coding {
         case _ where plain.isEmpty: bytes = []
         case nil: bytes = plain
@@ -120,20 +122,20 @@ struct BodyFrame {
     private static let lastBlock: [UInt8] = [3, 0]
 }
 
-public struct PerCoding<Value: Sendable>: ~Copyable, Sendable {
+package struct PerCoding<Value: Sendable>: ~Copyable, Sendable {
     private let gzip = OnFirstUse<Value>()
     private let zstd = OnFirstUse<Value>()
 
-    public init() {}
+    package init() {}
 
-    public func value(for coding: ContentCoding, _ make: () -> Value) -> Value {
+    package func value(for coding: ContentCoding, _ make: () -> Value) -> Value {
         switch coding {
         case .gzip: gzip.value(make)
         case .zstd: zstd.value(make)
         }
     }
 
-    public func has(_ coding: ContentCoding) -> Bool {
+    package func has(_ coding: ContentCoding) -> Bool {
         switch coding {
         case .gzip: gzip.isMade
         case .zstd: zstd.isMade
@@ -143,12 +145,12 @@ public struct PerCoding<Value: Sendable>: ~Copyable, Sendable {
 
 /// Made without the lock, so that no thread waits for one of a lower priority. Several may make it; the first result
 /// stays.
-public struct OnFirstUse<Value: Sendable>: ~Copyable, Sendable {
+package struct OnFirstUse<Value: Sendable>: ~Copyable, Sendable {
     private let known = Mutex<Value?>(nil)
 
-    public init() {}
+    package init() {}
 
-    public func value(_ make: () -> Value) -> Value {
+    package func value(_ make: () -> Value) -> Value {
         if let value = known.withLock({ $0 }) { return value }
         let new = make()
         return known.withLock { known in
@@ -158,20 +160,20 @@ public struct OnFirstUse<Value: Sendable>: ~Copyable, Sendable {
         }
     }
 
-    public var isMade: Bool { known.withLock { $0 != nil } }
+    package var isMade: Bool { known.withLock { $0 != nil } }
 }
 
 /// For several answers.
-public final class SharedBytes: Sendable {
-    public let plain: [UInt8]
+package final class SharedBytes: Sendable {
+    package let plain: [UInt8]
     private let compressed = PerCoding<[UInt8]>()
 
-    public init(_ plain: [UInt8]) { self.plain = plain }
+    package init(_ plain: [UInt8]) { self.plain = plain }
 
-    public func body(in coding: ContentCoding?) -> [UInt8] {
+    package func body(in coding: ContentCoding?) -> [UInt8] {
         guard let coding else { return plain }
         return compressed.value(for: coding) { coding.compress(plain) }
     }
 
-    public func hasBody(in coding: ContentCoding) -> Bool { compressed.has(coding) }
+    package func hasBody(in coding: ContentCoding) -> Bool { compressed.has(coding) }
 }

@@ -1,7 +1,7 @@
 // BraidEngine has its own: neither module knows another.
 extension Int {
     /// Of ASCII digits only. `nil` also if too large.
-    public init?(digits: some Collection<UInt8>) {
+    package init?(digits: some Collection<UInt8>) {
         guard !digits.isEmpty else { return nil }
         var number = 0
         for byte in digits {
@@ -13,10 +13,10 @@ extension Int {
         self = number
     }
 
-    public init?(digits text: some StringProtocol) { self.init(digits: text.utf8) }
+    package init?(digits text: some StringProtocol) { self.init(digits: text.utf8) }
 
     /// `Int.max` if too large.
-    public init?(clampingDigits text: some StringProtocol) {
+    package init?(clampingDigits text: some StringProtocol) {
         guard !text.isEmpty, text.utf8.allSatisfy({ $0 &- UInt8(ascii: "0") < 10 }) else { return nil }
         self = Int(digits: text) ?? .max
     }

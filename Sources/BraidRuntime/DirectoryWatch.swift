@@ -4,9 +4,9 @@ import Synchronization
 
 /// Notices files that were written and closed, renamed, moved or deleted, and new subdirectories (inotify(7)).
 /// Watches directories, because most editors save by renaming a new file.
-public final class DirectoryWatch {
+package final class DirectoryWatch {
     /// One element for all changes since the last.
-    public let changes: AsyncStream<Void>
+    package let changes: AsyncStream<Void>
     private let descriptor: CInt
     private let source: any DispatchSourceRead
     private let directories: Directories
@@ -23,7 +23,7 @@ public final class DirectoryWatch {
     }
 
     /// `nil` with `errno`.
-    public init?() {
+    package init?() {
         let descriptor = inotify_init1(CInt(IN_NONBLOCK) | CInt(IN_CLOEXEC))
         guard descriptor >= 0 else { return nil }
         self.descriptor = descriptor
@@ -40,7 +40,7 @@ public final class DirectoryWatch {
     deinit { source.cancel() }
 
     /// Not its subdirectories. `false` with `errno`.
-    public func add(_ directory: String) -> Bool {
+    package func add(_ directory: String) -> Bool {
         let events =
             IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_CREATE | IN_DELETE | IN_DELETE_SELF | IN_MOVE_SELF
             | IN_ONLYDIR

@@ -5,16 +5,16 @@ import Synchronization
 ///     try await lock.withLock { … }
 ///
 /// A debug build stops the process if a task acquires locks against the order of their ranks.
-public final class FIFOLock: Sendable {
+package final class FIFOLock: Sendable {
     /// Locks may be acquired only upwards, so that no two tasks wait for each other.
-    public struct Rank: Sendable, Comparable {
+    package struct Rank: Sendable, Comparable {
         let number: Int
 
-        public init(_ number: Int) { self.number = number }
+        package init(_ number: Int) { self.number = number }
 
-        public static let leaf = Rank(.max)
+        package static let leaf = Rank(.max)
 
-        public static func < (one: Rank, other: Rank) -> Bool { one.number < other.number }
+        package static func < (one: Rank, other: Rank) -> Bool { one.number < other.number }
     }
 
     private struct State {
@@ -29,10 +29,10 @@ public final class FIFOLock: Sendable {
     private let state = Mutex(State())
     private let rank: Rank
 
-    public init(rank: Rank = .leaf) { self.rank = rank }
+    package init(rank: Rank = .leaf) { self.rank = rank }
 
     /// Throws `CancellationError` if cancelled while waiting.
-    public func withLock<Value>(_ body: () async throws -> Value) async throws -> Value {
+    package func withLock<Value>(_ body: () async throws -> Value) async throws -> Value {
         #if DEBUG
         let held = HeldLock(rank)
         try await lock()
@@ -49,13 +49,13 @@ public final class FIFOLock: Sendable {
     }
 
     /// `nil` if not free.
-    public func withLockIfFree<Value>(_ body: () -> Value) -> Value? {
+    package func withLockIfFree<Value>(_ body: () -> Value) -> Value? {
         guard lockIfFree() else { return nil }
         defer { unlock() }
         return body()
     }
 
-    public var isAwaited: Bool { state.withLock { !$0.waiters.isEmpty } }
+    package var isAwaited: Bool { state.withLock { !$0.waiters.isEmpty } }
 
     private func lock() async throws(CancellationError) {
         if lockIfFree() { return }
@@ -139,13 +139,13 @@ private final class HeldLock: Sendable {
 #endif
 
 /// One client (a token) has one piece of work at a time, so that its many do not delay others.
-public final class Turns: Sendable {
+package final class Turns: Sendable {
     private let locks = Mutex<[String: (lock: FIFOLock, users: Int)]>([:])
 
-    public init() {}
+    package init() {}
 
     /// At once without a client. Throws `CancellationError` if cancelled while waiting.
-    public func withTurn<Value>(of client: String?, _ body: () async throws -> Value) async throws -> Value {
+    package func withTurn<Value>(of client: String?, _ body: () async throws -> Value) async throws -> Value {
         guard let client else { return try await body() }
         let lock = locks.withLock { locks in
             let (lock, users) = locks[client] ?? (FIFOLock(), 0)
@@ -163,5 +163,5 @@ public final class Turns: Sendable {
 
     var clientCount: Int { locks.withLock { $0.count } }
 
-    public func isAwaited(by client: String) -> Bool { locks.withLock { $0[client]?.lock.isAwaited } ?? false }
+    package func isAwaited(by client: String) -> Bool { locks.withLock { $0[client]?.lock.isAwaited } ?? false }
 }

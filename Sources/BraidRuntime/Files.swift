@@ -1,13 +1,13 @@
 import Glibc
 
-public enum Files {
+package enum Files {
     /// Of `errno`, as the rest of a sentence.
-    public static var failure: String {
+    package static var failure: String {
         errno == ENOENT ? "does not exist" : "cannot be read: \(String(cString: strerror(errno)))"
     }
 
     /// Also of a pipe, such as `/dev/stdin` or `<(…)`. `nil` with ``failure``.
-    public static func bytes(of path: String) -> [UInt8]? {
+    package static func bytes(of path: String) -> [UInt8]? {
         let file = open(path, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { return nil }
         defer { close(file) }
@@ -34,7 +34,7 @@ public enum Files {
 
     /// Blocks. `false` with `errno`.
     @discardableResult
-    public static func write(_ bytes: some Sequence<UInt8>, to descriptor: Int32) -> Bool {
+    package static func write(_ bytes: some Sequence<UInt8>, to descriptor: Int32) -> Bool {
         let bytes = Array(bytes)
         var written = 0
         while written < bytes.count {
@@ -49,7 +49,7 @@ public enum Files {
     }
 
     /// Blocks, until the end or an error.
-    public static func readToEnd(of descriptor: Int32) {
+    package static func readToEnd(of descriptor: Int32) {
         var piece = [UInt8](repeating: 0, count: 4096)
         while true {
             // Another process may have made it non-blocking.
@@ -61,7 +61,7 @@ public enum Files {
     }
 
     /// Unordered, without `.` and `..`. `nil` with ``failure``.
-    public static func names(in directory: String) -> [String]? {
+    package static func names(in directory: String) -> [String]? {
         guard let stream = opendir(directory) else { return nil }
         defer { closedir(stream) }
         var names: [String] = []

@@ -1,8 +1,14 @@
 import CZlib
 
-/// RFC 1952, piece by piece.
+/// Decompresses gzip (RFC 1952), piece by piece.
+///
+/// ```swift
+/// gunzip.add(bytes)
+/// while let piece = try gunzip.next() { … }
+/// try gunzip.finish()
+/// ```
 public final class Gunzip {
-    /// `detail` is a clause.
+    /// The bytes are no gzip. `detail` says why, as a clause.
     public struct Failure: Error { public let detail: String }
 
     private let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
@@ -13,6 +19,7 @@ public final class Gunzip {
 
     private static let pieceSize = 64 * 1024
 
+    /// Begins before the first byte of a body.
     public init() {
         stream.initialize(to: z_stream())
         // 15 + 16: a window of 32 KB and a gzip header.
@@ -25,13 +32,13 @@ public final class Gunzip {
         stream.deallocate()
     }
 
-    /// Only when `next` has returned `nil`.
+    /// Gives it the next compressed bytes, when `next` has returned `nil`.
     public func add(_ bytes: [UInt8]) {
         input = bytes
         position = 0
     }
 
-    /// At most 64 KB. `nil` if it needs more.
+    /// The next plain bytes, at most 64 KB. `nil` if it needs more input.
     public func next() throws(Failure) -> [UInt8]? {
         while true {
             // zlib may hold bytes even when it has read all input.
@@ -64,7 +71,7 @@ public final class Gunzip {
         }
     }
 
-    /// Throws within a member.
+    /// Throws if the input has ended within a member.
     public func finish() throws(Failure) {
         guard isAtEnd else { throw Failure(detail: "the compressed bytes end too early") }
     }

@@ -1,23 +1,23 @@
 import Glibc
 
 /// Keeps a line and at most 64 KiB in memory.
-public final class LineReader {
+package final class LineReader {
     private let descriptor: CInt
     private let ownsDescriptor: Bool
     private var buffer: [UInt8] = []
     private var start = 0
     private var isAtEnd = false
-    public private(set) var bytesRead = 0
+    package private(set) var bytesRead = 0
 
-    public struct Failure: Error, CustomStringConvertible {
-        public let description: String
+    package struct Failure: Error, CustomStringConvertible {
+        package let description: String
     }
 
     /// For archives that are no lines at all. A line may exceed it by 64 KiB.
-    public static let longestLine = 1 << 30
+    package static let longestLine = 1 << 30
 
     /// `-` is the standard input.
-    public init(_ path: String) throws(Failure) {
+    package init(_ path: String) throws(Failure) {
         ownsDescriptor = path != "-"
         descriptor = ownsDescriptor ? open(path, O_RDONLY | O_CLOEXEC) : STDIN_FILENO
         guard descriptor >= 0 else { throw Failure(description: String(cString: strerror(errno))) }
@@ -28,13 +28,13 @@ public final class LineReader {
     }
 
     /// 0 for a pipe.
-    public var size: Int {
+    package var size: Int {
         var status = stat()
         return fstat(descriptor, &status) == 0 ? Int(status.st_size) : 0
     }
 
     /// Without its line feed. `nil` at the end.
-    public func next() throws(Failure) -> [UInt8]? {
+    package func next() throws(Failure) -> [UInt8]? {
         var searched = start
         while true {
             if let end = buffer[searched...].firstIndex(of: UInt8(ascii: "\n")) {

@@ -2,7 +2,7 @@ import Glibc
 
 /// Writes log lines on its thread, so that no other waits for the descriptor. Lines without room, or that cannot be
 /// written, are dropped; a later note counts them.
-public final class LogWriter: @unchecked Sendable {
+package final class LogWriter: @unchecked Sendable {
     private struct Line {
         var bytes: [UInt8]
         /// The dropped lines that this note counts.
@@ -32,7 +32,7 @@ public final class LogWriter: @unchecked Sendable {
     /// PIPE_BUF: so many bytes go to a pipe at once, so that lines of several processes do not mix.
     private static let atomicBytes = 4_096
 
-    public init(
+    package init(
         to descriptor: CInt, limit: Int = 4 << 20, note: @escaping @Sendable (_ dropped: Int) -> [UInt8]
     ) throws(ThreadFailure) {
         self.descriptor = descriptor
@@ -42,10 +42,10 @@ public final class LogWriter: @unchecked Sendable {
         guard failure == 0 else { throw ThreadFailure(number: failure) }
     }
 
-    public var dropped: Int { condition.withLock { total } }
+    package var dropped: Int { condition.withLock { total } }
 
     /// With its line feed. Never waits for the descriptor.
-    public func write(_ line: [UInt8]) {
+    package func write(_ line: [UInt8]) {
         condition.withLock {
             guard pending + line.count <= limit else { return drop(1, new: 1) }
             reportDropped()
@@ -54,7 +54,7 @@ public final class LogWriter: @unchecked Sendable {
     }
 
     /// Until all lines are written or dropped.
-    public func flush(within time: Duration) {
+    package func flush(within time: Duration) {
         let deadline = ContinuousClock.now + time
         condition.withLock {
             while pending > 0 || unreported > 0 && !failed, .now < deadline { condition.wait(for: deadline - .now) }

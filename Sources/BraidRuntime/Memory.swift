@@ -2,17 +2,17 @@ import CEpoll
 import Synchronization
 
 /// The allocator by default keeps freed memory.
-public enum Memory {
+package enum Memory {
     /// What is larger counts against a quota, is not cached, is parsed on the long pool, and leaves memory to trim.
     /// Freed blocks of this size go back to the system at once.
-    public static let largeBytes = 1 << 20
+    package static let largeBytes = 1 << 20
     private static let isTrimPlanned = Atomic(false)
 
     /// Once, at the start.
-    public static func prepare() { cepoll_map_blocks(CInt(largeBytes)) }
+    package static func prepare() { cepoll_map_blocks(CInt(largeBytes)) }
 
     /// Returns free memory to the system in a second, once for all calls until then.
-    public static func trimSoon() {
+    package static func trimSoon() {
         guard !isTrimPlanned.exchange(true, ordering: .relaxed) else { return }
         Task(executorPreference: Workers.shared.long) {
             try? await Task.sleep(for: .seconds(1))
@@ -24,10 +24,10 @@ public enum Memory {
     }
 }
 
-public enum ProcessArguments {
+package enum ProcessArguments {
     /// Empty if unreadable. Swift's `CommandLine.arguments` needs `/proc`, which a root directory may lack; with
     /// glibc this does not.
-    public static var all: [String] {
+    package static var all: [String] {
         let count = cepoll_argument_count()
         guard count > 0 else { return CommandLine.arguments }
         return (0..<count).compactMap { cepoll_argument($0).map { String(cString: $0) } }

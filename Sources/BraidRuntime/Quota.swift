@@ -4,40 +4,40 @@ import Synchronization
 /// can use it all up; a single lease may exceed the part.
 ///
 ///     let lease = try quota.lease(body.count, to: Quota.Account(client: token))
-public final class Quota: Sendable {
+package final class Quota: Sendable {
     /// Who leases: a session (`resource`) and a token (`client`).
-    public struct Account: Sendable, Hashable {
-        public var resource: String?
-        public var client: String?
+    package struct Account: Sendable, Hashable {
+        package var resource: String?
+        package var client: String?
 
-        public init(resource: String? = nil, client: String? = nil) {
+        package init(resource: String? = nil, client: String? = nil) {
             self.resource = resource
             self.client = client
         }
     }
 
-    public enum Exceeded: Error, Sendable { case quota, share }
+    package enum Exceeded: Error, Sendable { case quota, share }
 
-    public let limit: Int
-    public let resourceShare: Int
-    public let clientShare: Int
+    package let limit: Int
+    package let resourceShare: Int
+    package let clientShare: Int
     private let used = Atomic<Int>(0)
     private let held = Mutex<[Account: Int]>([:])
 
     /// With `resourcePart` 2, one resource can lease half.
-    public init(_ limit: Int, resourcePart: Int = 1, clientPart: Int = 1) {
+    package init(_ limit: Int, resourcePart: Int = 1, clientPart: Int = 1) {
         self.limit = limit
         resourceShare = max(1, limit / resourcePart)
         clientShare = max(1, limit / clientPart)
     }
 
-    public var taken: Int { used.load(ordering: .relaxed) }
-    public var isShort: Bool { taken > limit / 2 }
+    package var taken: Int { used.load(ordering: .relaxed) }
+    package var isShort: Bool { taken > limit / 2 }
 
     /// Whatever the shares.
-    public func has(_ amount: Int) -> Bool { Self.fits(amount, own: 0, taken: taken, limit) }
+    package func has(_ amount: Int) -> Bool { Self.fits(amount, own: 0, taken: taken, limit) }
 
-    public func lease(_ amount: Int = 1, to account: Account = Account()) throws(Exceeded) -> Lease {
+    package func lease(_ amount: Int = 1, to account: Account = Account()) throws(Exceeded) -> Lease {
         let lease = Lease(of: self, to: account)
         try lease.grow(to: amount)
         return lease
@@ -100,33 +100,33 @@ public final class Quota: Sendable {
         }
     }
 
-    public final class Lease: Sendable {
+    package final class Lease: Sendable {
         private let quota: Quota
         private let account: Account
         private let amount = Atomic<Int>(0)
 
         /// Of nothing; see `grow(to:)`.
-        public init(of quota: Quota, to account: Account = Account()) {
+        package init(of quota: Quota, to account: Account = Account()) {
             self.quota = quota
             self.account = account
         }
         deinit { end() }
 
         /// At once; otherwise with the last reference.
-        public func end() {
+        package func end() {
             let amount = amount.exchange(0, ordering: .relaxed)
             if amount > 0 { quota.give(amount, from: account) }
         }
 
         /// If refused, keeps its amount. For one caller at a time, as `resize`.
-        public func grow(to wanted: Int) throws(Exceeded) {
+        package func grow(to wanted: Int) throws(Exceeded) {
             let own = amount.load(ordering: .relaxed)
             guard wanted > own else { return }
             try quota.take(wanted - own, own: own, for: account)
             amount.store(wanted, ordering: .relaxed)
         }
 
-        public func resize(to wanted: Int) throws(Exceeded) {
+        package func resize(to wanted: Int) throws(Exceeded) {
             let own = amount.load(ordering: .relaxed)
             guard wanted < own else { return try grow(to: wanted) }
             amount.store(wanted, ordering: .relaxed)

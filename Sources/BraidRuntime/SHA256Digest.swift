@@ -1,12 +1,12 @@
 import CMD
 
 /// FIPS 180-4, by libmd. Compared in constant time, which tells nothing of a secret.
-public struct SHA256Digest: Sendable, Equatable {
-    public static let byteCount = 32
+package struct SHA256Digest: Sendable, Equatable {
+    package static let byteCount = 32
 
-    public let bytes: [UInt8]
+    package let bytes: [UInt8]
 
-    public init(of message: [UInt8]) {
+    package init(of message: [UInt8]) {
         var context = SHA256_CTX()
         SHA256Init(&context)
         SHA256Update(&context, message, message.count)
@@ -16,12 +16,12 @@ public struct SHA256Digest: Sendable, Equatable {
         }
     }
 
-    public init?(bytes: [UInt8]) {
+    package init?(bytes: [UInt8]) {
         guard bytes.count == Self.byteCount else { return nil }
         self.bytes = bytes
     }
 
-    public static func == (left: SHA256Digest, right: SHA256Digest) -> Bool {
+    package static func == (left: SHA256Digest, right: SHA256Digest) -> Bool {
         zip(left.bytes, right.bytes).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
     }
 }

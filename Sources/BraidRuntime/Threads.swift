@@ -9,7 +9,7 @@ private let threadStackSize = 8 << 20
 /// Blocks all signals, so that other threads handle them. The name has at most 15 bytes
 /// (pthread_setname_np(3)). Returns 0 or an error number.
 @discardableResult
-public func startThread(named name: String, _ body: @escaping @Sendable () -> Void) -> Int32 {
+package func startThread(named name: String, _ body: @escaping @Sendable () -> Void) -> Int32 {
     final class Start {
         let name: String
         let body: @Sendable () -> Void
@@ -39,17 +39,17 @@ public func startThread(named name: String, _ body: @escaping @Sendable () -> Vo
     return failure
 }
 
-public struct ThreadFailure: Error, CustomStringConvertible {
+package struct ThreadFailure: Error, CustomStringConvertible {
     /// Of pthread_create(3).
     let number: Int32
 
-    public var description: String {
+    package var description: String {
         "The system does not start the threads that the server needs: \(String(cString: strerror(number))). Raise its limit of processes (ulimit -u), or the limit of its service or container."
     }
 }
 
 /// Starts so many at once, which do nothing. Throws if the system refuses one.
-public func checkThreads(_ count: Int) throws(ThreadFailure) {
+package func checkThreads(_ count: Int) throws(ThreadFailure) {
     final class Trial: Sendable {
         let condition = Condition()
         let isOver = Atomic(false)
@@ -77,11 +77,11 @@ public func checkThreads(_ count: Int) throws(ThreadFailure) {
 }
 
 /// For threads; tasks must not wait for it. `@unchecked`: the pthread objects may be shared.
-public final class Condition: @unchecked Sendable {
+package final class Condition: @unchecked Sendable {
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private let variable = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
 
-    public init() {
+    package init() {
         pthread_mutex_init(mutex, nil)
         // The system's time can jump.
         var attributes = pthread_condattr_t()
@@ -98,22 +98,22 @@ public final class Condition: @unchecked Sendable {
         mutex.deallocate()
     }
 
-    public func withLock<Value>(_ body: () throws -> Value) rethrows -> Value {
+    package func withLock<Value>(_ body: () throws -> Value) rethrows -> Value {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
         return try body()
     }
 
     /// In `withLock` and in a loop: a wait can end without a signal.
-    public func wait() { pthread_cond_wait(variable, mutex) }
+    package func wait() { pthread_cond_wait(variable, mutex) }
 
-    public func wait(for time: Duration) {
+    package func wait(for time: Duration) {
         let deadline = monotonicNanoseconds() + max(0, time.nanoseconds)
         var until = timespec(tv_sec: deadline / 1_000_000_000, tv_nsec: deadline % 1_000_000_000)
         pthread_cond_timedwait(variable, mutex, &until)
     }
 
-    public func signal() { pthread_cond_signal(variable) }
+    package func signal() { pthread_cond_signal(variable) }
 
-    public func broadcast() { pthread_cond_broadcast(variable) }
+    package func broadcast() { pthread_cond_broadcast(variable) }
 }

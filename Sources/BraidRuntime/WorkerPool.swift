@@ -8,7 +8,7 @@ import Glibc
 /// wrong estimate of a task's cost delays nobody for long.
 ///
 /// `@unchecked`: `lock` guards all mutable state.
-public final class WorkerPool: TaskExecutor, @unchecked Sendable {
+package final class WorkerPool: TaskExecutor, @unchecked Sendable {
     struct Configuration: Sendable {
         /// At most 15 bytes (pthread_setname_np(3)).
         var name: String
@@ -57,7 +57,7 @@ public final class WorkerPool: TaskExecutor, @unchecked Sendable {
         if configuration.demotionTime != nil, failure == 0 { failure = start { $0.watch() } }
     }
 
-    public func enqueue(_ job: consuming ExecutorJob) {
+    package func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
         pthread_mutex_lock(lock)
         jobs.append(job)
@@ -145,22 +145,22 @@ public final class WorkerPool: TaskExecutor, @unchecked Sendable {
 }
 
 /// For requests. Event loops and stores have their own threads.
-public struct Workers: Sendable {
+package struct Workers: Sendable {
     /// For a few milliseconds of processor time, and for waits such as the disk's. Longer work is demoted.
-    public let short: WorkerPool
+    package let short: WorkerPool
     /// For large tables, bodies, answers and histories: event loops, short work and the store go first.
-    public let long: WorkerPool
+    package let long: WorkerPool
     /// For readiness and metrics, even when the others are busy.
-    public let probes: WorkerPool
+    package let probes: WorkerPool
 
     /// Of a session or of work; what has more is large.
-    public static let shortRows = 1_000
+    package static let shortRows = 1_000
     /// The short pool indents and compresses no more.
-    public static let shortBytes = 64 << 10
+    package static let shortBytes = 64 << 10
     /// Nanoseconds. A kind of command that last took longer runs on the long pool.
-    public static let shortTime = 2_000_000
+    package static let shortTime = 2_000_000
 
-    public init(processors: Int = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))) {
+    package init(processors: Int = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))) {
         // Half of the processors are for event loops and the store. More threads would be slower: waking one costs as
         // much as a small command.
         short = WorkerPool(.init(name: "braid-short", threads: max(1, processors / 2), demotionTime: .milliseconds(4)))
@@ -169,12 +169,12 @@ public struct Workers: Sendable {
     }
 
     /// A pool without threads would keep its work for ever.
-    public func check() throws(ThreadFailure) {
+    package func check() throws(ThreadFailure) {
         for pool in [short, long, probes] where pool.failure != 0 { throw ThreadFailure(number: pool.failure) }
     }
 
     /// Pools, event loops, log, store, and Swift's own.
-    public static let threadsAtStart = 5 * max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))) + 8
+    package static let threadsAtStart = 5 * max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))) + 8
 
-    public static let shared = Workers()
+    package static let shared = Workers()
 }

@@ -4,24 +4,24 @@ import Synchronization
 
 /// The answer to a request with an `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header). Session, requester
 /// and key identify the request.
-public struct KeptAnswer: Sendable, Equatable {
+package struct KeptAnswer: Sendable, Equatable {
     /// 0 for a request that opens a session.
-    public var session: Int
+    package var session: Int
     /// The token's id, or empty for a controller.
-    public var requester: String
+    package var requester: String
     /// Without quotes.
-    public var key: String
+    package var key: String
     /// Milliseconds of the store's ``AnswerClock``.
-    public var at: Int
+    package var at: Int
     /// Tells another request with the same key apart.
-    public var request: Int
-    public var answer: JSONText
+    package var request: Int
+    package var answer: JSONText
 
     /// Milliseconds. Ends earlier with the session, or for the ``quota``.
-    public static let lifetime = 24 * 60 * 60 * 1000
+    package static let lifetime = 24 * 60 * 60 * 1000
 
     /// Bytes for one requester in one session. The oldest answers go first.
-    public static let quota = 16 << 20
+    package static let quota = 16 << 20
     /// By one commit, so that none takes long.
     package static let mostEvicted = 64
 
@@ -32,7 +32,7 @@ public struct KeptAnswer: Sendable, Equatable {
     /// At least 1 KiB, so that the ``quota`` also limits the answers, to 16,384.
     package var cost: Int { max(1 << 10, answer.count + key.utf8.count) }
 
-    public init(session: Int, requester: String, key: String, at: Int, request: Int, answer: JSONText) {
+    package init(session: Int, requester: String, key: String, at: Int, request: Int, answer: JSONText) {
         self.session = session
         self.requester = requester
         self.key = key
@@ -44,14 +44,14 @@ public struct KeptAnswer: Sendable, Equatable {
 
 /// Milliseconds, for the age of kept answers. Runs with the monotonic clock, because the machine's time can jump.
 /// Goes on from the newest answer or the shared store's time, otherwise from the machine's.
-public final class AnswerClock: Sendable {
+package final class AnswerClock: Sendable {
     private let offset: Mutex<Int>
 
     package init(from time: Int?) { offset = Mutex((time ?? systemMilliseconds()) - Self.monotonic()) }
 
     private static func monotonic() -> Int { monotonicNanoseconds() / 1_000_000 }
 
-    public func now() -> Int { offset.withLock { $0 } + Self.monotonic() }
+    package func now() -> Int { offset.withLock { $0 } + Self.monotonic() }
 
     /// Before anyone reads the clock.
     package func begin(at time: Int) { offset.withLock { $0 = time - Self.monotonic() } }

@@ -1,28 +1,28 @@
 import BraidEngine
 
 /// One new revision. Times are milliseconds since 1970.
-public struct SessionCommit: Sendable {
-    public var session: Int
+package struct SessionCommit: Sendable {
+    package var session: Int
     /// The revision that must be stored.
-    public var from: Int
+    package var from: Int
     /// Its time, or `nil`. With another, the database has lost the revision and reused its number.
-    public var fromTime: Int?
-    public var record: JournalRecord
-    public var change: TableChange
+    package var fromTime: Int?
+    package var record: JournalRecord
+    package var change: TableChange
     /// Used from now on. `nil`: unchanged.
-    public var description: SessionDescription?
+    package var description: SessionDescription?
     /// Otherwise clients still see the last published table, even after a restart.
-    public var publishes: Bool
+    package var publishes: Bool
     /// For the next new row, as `nextSection`.
-    public var nextKey: Int
-    public var nextSection: Int
+    package var nextKey: Int
+    package var nextSection: Int
     /// Visible to clients.
-    public var totalRowCount: Int
+    package var totalRowCount: Int
     /// A `StoredUndo`.
-    public var undo: JSONText
-    public var answer: KeptAnswer?
+    package var undo: JSONText
+    package var answer: KeptAnswer?
 
-    public init(
+    package init(
         session: Int, from: Int, fromTime: Int? = nil, record: JournalRecord, change: TableChange,
         description: SessionDescription? = nil, publishes: Bool, nextKey: Int, nextSection: Int, totalRowCount: Int,
         undo: JSONText, answer: KeptAnswer? = nil
@@ -51,18 +51,18 @@ public struct SessionCommit: Sendable {
     package var journalBytes: Int { record.bytes + undo.count }
 }
 
-public struct JournalRecord: Sendable, Equatable {
-    public var revision: Int
+package struct JournalRecord: Sendable, Equatable {
+    package var revision: Int
     /// Milliseconds since 1970.
-    public var at: Int
-    public var command: JSONText
-    public var update: JSONText
+    package var at: Int
+    package var command: JSONText
+    package var update: JSONText
     /// The command's taps, cell events and emitted events.
-    public var controllerEvents: JSONText?
+    package var controllerEvents: JSONText?
     /// What the update removes or replaces, with the ids for rebasing.
-    public var hidden: JSONText?
+    package var hidden: JSONText?
 
-    public init(
+    package init(
         revision: Int, at: Int, command: JSONText, update: JSONText, controllerEvents: JSONText? = nil,
         hidden: JSONText? = nil
     ) {

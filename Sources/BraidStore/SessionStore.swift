@@ -4,7 +4,7 @@ import BraidEngine
 ///
 /// Each call is one transaction. A write returns when it is stored; cancelling its task does not stop it. A read sees
 /// all writes that have returned. Times are milliseconds since 1970. Every store must pass `SessionStoreTests`.
-public protocol SessionStore: Sendable {
+package protocol SessionStore: Sendable {
     /// Also drops versions beyond ``StoredTable/keptVersions`` that no session uses. Returns 1, 2, 3, … Throws
     /// `tableChanged` if the version before is not `latest` (0: a new name; `nil`: any).
     func putTable(_ name: String, description: JSONText, after latest: Int?, at: Int) async throws -> Int
@@ -85,23 +85,23 @@ public protocol SessionStore: Sendable {
 
 extension SessionStore {
     @discardableResult
-    public func putTable(_ name: String, description: JSONText, at: Int) async throws -> Int {
+    package func putTable(_ name: String, description: JSONText, at: Int) async throws -> Int {
         try await putTable(name, description: description, after: nil, at: at)
     }
 
-    public func table(_ name: String) async throws -> StoredTable? { try await table(name, version: nil) }
+    package func table(_ name: String) async throws -> StoredTable? { try await table(name, version: nil) }
 
-    public func sessions(after: String?, limit: Int) async throws -> [SessionSummary] {
+    package func sessions(after: String?, limit: Int) async throws -> [SessionSummary] {
         try await sessions(of: nil, after: after, limit: limit)
     }
 
-    public var schemaNotice: String? { nil }
+    package var schemaNotice: String? { nil }
 
-    public var sharing: (any StoreSharing)? { nil }
+    package var sharing: (any StoreSharing)? { nil }
 }
 
 /// For test mode.
-public protocol TestableStore: SessionStore {
+package protocol TestableStore: SessionStore {
     /// In memory, in place of an earlier copy.
     func keepContent() throws
     /// `beginsEpochs`: for all sessions. O(content of the store and of the copy).

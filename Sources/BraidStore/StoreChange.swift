@@ -1,7 +1,7 @@
 import Synchronization
 
 /// For operators.
-public enum StoreChange: Sendable, Equatable {
+package enum StoreChange: Sendable, Equatable {
     case failing(StoreError)
     case working(after: StoreError)
     /// The database was restored or may have lost commits.
@@ -38,7 +38,7 @@ package final class StoreTrouble: Sendable {
 
 extension StoreError {
     /// Such as `disk-full`. `nil` for what callers can cause.
-    public var kind: String? {
+    package var kind: String? {
         switch self {
         case .full: "disk-full"
         case .io, .outcomeUnknown: "input-output"

@@ -1,6 +1,6 @@
 import Glibc
 
-public enum StoreError: Error, Sendable, Equatable {
+package enum StoreError: Error, Sendable, Equatable {
     // A caller's mistakes. The store has changed nothing.
     case sessionExists
     case sessionMissing
@@ -60,7 +60,7 @@ extension StoreError {
 }
 
 extension StoreError: CustomStringConvertible {
-    public var description: String {
+    package var description: String {
         switch self {
         case .sessionExists: "A session with this id already exists."
         case .sessionMissing: "There is no such session."

@@ -4,9 +4,9 @@ import Glibc
 /// For every store.
 ///
 ///     let store = try SQLiteStore(path: "braid.sqlite", options: StoreOptions(journalLimit: 100))
-public struct StoreOptions: Sendable {
+package struct StoreOptions: Sendable {
     /// When a commit counts as done.
-    public enum Synchronous: Sendable {
+    package enum Synchronous: Sendable {
         /// On disk: survives a power loss. One disk flush serves a group of commits. If PostgreSQL waits for a
         /// standby, on that one's disk as well.
         case full
@@ -15,19 +15,19 @@ public struct StoreOptions: Sendable {
         case normal
     }
 
-    public var synchronous: Synchronous
+    package var synchronous: Synchronous
     /// Revisions per session, up to a 64th more, or more after the limit was lowered.
-    public var journalLimit: Int
+    package var journalLimit: Int
     /// Per session. The last revision always stays.
-    public var journalBytes: Int
+    package var journalBytes: Int
     /// A hyphen, and what differs from all suffixes before.
-    public var newEpochSuffix: @Sendable (_ last: String) -> String
+    package var newEpochSuffix: @Sendable (_ last: String) -> String
     /// On any thread; must not block.
-    public var onChange: @Sendable (StoreChange) -> Void
+    package var onChange: @Sendable (StoreChange) -> Void
     /// For tests: before each statement of a schema upgrade and before COMMIT.
     package var upgrading: (@Sendable (Int) throws -> Void)?
 
-    public init(
+    package init(
         synchronous: Synchronous = .full, journalLimit: Int = 1000, journalBytes: Int = 64 << 20,
         newEpochSuffix: @escaping @Sendable (String) -> String = EpochSuffix.random,
         onChange: @escaping @Sendable (StoreChange) -> Void = { _ in }
@@ -40,38 +40,38 @@ public struct StoreOptions: Sendable {
     }
 }
 
-public struct SQLiteFileOptions: Sendable {
+package struct SQLiteFileOptions: Sendable {
     /// The file is deleted when the disk is full. 0: none.
-    public var reserveBytes: Int
+    package var reserveBytes: Int
     /// A disk access of a COMMIT failed: the data may be on disk or not, and no later flush can tell, because the
     /// kernel reports a failed one once. The program must not go on as usual. If this returns, the store refuses all
     /// writes.
-    public var onLostWrite: @Sendable (_ explanation: String) -> Void
+    package var onLostWrite: @Sendable (_ explanation: String) -> Void
     /// For tests: an SQLite code for the next COMMIT.
     var simulatedFailure: (@Sendable () -> CInt?)?
 
     /// EX_IOERR.
-    public static let lostWriteExitStatus: CInt = 74
+    package static let lostWriteExitStatus: CInt = 74
 
-    public static let endProcess: @Sendable (String) -> Void = { explanation in
+    package static let endProcess: @Sendable (String) -> Void = { explanation in
         Files.write("braid-server: \(explanation)\n".utf8, to: STDERR_FILENO)
         _exit(lostWriteExitStatus)
     }
 
-    public init(reserveBytes: Int = 1 << 20, onLostWrite: @escaping @Sendable (String) -> Void = Self.endProcess) {
+    package init(reserveBytes: Int = 1 << 20, onLostWrite: @escaping @Sendable (String) -> Void = Self.endProcess) {
         self.reserveBytes = reserveBytes
         self.onLostWrite = onLostWrite
     }
 }
 
 /// After the database may have lost commits that clients have seen, a new suffix gives all sessions new epochs.
-public enum EpochSuffix {
-    public static func random(after last: String) -> String {
+package enum EpochSuffix {
+    package static func random(after last: String) -> String {
         let letters = Array("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
         var generator = SystemRandomNumberGenerator()
         return "-" + String((0..<8).map { _ in letters[Int.random(in: 0..<letters.count, using: &generator)] })
     }
 
     /// `-1`, `-2`, … for tests. Not unique: restoring one backup twice gives the same.
-    public static func counted(after last: String) -> String { "-\((Int(digits: last.dropFirst()) ?? 0) + 1)" }
+    package static func counted(after last: String) -> String { "-\((Int(digits: last.dropFirst()) ?? 0) + 1)" }
 }

@@ -1,6 +1,6 @@
 /// For several servers on one store, whose copies of a session can be outdated. A commit compares revisions, so it
 /// overwrites nothing newer. With this, they do not answer from outdated copies either.
-public protocol StoreSharing: Sendable {
+package protocol StoreSharing: Sendable {
     /// Includes every commit that finished before the call. `nil` if the session has ended. Calls share a query.
     func revision(of session: Int) async throws -> StoredRevision?
 
@@ -15,19 +15,19 @@ public protocol StoreSharing: Sendable {
 }
 
 /// Of two with the same number and different times, the database has lost one.
-public struct StoredRevision: Sendable, Equatable {
-    public var number: Int
+package struct StoredRevision: Sendable, Equatable {
+    package var number: Int
     /// Milliseconds since 1970.
-    public var time: Int
+    package var time: Int
 
-    public init(number: Int, time: Int) {
+    package init(number: Int, time: Int) {
         self.number = number
         self.time = time
     }
 }
 
 /// From the other servers.
-public enum StoreNotice: Sendable, Equatable {
+package enum StoreNotice: Sendable, Equatable {
     /// Probably this or a later one.
     case committed(session: Int, revision: Int)
     case ended(session: Int)

@@ -1,31 +1,31 @@
 import BraidEngine
 
-public typealias SectionRows = (summary: StoredSectionSummary, rows: [StoredRow])
+package typealias SectionRows = (summary: StoredSectionSummary, rows: [StoredRow])
 
 /// Times are milliseconds since 1970.
-public struct NewSession: Sendable {
+package struct NewSession: Sendable {
     /// With the number and the revision 0.
-    public var summary: SessionSummary
+    package var summary: SessionSummary
     /// Without one, the JSON that the session shows while it has no rows.
-    public var description: JSONText?
+    package var description: JSONText?
     /// Where `reset` starts, and `replay` unless the journal begins with a checkpoint: the request's body or, for a
     /// fork, one with the copied table.
-    public var opening: JSONText
-    public var state: JSONText
+    package var opening: JSONText
+    package var state: JSONText
     /// Ids that a command has chosen.
-    public var displayedSections: JSONText?
+    package var displayedSections: JSONText?
     /// By model type.
-    public var cells: JSONText?
+    package var cells: JSONText?
     /// For the next new row, as `nextSection`.
-    public var nextKey: Int
-    public var nextSection: Int
-    public var sections: [StoredSectionSummary]
-    public var rows: [(section: Int, row: StoredRow)]
+    package var nextKey: Int
+    package var nextSection: Int
+    package var sections: [StoredSectionSummary]
+    package var rows: [(section: Int, row: StoredRow)]
     /// Of a fork, in place of `opening` and `rows`, which are empty.
-    public var shared: SharedTable?
-    public var answer: KeptAnswer?
+    package var shared: SharedTable?
+    package var answer: KeptAnswer?
     /// Seconds without use until the session ends.
-    public var unusedLimit: Int?
+    package var unusedLimit: Int?
 
     /// For stores that cannot share a table.
     package var copied: NewSession {
@@ -45,7 +45,7 @@ public struct NewSession: Sendable {
 
     package var isExhausted: Bool { nextKey > Key.largest || nextSection > Key.largest }
 
-    public init(
+    package init(
         summary: SessionSummary, description: JSONText?, opening: JSONText, state: JSONText,
         displayedSections: JSONText?, cells: JSONText?, nextKey: Int, nextSection: Int,
         sections: [StoredSectionSummary], rows: [(section: Int, row: StoredRow)], shared: SharedTable? = nil,
@@ -68,12 +68,12 @@ public struct NewSession: Sendable {
 
 /// A fork's table, whose functions capture values that share memory with the origin. A store in memory keeps them;
 /// one on disk calls them once.
-public struct SharedTable: Sendable {
+package struct SharedTable: Sendable {
     /// Throws a `StoreError` if the body would be too large.
     let opening: @Sendable () throws -> JSONText
     let rows: @Sendable () -> [(section: Int, row: StoredRow)]
 
-    public init(
+    package init(
         opening: @escaping @Sendable () throws -> JSONText,
         rows: @escaping @Sendable () -> [(section: Int, row: StoredRow)]
     ) {
@@ -83,23 +83,23 @@ public struct SharedTable: Sendable {
 }
 
 /// Times are milliseconds since 1970.
-public struct SessionSummary: Sendable, Equatable {
-    public var id: String
+package struct SessionSummary: Sendable, Equatable {
+    package var id: String
     /// Never used again.
-    public var number: Int
-    public var table: String?
+    package var number: Int
+    package var table: String?
     /// Of a registered description.
-    public var tableVersion: Int?
+    package var tableVersion: Int?
     /// Distinguishes sessions with the same id. Ends with the database's suffix if the session is older than that.
-    public var epoch: String
-    public var revision: Int
-    public var created: Int
+    package var epoch: String
+    package var revision: Int
+    package var created: Int
     /// By the last revision.
-    public var updated: Int
+    package var updated: Int
     /// Visible to clients.
-    public var totalRowCount: Int
+    package var totalRowCount: Int
 
-    public init(
+    package init(
         id: String, number: Int, table: String?, tableVersion: Int?, epoch: String, revision: Int, created: Int,
         updated: Int, totalRowCount: Int
     ) {
@@ -115,37 +115,37 @@ public struct SessionSummary: Sendable, Equatable {
     }
 }
 
-public struct UnusedSession: Sendable {
-    public var summary: SessionSummary
+package struct UnusedSession: Sendable {
+    package var summary: SessionSummary
     /// Seconds.
-    public var limit: Int
+    package var limit: Int
     /// Milliseconds since 1970: the opening or the last renewal.
-    public var used: Int
+    package var used: Int
 }
 
-public struct StoredOpening: Sendable {
-    public var summary: SessionSummary
+package struct StoredOpening: Sendable {
+    package var summary: SessionSummary
     /// As of the opening.
-    public var description: JSONText?
-    public var body: JSONText
+    package var description: JSONText?
+    package var body: JSONText
 }
 
-public struct StoredSession: Sendable {
-    public var summary: SessionSummary
+package struct StoredSession: Sendable {
+    package var summary: SessionSummary
     /// As of now.
-    public var description: JSONText?
+    package var description: JSONText?
     // As in `NewSession`:
-    public var state: JSONText
-    public var displayedSections: JSONText?
-    public var cells: JSONText?
-    public var nextKey: Int
-    public var nextSection: Int
+    package var state: JSONText
+    package var displayedSections: JSONText?
+    package var cells: JSONText?
+    package var nextKey: Int
+    package var nextSection: Int
     /// By ordinal, with rows by rank.
-    public var sections: [SectionRows]
+    package var sections: [SectionRows]
     /// `nil` if all is published.
-    public var published: PublishedTable?
+    package var published: PublishedTable?
 
-    public init(
+    package init(
         summary: SessionSummary, description: JSONText?, state: JSONText,
         displayedSections: JSONText?, cells: JSONText?, nextKey: Int, nextSection: Int,
         sections: [SectionRows], published: PublishedTable? = nil
@@ -163,13 +163,13 @@ public struct StoredSession: Sendable {
 }
 
 /// What clients see while the session has unpublished changes.
-public struct PublishedTable: Sendable {
+package struct PublishedTable: Sendable {
     /// Milliseconds since 1970.
-    public var updated: Int
-    public var displayedSections: JSONText?
-    public var sections: [SectionRows]
+    package var updated: Int
+    package var displayedSections: JSONText?
+    package var sections: [SectionRows]
 
-    public init(updated: Int, displayedSections: JSONText?, sections: [SectionRows]) {
+    package init(updated: Int, displayedSections: JSONText?, sections: [SectionRows]) {
         self.updated = updated
         self.displayedSections = displayedSections
         self.sections = sections

@@ -1,16 +1,16 @@
 import BraidEngine
 
-public struct StoredTable: Sendable {
+package struct StoredTable: Sendable {
     /// The latest versions, which stay without sessions.
-    public static let keptVersions = 20
+    package static let keptVersions = 20
 
-    public var name: String
-    public var version: Int
+    package var name: String
+    package var version: Int
     /// Milliseconds since 1970.
-    public var updated: Int
-    public var description: JSONText
+    package var updated: Int
+    package var description: JSONText
 
-    public init(name: String, version: Int, updated: Int, description: JSONText) {
+    package init(name: String, version: Int, updated: Int, description: JSONText) {
         self.name = name
         self.version = version
         self.updated = updated
@@ -18,20 +18,20 @@ public struct StoredTable: Sendable {
     }
 }
 
-public struct TableSummary: Sendable, Equatable {
-    public var name: String
-    public var version: Int
+package struct TableSummary: Sendable, Equatable {
+    package var name: String
+    package var version: Int
     /// Milliseconds since 1970.
-    public var updated: Int
+    package var updated: Int
 }
 
-public struct SessionDescription: Sendable, Equatable {
-    public var table: String
+package struct SessionDescription: Sendable, Equatable {
+    package var table: String
     /// `nil` if not registered, but stored with the session.
-    public var version: Int?
-    public var text: JSONText
+    package var version: Int?
+    package var text: JSONText
 
-    public init(table: String, version: Int?, text: JSONText) {
+    package init(table: String, version: Int?, text: JSONText) {
         self.table = table
         self.version = version
         self.text = text
@@ -40,7 +40,7 @@ public struct SessionDescription: Sendable, Equatable {
     package var inlineText: JSONText? { version == nil ? text : nil }
 }
 
-public enum TableDeletion: Sendable, Equatable {
+package enum TableDeletion: Sendable, Equatable {
     case deleted
     case missing
     case inUse(sessions: Int)

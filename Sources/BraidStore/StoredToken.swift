@@ -1,15 +1,15 @@
 /// Times are milliseconds since 1970.
-public struct NewToken: Sendable, Equatable {
+package struct NewToken: Sendable, Equatable {
     /// Not secret; unique among all tokens.
-    public var id: String
+    package var id: String
     /// `participant` or `viewer`.
-    public var role: String
-    public var created: Int
-    public var expires: Int
+    package var role: String
+    package var created: Int
+    package var expires: Int
     /// Of the text, which is not stored.
-    public var hash: String
+    package var hash: String
 
-    public init(id: String, role: String, created: Int, expires: Int, hash: String) {
+    package init(id: String, role: String, created: Int, expires: Int, hash: String) {
         self.id = id
         self.role = role
         self.created = created
@@ -18,9 +18,9 @@ public struct NewToken: Sendable, Equatable {
     }
 }
 
-public struct StoredToken: Sendable, Equatable {
-    public var token: NewToken
+package struct StoredToken: Sendable, Equatable {
+    package var token: NewToken
     /// A later session with the same id has another.
-    public var session: Int
-    public var sessionID: String
+    package var session: Int
+    package var sessionID: String
 }

@@ -1,19 +1,19 @@
 import BraidEngine
 
 /// Leads a stored session back by one revision. Each journal record has one.
-public struct StoredUndo: Sendable {
-    public var change: TableChange
+package struct StoredUndo: Sendable {
+    package var change: TableChange
     // As of the previous revision:
 
-    public var description: SessionDescription?
+    package var description: SessionDescription?
     /// Milliseconds since 1970.
-    public var updated: Int
-    public var nextKey: Int
-    public var nextSection: Int
+    package var updated: Int
+    package var nextKey: Int
+    package var nextSection: Int
     /// Whether clients saw the stored table.
-    public var isPublished: Bool
+    package var isPublished: Bool
 
-    public init(
+    package init(
         change: TableChange, description: SessionDescription? = nil, updated: Int, nextKey: Int, nextSection: Int,
         isPublished: Bool
     ) {
@@ -26,7 +26,7 @@ public struct StoredUndo: Sendable {
     }
 
     /// `updated`, `nextKey`, `nextSection`, and what the revision changed.
-    public var json: JSONText {
+    package var json: JSONText {
         .object {
             $0.member("updated", updated)
             $0.member("nextKey", nextKey)
@@ -53,7 +53,7 @@ public struct StoredUndo: Sendable {
     }
 
     /// Throws `corrupt`.
-    public init(json: JSONText) throws {
+    package init(json: JSONText) throws {
         func keys(_ name: String) throws -> [Int] { try (json[name]?.elements() ?? []).map { try $0.stored(.key) } }
         change = TableChange()
         updated = try json.stored("updated", .time)
@@ -228,7 +228,7 @@ extension StoredRow: JSONWritable {
     }
 
     /// Throws `corrupt`.
-    public static func read(_ json: JSONText) throws -> (section: Int?, row: StoredRow) {
+    package static func read(_ json: JSONText) throws -> (section: Int?, row: StoredRow) {
         guard let parts = json.elements(), parts.count == 4 || parts.count == 5,
             parts[2].isNull || parts[2].stringValue != nil
         else {
@@ -243,7 +243,7 @@ extension StoredRow: JSONWritable {
 
 extension StoredSectionSummary {
     /// `header`, `footer` and `prefetched` only if set.
-    public func writeMembers(to writer: inout JSONWriter) {
+    package func writeMembers(to writer: inout JSONWriter) {
         writer.member("number", number)
         writer.member("ordinal", ordinal)
         writer.member("id", id)
@@ -253,7 +253,7 @@ extension StoredSectionSummary {
     }
 
     /// Throws `corrupt`.
-    public init(stored json: JSONText) throws {
+    package init(stored json: JSONText) throws {
         guard let id = json["id"]?.stringValue else { throw StoreError.corrupt("a stored section is not one") }
         self.init(
             number: try json.stored("number", .key), id: SectionID(id), ordinal: try json.stored("ordinal", .place),

@@ -5,7 +5,7 @@ import pytest
 
 from documents import ROOT
 
-MODULES = ["BraidEngine", "BraidClient"]
+MODULES = sorted(path.name for path in (ROOT / "Sources").iterdir() if any(path.rglob("*.swift")))
 # Requirements of standard protocols and of JSONWritable. They need no docstring, because the protocol explains them.
 WITNESSES = {
     "==", "<", "hash(into:)", "encode(to:)", "init(from:)", "description", "debugDescription", "errorDescription",
@@ -114,7 +114,7 @@ def test_every_public_declaration_has_a_docstring(module):
                 count += 1
                 if not is_documented:
                     missing.append(f"{path.relative_to(ROOT)}:{line} {name}")
-    assert count > 200
+    assert count > 200 or module not in ["BraidEngine", "BraidClient"]
     assert not missing, f"{len(missing)} of {count} public declarations of {module} have no docstring:\n" + "\n".join(missing)
 
 

@@ -1,7 +1,7 @@
 extension SQLiteStore {
     /// Copies a database as of one moment, without unused pages, even while a server uses it. `progress` returns
     /// whether to go on.
-    public static func backup(
+    package static func backup(
         of path: String, to target: String,
         progress: @escaping @Sendable (_ written: Int, _ whole: Int) -> Bool = { _, _ in true }
     ) throws {

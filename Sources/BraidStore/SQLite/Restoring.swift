@@ -1,7 +1,7 @@
 // Test mode copies the content to `kept`, a database in the memory of the connection that writes.
 
 extension SQLiteStore: TestableStore {
-    public func keepContent() throws {
+    package func keepContent() throws {
         do {
             try database.use { try $0.keepContent() }
         } catch {
@@ -9,7 +9,7 @@ extension SQLiteStore: TestableStore {
         }
     }
 
-    public func restoreContent(beginsEpochs: Bool) async throws {
+    package func restoreContent(beginsEpochs: Bool) async throws {
         try await write(makesRoom: true) { [options] queries in
             try queries.restoreContent()
             if beginsEpochs { try queries.replaceEpochs(options) }
@@ -17,7 +17,7 @@ extension SQLiteStore: TestableStore {
         database.use { try? $0.forgetUnusedSharedTables() }
     }
 
-    public func setEpoch(_ epoch: String, of sessionNumber: Int) async throws {
+    package func setEpoch(_ epoch: String, of sessionNumber: Int) async throws {
         try await write {
             _ = try $0.db.run("UPDATE session SET epoch = ? WHERE number = ?", epoch, sessionNumber)
         }

@@ -5,18 +5,18 @@ import BraidRuntime
 ///
 /// Next to PATH can be `PATH-wal` and `PATH-shm` (SQLite's), `PATH-lock` (`ProcessLock`) and `PATH-reserve`
 /// (`ReserveFile`). Reads have their own connections: they neither wait for a write nor delay one.
-public final class SQLiteStore: SessionStore {
+package final class SQLiteStore: SessionStore {
     let database: SQLiteDatabase
     private let readers: ReaderPool<SQLiteQueries>
     let writer: StoreWriter<SQLiteCommitter>
     let options: StoreOptions
     let path: String
     private var isInMemory: Bool { path == ":memory:" }
-    public let answerClock: AnswerClock
-    public let schemaNotice: String?
+    package let answerClock: AnswerClock
+    package let schemaNotice: String?
 
     /// `:memory:` is lost when the store is closed or released. Does not change a file that is not Braid Server's.
-    public init(
+    package init(
         path: String, options: StoreOptions = StoreOptions(), file: SQLiteFileOptions = SQLiteFileOptions()
     ) throws {
         let opening = SQLiteOpening(path: path, options: options, file: file)
@@ -39,7 +39,7 @@ public final class SQLiteStore: SessionStore {
 
     deinit { writer.stop() }
 
-    public var statistics: StoreStatistics { writer.statistics }
+    package var statistics: StoreStatistics { writer.statistics }
 
     private func read<Value: Sendable>(_ body: @escaping @Sendable (SQLiteQueries) throws -> Value) async throws
         -> Value
@@ -67,32 +67,32 @@ public final class SQLiteStore: SessionStore {
 }
 
 extension SQLiteStore {
-    public func putTable(_ name: String, description: JSONText, after latest: Int?, at: Int) async throws -> Int {
+    package func putTable(_ name: String, description: JSONText, after latest: Int?, at: Int) async throws -> Int {
         try await write { try $0.putTable(name, description: description, after: latest, at: at) }
     }
 
-    public func table(_ name: String, version: Int?) async throws -> StoredTable? {
+    package func table(_ name: String, version: Int?) async throws -> StoredTable? {
         try await read { try $0.table(name, version: version) }
     }
 
-    public func versions(ofTable name: String) async throws -> [TableSummary] {
+    package func versions(ofTable name: String) async throws -> [TableSummary] {
         try await read { try $0.versions(ofTable: name) }
     }
 
-    public func tables() async throws -> [TableSummary] { try await read { try $0.tables() } }
+    package func tables() async throws -> [TableSummary] { try await read { try $0.tables() } }
 
-    public func deleteTable(_ name: String) async throws -> TableDeletion {
+    package func deleteTable(_ name: String) async throws -> TableDeletion {
         try await write(makesRoom: true) { try $0.deleteTable(name) }
     }
 }
 
 extension SQLiteStore {
-    public func createSession(_ session: NewSession) async throws -> Int {
+    package func createSession(_ session: NewSession) async throws -> Int {
         let session = try isInMemory ? session : session.copied
         return try await write(cost: session.rows.count) { try $0.create(session) }
     }
 
-    public func session(_ id: String) async throws -> StoredSession? {
+    package func session(_ id: String) async throws -> StoredSession? {
         try await read { queries in
             let session = try queries.session(id)
             // It fills the page cache of 2 MiB with pages that nobody reads soon.
@@ -101,50 +101,50 @@ extension SQLiteStore {
         }
     }
 
-    public func session(_ id: String, at revision: Int) async throws -> StoredSession? {
+    package func session(_ id: String, at revision: Int) async throws -> StoredSession? {
         try await read { queries in
             defer { queries.db.releaseMemory() }
             return try queries.session(id, at: revision)
         }
     }
 
-    public func opening(_ id: String) async throws -> StoredOpening? { try await read { try $0.opening(id) } }
+    package func opening(_ id: String) async throws -> StoredOpening? { try await read { try $0.opening(id) } }
 
-    public func sessionSummary(_ id: String) async throws -> SessionSummary? {
+    package func sessionSummary(_ id: String) async throws -> SessionSummary? {
         try await read { try $0.sessionSummary(id) }
     }
 
-    public func sessions(of table: String?, after: String?, limit: Int) async throws -> [SessionSummary] {
+    package func sessions(of table: String?, after: String?, limit: Int) async throws -> [SessionSummary] {
         try await read { try $0.sessions(of: table, after: after, limit: limit) }
     }
 
-    public func deleteSession(_ id: String, as summary: SessionSummary?) async throws -> Int? {
+    package func deleteSession(_ id: String, as summary: SessionSummary?) async throws -> Int? {
         let number = try await write(makesRoom: true) { try $0.deleteSession(id, as: summary) }
         if isInMemory, let number { database.use { $0.sharedTables?[number] = nil } }
         return number
     }
 
-    public func unusedSessions() async throws -> [UnusedSession] { try await read { try $0.unusedSessions() } }
+    package func unusedSessions() async throws -> [UnusedSession] { try await read { try $0.unusedSessions() } }
 
-    public func renew(_ sessions: [Int], at: Int) async throws {
+    package func renew(_ sessions: [Int], at: Int) async throws {
         try await write { queries in for session in sessions { try queries.renew(session, at: at) } }
     }
 }
 
 extension SQLiteStore {
-    public func commit(_ commit: SessionCommit) async throws {
+    package func commit(_ commit: SessionCommit) async throws {
         try await write(cost: commit.cost) { [options] in
             try $0.apply(commit, journalLimit: options.journalLimit, journalBytes: options.journalBytes)
         }
     }
 
-    public func journal(of sessionNumber: Int, after revision: Int, limit: Int, bytes: Int) async throws
+    package func journal(of sessionNumber: Int, after revision: Int, limit: Int, bytes: Int) async throws
         -> [JournalRecord]
     {
         try await read { try $0.journal(of: sessionNumber, after: revision, limit: limit, bytes: bytes) }
     }
 
-    public func journalStart(of id: String) async throws -> StoredSession? {
+    package func journalStart(of id: String) async throws -> StoredSession? {
         try await read { queries in
             defer { queries.db.releaseMemory() }
             return try queries.journalStart(of: id)
@@ -153,31 +153,31 @@ extension SQLiteStore {
 }
 
 extension SQLiteStore {
-    public func keep(_ answer: KeptAnswer) async throws { try await write(cost: 1) { try $0.keep(answer) } }
+    package func keep(_ answer: KeptAnswer) async throws { try await write(cost: 1) { try $0.keep(answer) } }
 
-    public func answer(to key: String, by requester: String, of session: Int, now: Int) async throws -> KeptAnswer? {
+    package func answer(to key: String, by requester: String, of session: Int, now: Int) async throws -> KeptAnswer? {
         try await read { try $0.answer(to: key, by: requester, of: session, now: now) }
     }
 }
 
 extension SQLiteStore {
-    public func createToken(_ token: NewToken, for sessionID: String) async throws {
+    package func createToken(_ token: NewToken, for sessionID: String) async throws {
         try await write { try $0.create(token, for: sessionID) }
     }
 
-    public func token(_ id: String) async throws -> StoredToken? { try await read { try $0.token(id) } }
+    package func token(_ id: String) async throws -> StoredToken? { try await read { try $0.token(id) } }
 
-    public func tokens(of sessionID: String, after: String?, limit: Int, now: Int) async throws -> [StoredToken]? {
+    package func tokens(of sessionID: String, after: String?, limit: Int, now: Int) async throws -> [StoredToken]? {
         try await read { try $0.tokens(of: sessionID, after: after, limit: limit, now: now) }
     }
 
-    public func deleteToken(_ id: String, of sessionID: String) async throws -> Bool {
+    package func deleteToken(_ id: String, of sessionID: String) async throws -> Bool {
         try await write(makesRoom: true) { try $0.deleteToken(id, of: sessionID) }
     }
 }
 
 extension SQLiteStore {
-    public func check() async throws -> StoreCondition {
+    package func check() async throws -> StoreCondition {
         _ = try await sessions(after: nil, limit: 1)
         if writer.isBusyAndHealthy(within: .seconds(10)) { return .writable }
         // Takes the write lock without a disk flush. The writer refuses it on a full disk.
@@ -189,7 +189,7 @@ extension SQLiteStore {
         }
     }
 
-    public func size() async throws -> StoreSize {
+    package func size() async throws -> StoreSize {
         let (sessions, bytes) = try await read { queries in
             let sessions = try queries.db.first("SELECT count(*) FROM session") { $0.int(0) } ?? 0
             return (sessions, try queries.db.pragma("page_count") * queries.db.pragma("page_size"))
@@ -198,5 +198,5 @@ extension SQLiteStore {
             sessions: sessions, bytes: bytes, logBytes: fileSize(path + "-wal") ?? 0, disk: DiskSpace(of: path))
     }
 
-    public func close() async { await writer.stopped() }
+    package func close() async { await writer.stopped() }
 }
