@@ -20,7 +20,9 @@ package final class NewFile {
         descriptor = open(partial, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
             isFinished = true
-            throw StoreError.writing(partial, errno)
+            throw errno == ENOENT
+                ? StoreError.io("there is no directory \(Self.directory(of: path)); create it first")
+                : .writing(partial, errno)
         }
         var own = stat(), named = stat()
         // Another process may have finished or removed the file meanwhile.

@@ -116,6 +116,10 @@ import Testing
             (["import", directory.path("none"), directory.path("x.sqlite")], "cannot be read: No such file"),
             (["export", database, archive], "There is a file \(archive) already"),
             (["export", archive, directory.path("y")], "is not an SQLite database"),
+            (
+                ["backup", database, directory.path("none/y")],
+                "there is no directory \(directory.path("none")); create it"
+            ),
         ] {
             let run = try CommandRun(arguments)
             #expect(run.status == 1 && run.errors.contains(said), "\(run)")
