@@ -18,7 +18,7 @@ package final class App: Sendable {
     let metrics = Metrics()
     let router: Router
     package let limits: ServerLimits
-    /// Under way at once (`--max-requests`).
+    /// Requests being answered at once (`--max-requests`).
     let requests: Quota
     let access: AccessControl
     let pages: PagePolicy

@@ -48,8 +48,8 @@ package final class Clock: Sendable {
     package static func system() -> Int { systemMilliseconds() }
 }
 
-/// Both count, so the same requests get the same answers, byte for byte. They continue after what is in `store`; IDs of
-/// ended sessions and revoked tokens can appear again. O(sessions and tokens).
+/// A clock and IDs that count, so the same requests get the same answers, byte for byte. They continue after what is in
+/// `store`; IDs of ended sessions and revoked tokens can appear again. O(sessions and tokens).
 package func deterministic(after store: any SessionStore) async throws -> (clock: Clock, ids: IDGenerator) {
     var latest = 0, counts = IDGenerator.Counts()
     var page: String?

@@ -23,7 +23,7 @@ package struct Position: Sendable, Equatable, CustomStringConvertible {
     package var description: String { epoch.map { "\($0).\(revision)" } ?? "\(revision)" }
 }
 
-/// `If-Match`.
+/// `If-Match`: the positions at which a request may be executed.
 package struct PositionCondition: Sendable {
     let text: String
     private let isMet: @Sendable (Position) -> Bool

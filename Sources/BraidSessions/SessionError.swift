@@ -2,7 +2,7 @@ import BraidEngine
 import BraidRuntime
 import BraidStore
 
-/// A command that fails so has changed nothing. The engine throws `Refusal` instead, the stores `StoreError`.
+/// A command that fails with it has changed nothing. The engine throws `Refusal` instead, the stores `StoreError`.
 package struct SessionError: Error, Sendable, Equatable {
     package enum Code: Sendable, CaseIterable {
         case badRequest
@@ -74,7 +74,7 @@ package struct SessionError: Error, Sendable, Equatable {
 // MARK: - Whether an error is the client's, and whether a retry can succeed
 
 extension SessionError {
-    /// Otherwise the server, its disk or its load is at fault, or the client is gone.
+    /// `false`: the server, its disk or its load is at fault, or the client is gone.
     package static func isRefusal(_ error: any Error) -> Bool {
         switch error {
         // The server may have been busy.
@@ -94,7 +94,7 @@ extension SessionError {
         }
     }
 
-    /// With the same idempotency key, so the refusal is not stored.
+    /// Whether a retry with the same idempotency key can succeed, so that the refusal is not stored.
     static func mayPassLater(_ refusal: any Error) -> Bool {
         switch refusal {
         case let refusal as Refusal: refusal.code == .badRequest

@@ -6,10 +6,10 @@ package struct SessionLimits: Sendable {
     package var sessions = 100_000
     /// Event streams and waiting long polls, of the whole server.
     package var subscribers = 9_000
-    /// Dry runs included.
+    /// In one transaction, dry runs included.
     package var transactionCommands = 100_000
     package var participantTransactionCommands = 1_000
-    /// Of the engine's work. A controller's is `table.commandTime`.
+    /// For the engine's work. A controller's is `table.commandTime`.
     package var participantCommandTime = Duration.seconds(5)
     /// Of a command's journal record and written rows. SQLite takes values and rows of 1,000,000,000 bytes, PostgreSQL
     /// statements below 1 GiB, and the kept answer comes on top: so less than half.

@@ -2,7 +2,7 @@ import BraidEngine
 import BraidRuntime
 import BraidServer
 
-/// `/v1/test/faults`: which requests meet a fault, and which.
+/// `/v1/test/faults`: which requests meet a fault, and which fault.
 struct FaultRule: Sendable {
     let id: String
     /// As sent, with the ID.
@@ -12,7 +12,7 @@ struct FaultRule: Sendable {
     let skip: Int
     /// Applies at most this often.
     let times: Int
-    /// Of 0 to 1, after `skip`.
+    /// From 0 to 1, for those after `skip`.
     let probability: Double
     let delay: Delay?
     let action: FaultAction?

@@ -21,7 +21,7 @@ final class Faults: JSONWritable, Sendable {
 
     func reset() { state.withLock { $0 = State() } }
 
-    /// The new ones count from 0.
+    /// The new rules count from 0.
     func replace(with body: JSONText) throws {
         let body = try BodyReader(body, at: .root, members: ["seed", "faults"])
         let seed = try body.integer("seed", in: Int.min...Int.max) ?? 0
@@ -43,8 +43,8 @@ final class Faults: JSONWritable, Sendable {
         state.withLock { $0 = State(seed: seed, rules: rules.map { ($0, 0, 0) }) }
     }
 
-    /// Of the first rule that matches and that `skip`, `times` and `probability` allow. Counts the request for every
-    /// matching rule up to this one.
+    /// The fault of the first rule that matches and that `skip`, `times` and `probability` allow. Counts the request
+    /// for every matching rule up to this one.
     func fault(for request: TestedRequest) -> InjectedFault? {
         state.withLock { state in
             for index in state.rules.indices {
@@ -79,7 +79,7 @@ final class Faults: JSONWritable, Sendable {
     }
 }
 
-/// Depend only on seed, rule and number of the match: other rules' requests change nothing.
+/// Random numbers that depend only on seed, rule and number of the match: other rules' requests change nothing.
 private struct Draws {
     private let state: UInt64
 

@@ -4,19 +4,21 @@ import Synchronization
 /// The API's requests pass it, except `/v1/test`: any number at once, but none during a reset.
 final class Gate: Sendable {
     private struct State {
-        /// By number: what ends the request when the gate closes; `nil` if it ends by itself.
+        /// By number: what ends the request when the gate closes; `.some(nil)` if it ends by itself. A plain `nil`
+        /// would remove the entry.
         var passes: [Int: (@Sendable () -> Void)?] = [:]
-        /// Of requests that a fault delays.
+        /// Numbers of requests that a fault delays.
         var delays: Set<Int> = []
         var lastPass = 0
         var isClosed = false
-        /// Outside, until the gate opens.
+        /// Requests outside, until the gate opens.
         var waiting: [CheckedContinuation<Void, Never>] = []
         /// The reset, until nobody is inside.
         var closing: CheckedContinuation<Void, Never>?
     }
 
     private let state = Mutex(State())
+    /// One reset at a time.
     private let closings = FIFOLock()
 
     /// One request inside, until `leave()`.
@@ -48,7 +50,7 @@ final class Gate: Sendable {
             }
         }
 
-        /// Once, at the request's end.
+        /// Called once, at the request's end.
         func leave() {
             let closing = gate.state.withLock { state in
                 state.passes[number] = nil

@@ -4,7 +4,7 @@ import BraidRuntime
 import BraidServer
 import BraidSessions
 
-/// As fault rules and claims of tests see it.
+/// A request as fault rules and claims of tests see it.
 struct TestedRequest: Sendable {
     /// As sent.
     let head: HTTPRequestHead
@@ -16,7 +16,7 @@ struct TestedRequest: Sendable {
     let session: String?
     /// `nil` without an acceptable token or without a route.
     let requester: Requester?
-    /// As a list, by long polling or as an event stream.
+    /// Updates as a list, by long polling or as an event stream.
     let wantsUpdates: Bool
     /// Sent so far, if the answer is an event stream.
     let sentEvents = Counter()
@@ -42,7 +42,7 @@ struct TestedRequest: Sendable {
     var opensStream: Bool { wantsUpdates && head.prefers("text/event-stream") }
 }
 
-/// With its answer, if it has one.
+/// A request with its answer, if it has one.
 struct RecordedRequest: Sendable {
     let id: String
     /// Of handling; monotonic nanoseconds.

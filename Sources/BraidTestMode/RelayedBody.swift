@@ -114,6 +114,7 @@ struct RelayedBody: Sendable {
             bytes += 1
             return
         }
+        // Bytes between events, such as comments, do not count.
         let isNext = events.count >= number, isEnd = events.add(byte)
         if isNext, isEnd || events.isInEvent { bytes += 1 }
     }
@@ -131,9 +132,9 @@ struct RelayedBody: Sendable {
 }
 
 private struct EventCount {
-    /// Complete ones.
+    /// Complete events.
     private(set) var count = 0
-    /// After the last byte.
+    /// Whether the last byte belongs to an incomplete event.
     private(set) var isInEvent = false
     private var isLineStart = true
 

@@ -2,7 +2,7 @@ import BraidEngine
 import BraidHTTP
 import BraidServer
 
-/// All must be met; without any, every request matches.
+/// Conditions that must all be met; without any, every request matches.
 struct RequestMatch: Sendable {
     struct Mismatch: Sendable {
         /// In the match's JSON: `/headers/idempotency-key`.
@@ -140,7 +140,7 @@ extension BodyReader {
         return integer
     }
 
-    /// Otherwise throws `rule`, followed by all names.
+    /// The only one of `Name` that the body has. Throws `rule`, followed by all names, if it has none or several.
     func onlyMember<Name>(_ rule: String) throws(Refusal) -> Name
     where Name: CaseIterable & RawRepresentable<String> {
         let given = Name.allCases.filter { self[$0.rawValue] != nil }

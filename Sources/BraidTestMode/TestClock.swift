@@ -5,14 +5,14 @@ import BraidSessions
 import BraidStore
 import Synchronization
 
-/// Of templates and tokens.
+/// The clock of templates and tokens, which tests can set.
 struct TestClock: Sendable {
     let sessions: SessionHost
     let idleSessions: IdleSessions
 
     var now: Instant { Instant(millisecondsSince1970: sessions.clock.now()) }
 
-    /// Ends streams and long polls of expired tokens. Forward, also ages stored answers and idle sessions.
+    /// Ends streams and long polls of expired tokens. Set forward, also ages stored answers and idle sessions.
     func set(_ setting: Setting) {
         let now = sessions.clock.now()
         let time =

@@ -35,7 +35,7 @@ package final class TestMode: Sendable {
         refusal.withLock { $0 = { [weak server] in await server?.refuseConnections(for: $0) } }
     }
 
-    /// The server stops: delayed requests are closed and not executed.
+    /// Called when the server stops: delayed requests are closed and not executed.
     package func cancelDelays() { gate.cancelDelays() }
 
     package func routes(_ sessions: SessionHost) -> [Route] {
@@ -86,7 +86,7 @@ package final class TestMode: Sendable {
 // MARK: - Reset
 
 extension TestMode {
-    /// At the end of the server's start: what a reset returns to.
+    /// Called at the end of the server's start, to whose state a reset returns.
     package func begin(_ sessions: SessionHost) throws {
         let point = try sessions.startingPoint(in: store)
         start.withLock { $0 = point }
@@ -120,7 +120,7 @@ extension HTTPResponse {
 }
 
 extension HTTPRequestHead {
-    /// To a position that no session has: the answer is a snapshot.
+    /// Changes the position to one that no session has: the answer is a snapshot.
     fileprivate mutating func loseHistory() {
         for index in query.indices where query[index].name == "since" && (try? Position(query[index].value)) != nil {
             query[index].value = Position(epoch: "-", revision: 0).description

@@ -8,7 +8,7 @@ struct Failure: Error, CustomStringConvertible {
     var description: String { faults.joined(separator: "\n") }
 }
 
-/// It has already printed why.
+/// Ends a command with status 1 that has already printed why.
 struct ReportedFailure: Error {}
 
 enum Secrets {

@@ -34,7 +34,7 @@ struct FixtureWatcher {
             return
         }
         app.watchedFiles.start()
-        // Sessions whose descriptions changed while the server did not run.
+        // Binds sessions whose descriptions changed while the server did not run.
         await look(with: watch)
         for await _ in watch.changes { await look(with: watch) }
     }
@@ -49,7 +49,7 @@ struct FixtureWatcher {
                 }
             }
         }
-        // Before any is loaded: two files may have swapped tables.
+        // All files are read before any is loaded: two may have swapped tables.
         var paths: [String] = []
         for path in found.paths where path.hasSuffix(Fixtures.tableSuffix) {
             let bytes = Files.bytes(of: path)
@@ -71,7 +71,7 @@ struct FixtureWatcher {
         for path in paths { await load(path) }
     }
 
-    /// A faulty file changes nothing.
+    /// Loads the file if it waits. A faulty one changes nothing.
     private mutating func load(_ path: String) async {
         guard var known = files[path], known.isWaiting else { return }
         var file = app.watchedFiles.file(path)

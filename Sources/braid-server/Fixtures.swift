@@ -63,8 +63,8 @@ struct Fixtures {
         return version
     }
 
-    /// Subdirectories and links included, each directory once. Not names that begin with a dot: an editor's locks and
-    /// copies, and the folders to which a Kubernetes volume links.
+    /// The files, with those of subdirectories and links, each directory once. Not names that begin with a dot: an
+    /// editor's locks and copies, and the folders to which a Kubernetes volume links.
     struct Found {
         private(set) var paths: [String] = []
         private var known: Set<[UInt]> = []

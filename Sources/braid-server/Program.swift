@@ -14,7 +14,7 @@ enum Program {
 
     // On the main thread: Swift's other threads do not exist yet, and without them a program hangs at its first await.
     @MainActor static func main() async {
-        // Otherwise the database or a connection could get stderr's descriptor, and with it the log.
+        // Opens missing ones: the database or a connection could get stderr's descriptor, and with it the log.
         for descriptor in 0...2 as ClosedRange<CInt> where fcntl(descriptor, F_GETFD) == -1 {
             _ = open("/dev/null", O_RDWR)
         }
@@ -32,7 +32,7 @@ enum Program {
             let lines = text.split(separator: "\n").map { LogLines.line(.json, .critical, String($0)) }
             Files.write(lines.joined(), to: STDERR_FILENO)
         }
-        // Must not count as empty, which would start a server with defaults.
+        // An unreadable command line must not count as empty, which would start a server with defaults.
         guard let first = all.first, !first.isEmpty else {
             complain("The command line of this process cannot be read. Start the program with its name as argument 0.")
             exit(64)

@@ -74,7 +74,6 @@ struct Serve: ServerCommand {
         }
     }
 
-    /// The limits fit each other.
     private func serve(_ tokens: [String], _ log: LogLines) async throws {
         log.write(.notice, "starting") { line in
             line.add("version", App.version)
@@ -83,6 +82,7 @@ struct Serve: ServerCommand {
         }
         let database = try Database.open(options, logging: log)
         let outage = try await database.reasonToWaitAtStart()
+        // Clock and IDs continue after what is stored, so the store must be read now.
         if options.deterministic, let outage { throw outage }
         let controllers = ControllerTokens(tokens)
         let idleSessions = IdleSessions(time: .seconds(options.sessionIdleTime))
@@ -208,7 +208,7 @@ struct Serve: ServerCommand {
         return [sharing, unloading, ending]
     }
 
-    /// Drain time included. Returns whether the database had become available.
+    /// Waits for the stop, drain time included. Returns whether the database had become available.
     private func untilStop(
         _ app: App, _ signals: Signals, _ controllers: ControllerTokens, _ manager: ServiceManager, _ log: LogLines
     ) async throws -> Bool {

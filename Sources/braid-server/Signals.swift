@@ -19,8 +19,8 @@ final class Signals: Sendable {
     /// Must stay alive. Nothing reads it, so `nonisolated(unsafe)` is safe.
     nonisolated(unsafe) private let sources: [any DispatchSourceSignal]
 
-    /// All that would end a process without a fault, but not SIGTERM, SIGINT and SIGQUIT: the last gives operators the
-    /// core dump of a server that hangs.
+    /// Ignores all that would end a process without a fault, but not SIGTERM, SIGINT and SIGQUIT: the last gives
+    /// operators the core dump of a server that hangs.
     static func ignoreOthers() {
         // SIGPIPE: stdout's or stderr's reader may exit. SIGXFSZ: a file that becomes too large fails the write.
         let named = [

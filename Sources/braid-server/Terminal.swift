@@ -13,7 +13,7 @@ enum StandardOutput {
     }
 }
 
-/// If stderr is a terminal and the task takes longer than a second.
+/// Shown on stderr, if that is a terminal and the task takes longer than a second.
 final class Progress: Sendable {
     private let title: String
     private let state: Mutex<(next: ContinuousClock.Instant, shown: Bool)>

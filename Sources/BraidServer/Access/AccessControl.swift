@@ -3,32 +3,32 @@ import BraidHTTP
 import BraidRuntime
 import BraidSessions
 
-/// A test compares docs/http-api with the routes.
+/// Who may use a route. A test compares the routes with docs/http-api.
 package enum Admission: Sendable, Equatable {
     /// Even without a token.
     case everyone
     case role(Role)
-    /// Enough for every command of a transaction.
+    /// The highest role that a command of the transaction needs.
     case commands
 
-    /// To use the route at all.
+    /// Needed to use the route at all.
     var leastRole: Role? {
         switch self {
         case .everyone: nil
         case .role(let role): role
-        // A viewer may send no command, so need not look into the transaction.
+        // A viewer may send no command, so is refused before the body is read.
         case .commands: .participant
         }
     }
 }
 
-/// By a controller token or one for a session. Without a controller token, everyone is a controller.
+/// Admits requests by a controller token or one for a session. Without a controller token, everyone is a controller.
 struct AccessControl: Sendable {
     let controllers: ControllerTokens
     let tokens: SessionTokens
 
-    /// The sender, as far as known without the store, which must be asked about a token that is not cached or, with
-    /// several servers on the store, whose cache may be outdated.
+    /// On the event loop, so without the store: a token that is not cached, or any if servers share the store, is only
+    /// `claimed`.
     func verdict(on head: HTTPRequestHead, for admission: Admission) -> Exchange.Verdict {
         guard !controllers.isEmpty, admission != .everyone else { return .admitted(.controller) }
         do {
@@ -44,6 +44,7 @@ struct AccessControl: Sendable {
 
     func requester(_ token: PresentedToken) async throws -> Requester { Requester(try await tokens.find(token)) }
 
+    /// For a token that is missing, malformed or known to be wrong.
     func refusal(of head: HTTPRequestHead) -> ProblemError? {
         guard case .refused(let error, _) = verdict(on: head, for: .role(.viewer)) else { return nil }
         return ProblemError(error)

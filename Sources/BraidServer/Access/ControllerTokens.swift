@@ -2,7 +2,7 @@ import BraidRuntime
 import BraidSessions
 import Synchronization
 
-/// Usually one; two while operators replace it; or none.
+/// The accepted controller tokens: usually one, two while operators replace it, or none.
 package final class ControllerTokens: Sendable {
     private struct State {
         var digests: [SHA256Digest]
@@ -16,7 +16,7 @@ package final class ControllerTokens: Sendable {
         weak var stream: ByteStream?
     }
 
-    /// Then everyone is a controller.
+    /// If so, everyone is a controller.
     package let isEmpty: Bool
     private let state: Mutex<State>
 
@@ -37,12 +37,12 @@ package final class ControllerTokens: Sendable {
         for stream in ended { stream.endFromServer() }
     }
 
-    /// With all tokens, so that the time does not tell which matched.
+    /// Compares with all tokens (`==` left of `||`), so that the time does not tell which matched.
     func contains(_ digest: SHA256Digest) -> Bool {
         state.withLock { state in state.digests.reduce(false) { $1 == digest || $0 } }
     }
 
-    /// `false` if the token is no longer accepted.
+    /// `replace` will end the stream. Returns `false` if the token is no longer accepted.
     func follow(_ digest: SHA256Digest, _ stream: ByteStream) -> Bool {
         state.withLock { state in
             guard state.digests.contains(digest) else { return false }

@@ -69,7 +69,7 @@ package struct PagePolicy: Sendable {
 
     // MARK: CORS
 
-    /// `head` is `nil` if it could not be parsed.
+    /// The CORS fields of every answer. `head` is `nil` if it could not be parsed.
     func headers(for head: HTTPRequestHead?) -> [(String, String)] {
         guard !origins.isEmpty else { return [] }
         if allowsAll { return [("Access-Control-Allow-Origin", "*"), Self.exposed] }
@@ -78,7 +78,7 @@ package struct PagePolicy: Sendable {
         return [vary, ("Access-Control-Allow-Origin", origin), Self.exposed]
     }
 
-    /// `nil` for any other `OPTIONS` request, and for pages that may not use the API.
+    /// The answer to a CORS preflight; `nil` for other requests, and for pages that may not use the API.
     func preflight(_ head: HTTPRequestHead) -> HTTPResponse? {
         guard head.method == "OPTIONS", head.headers["access-control-request-method"] != nil,
             let origin = head.headers["origin"], allows(origin)
@@ -95,7 +95,8 @@ package struct PagePolicy: Sendable {
             ])
     }
 
-    /// The browser will take the preflight as refused.
+    /// Whether this is the preflight of a page that is not allowed. Browsers take an answer without CORS fields as a
+    /// refusal.
     func refusesPreflight(_ head: HTTPRequestHead) -> Bool {
         head.method == "OPTIONS" && head.headers["access-control-request-method"] != nil
             && head.headers["origin"] != nil && !isFromHere(head)
@@ -108,7 +109,7 @@ package struct PagePolicy: Sendable {
 
     // MARK: Parts of origins
 
-    /// As browsers write it: lower case, no default port. `nil` if it is none; `*` stays.
+    /// As browsers write it: lower case, no default port. `nil` if it is no origin; `*` stays.
     package static func origin(_ text: String) -> String? {
         if text == "*" { return text }
         let text = text.lowercased()
@@ -128,7 +129,7 @@ package struct PagePolicy: Sendable {
         return authority.isEmpty || authority.contains("/") ? nil : authority.lowercased()
     }
 
-    /// Without port, and without a trailing dot as in `example.com.`.
+    /// The host without port, and without a trailing dot as in `example.com.`.
     package static func host(_ authority: String) -> Substring {
         // Runs for every request; bytes are faster than characters.
         let utf8 = authority.utf8

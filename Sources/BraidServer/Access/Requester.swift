@@ -22,7 +22,8 @@ package struct Requester: Sendable {
             ])
     }
 
-    /// Does not read the store: neither answer nor time tells whether the session exists.
+    /// Throws `noSession` for another session's token. Does not read the store: neither answer nor time tells whether
+    /// the session exists.
     func require(session id: String) throws {
         if let token, token.sessionID != id { throw SessionError(noSession: id) }
     }

@@ -6,7 +6,7 @@ package struct TrustedProxies: Sendable {
     private var networks: [IPNetwork] = []
     private var isUnixSocketTrusted = false
 
-    /// As the option's value, and for clients there in the log.
+    /// The Unix socket in the option's value, and its clients in the log.
     private static let unixSocket = "unix"
 
     package init() {}

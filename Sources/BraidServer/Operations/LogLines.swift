@@ -33,10 +33,10 @@ package struct LogLines: Sendable {
         }
     }
 
-    /// Not taken by stderr.
+    /// Lines lost because stderr was full or could not be written.
     package var dropped: Int { writer.dropped }
 
-    /// At most five seconds: perhaps nobody reads stderr.
+    /// Waits at most five seconds for the lines to be written: perhaps nobody reads stderr.
     package func flush() { writer.flush(within: .seconds(5)) }
 
     package static func line(_ format: Format, _ level: LogLevel, _ message: String) -> [UInt8] {

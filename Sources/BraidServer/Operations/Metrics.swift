@@ -12,13 +12,13 @@ final class Metrics: Sendable {
     /// `nil` until there is an HTTP server.
     let connections = Mutex<(@Sendable () -> HTTPConnections?)?>(nil)
 
-    /// Once, at the start.
+    /// Called once, at the start.
     func follow(_ routes: [RouteCounters]) { routed.withLock { $0 = routes } }
 
     var routes: [RouteCounters] { routed.withLock { $0 } + [unrouted] }
 }
 
-/// By status and by duration.
+/// A route's answers, counted by status and by duration.
 final class RouteCounters: Sendable {
     let method: String
     /// `/v1/sessions/{id}`; empty if no route matched.
@@ -45,7 +45,7 @@ final class RouteCounters: Sendable {
         sum.add(nanoseconds)
     }
 
-    /// Only those that have occurred.
+    /// Only statuses that have occurred.
     var answers: [(status: Int, count: Int)] {
         zip(Statuses.known, byStatus).compactMap { $1.value > 0 ? ($0, $1.value) : nil }
     }
@@ -55,7 +55,7 @@ final class RouteCounters: Sendable {
     }
 
     private enum Statuses {
-        /// 0: any other, such as an injected fault's.
+        /// 0 comes first: it counts any other, such as an injected fault's.
         static let known = [0, 200, 201, 204, 304] + Set(Problem.allCases.map(\.status)).sorted()
 
         private static let indices: [UInt8] = {

@@ -73,6 +73,7 @@ final class SharedText: Sendable {
                 state.next
                 ?? Task(executorPreference: Workers.shared.probes) {
                     if due > .now { try? await Task.sleep(until: due) }
+                    // Before writing begins: later requests get the next text.
                     self.state.withLock { $0 = State(due: .now + Self.pause) }
                     return SharedBytes(await self.write())
                 }
@@ -83,7 +84,7 @@ final class SharedText: Sendable {
     }
 }
 
-/// proc(5), getrlimit(2).
+/// This process, from proc(5) and getrlimit(2).
 struct ProcessStatistics {
     var residentBytes: Int?
     var virtualBytes: Int?
@@ -103,7 +104,7 @@ struct ProcessStatistics {
                 residentBytes = fields[21] * sysconf(Int32(_SC_PAGESIZE))
             }
         }
-        // Less the one that reads this directory.
+        // Without the descriptor that reads this directory.
         openDescriptors = Files.names(in: "/proc/self/fd").map { $0.count - 1 }
         var limit = rlimit()
         if getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 {

@@ -13,7 +13,7 @@ package struct RequestLog: Sendable {
         self.proxies = proxies
     }
 
-    /// Without query, body and token. `nanoseconds` is `nil` if the HTTP server itself refused.
+    /// Logs neither query, body nor token. `nanoseconds` is `nil` if the HTTP server itself refused.
     func answered(_ request: Exchange, status: Int, nanoseconds: Int? = nil) {
         lines?.write(request.isProbe ? .debug : .info, "request") { line in
             add(request, to: &line) { line in
@@ -33,7 +33,7 @@ package struct RequestLog: Sendable {
         }
     }
 
-    /// Of the server itself, for `--fixtures`.
+    /// An act of the server itself, for `--fixtures`.
     package func fixtureAct(_ act: String, _ values: [(name: String, value: String)], file: String) {
         lines?.write(.notice, act) { line in
             for (name, value) in values { line.add(name, value) }
@@ -41,7 +41,7 @@ package struct RequestLog: Sendable {
         }
     }
 
-    /// At most once a minute for the limit, and once for its shares (of a session or token). `limit` is the option.
+    /// Logs at most once a minute for the limit, and once for its shares (of a session or token). `limit`: the option.
     package func reached(_ limit: String, isShare: Bool = false) { reached(limit, isShare: isShare, by: nil) }
 
     func reached(_ limit: String, isShare: Bool, by request: Exchange?) {
@@ -54,7 +54,7 @@ package struct RequestLog: Sendable {
         }
     }
 
-    /// At most once a minute, with the option that would allow the page.
+    /// Logs at most once a minute, with the option that would allow the page.
     func refusedPage(by request: Exchange) {
         let origin = request.head.headers["origin"]
         guard let times = limits.reached("allow-origin", isShare: false) else { return }
@@ -89,6 +89,7 @@ private final class LimitWarnings: Sendable {
     private static let interval = 60_000_000_000
     private let limits = Mutex<[Limit: (times: Int, next: Int)]>([:])
 
+    /// How often since the last line; `nil`: no line is due.
     func reached(_ name: String, isShare: Bool) -> Int? {
         let now = monotonicNanoseconds()
         return limits.withLock { limits in

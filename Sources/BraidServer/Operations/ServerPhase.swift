@@ -1,6 +1,6 @@
 import Synchronization
 
-/// As `/readyz` tells load balancers.
+/// What `/readyz` tells load balancers.
 package final class ServerPhase: Sendable {
     package enum Phase: Sendable {
         /// Waits for the database, then loads fixtures.

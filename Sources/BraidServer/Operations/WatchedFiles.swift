@@ -35,8 +35,8 @@ package final class WatchedFiles: JSONWritable, Sendable {
         }
     }
 
-    /// Until there is another revision, the time is over or the task is cancelled. Looks ten times a second; people
-    /// save rarely.
+    /// Returns when there is another revision, the time is over or the task is cancelled. Looks ten times a second;
+    /// people save rarely.
     func waitForChange(of revision: Int, within time: Duration) async {
         let deadline = ContinuousClock.now + time
         while known.withLock({ $0.revision }) == revision, .now < deadline, !Task.isCancelled {

@@ -32,7 +32,7 @@ extension Exchange {
         return response
     }
 
-    /// A reached limit, or a page that may not send this.
+    /// Logs a reached limit, or a page that may not send this.
     func note(_ problem: ProblemError) {
         if [.originNotAllowed, .misdirectedRequest].contains(problem.problem) { app.log.refusedPage(by: self) }
         guard let limit = problem.limit else { return }

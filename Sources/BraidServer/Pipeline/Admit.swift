@@ -46,7 +46,7 @@ extension App: HTTPHandler {
         unreadable(head, failure).refusal(for: failure, isHandled: false)
     }
 
-    /// The head is not known to its end: can only be refused.
+    /// For a head that is not known to its end: the request can only be refused.
     package func unreadable(_ head: HTTPRequestHead, _ failure: HTTPFailure) -> Exchange {
         var route: Route?
         if case .route(let found) = router.match(method: head.method, path: head.path) { route = found }
@@ -99,6 +99,7 @@ extension Exchange {
                     if let response = try atOnce(exchange) { return exchange.send(response) }
                 }
                 exchange.lease = try leased()
+            // `decode` takes the lease, when the account is known.
             case .claimed: break
             }
         } catch {
@@ -117,7 +118,7 @@ extension Exchange {
 
     private func runStages() async -> HTTPResponse {
         var exchange = self
-        // Before the answer is sent: the client may then send its next request.
+        // The lease ends before the answer is sent: the client may then send its next request.
         defer { exchange.lease?.end() }
         let response = await exchange.handle()
         return exchange.count(await exchange.compress(await exchange.present(response)))
@@ -137,8 +138,8 @@ extension Exchange {
         }
     }
 
-    /// The place among the current requests. None for a probe, which operators need most when the server is full, a
-    /// long poll or a streamed body. Throws `unavailable`, or `quotaExceeded` for a used-up share.
+    /// The place among the current requests. None for a long poll, a streamed body, or a probe, which operators need
+    /// most when the server is full. Throws `unavailable`, or `quotaExceeded` for a used-up share.
     func leased() throws -> Quota.Lease? {
         if let route, route.isProbe || route.streamsBody || isLongPoll { return nil }
         return try app.requests.required("requests under way", option: "max-requests", for: account)

@@ -29,7 +29,7 @@ extension Exchange {
         return exchange
     }
 
-    /// Those that all routes share.
+    /// The checks that all routes share. Access comes first: others must not learn what else is wrong.
     func check() throws {
         guard let route else { return }
         try app.access.check(requester, route.admission, session: route.parameter("id", of: head.path))
@@ -48,7 +48,7 @@ extension Exchange {
         try route.checkKey(head)
     }
 
-    /// May nest `deeper` levels beyond the limit. Throws `invalidJSON` for an empty body, or `JSONError`.
+    /// The body, which may nest `deeper` levels beyond the limit. Throws `invalidJSON` if it is empty, or `JSONError`.
     package func json(deeper: Int = 0) throws -> JSONText {
         guard !body.isEmpty else { throw ProblemError(.invalidJSON, "The body is empty. It must be JSON.") }
         return try JSONText(parsing: body, depthLimit: limits.jsonDepth + deeper)
@@ -69,7 +69,7 @@ extension Route {
         }
     }
 
-    /// One who accepts only problem documents passes (RFC 9110, 12.5.1).
+    /// A client that accepts only problem documents passes (RFC 9110, 12.5.1).
     fileprivate func checkAccept(_ head: HTTPRequestHead) throws {
         guard let accept = head.accept else { return }
         if [produces, alternative, "application/problem+json"].contains(where: {
@@ -135,7 +135,7 @@ extension HTTPRequestHead {
     /// The default of `--max-body-bytes`; few exceed it.
     private static let usualBodyBytes = 16 << 20
 
-    /// Gzip only. Returns the lease of the plain body, `nil` if it was plain.
+    /// Replaces a gzip body by the plain one, and returns its lease; `nil` if the body was plain already.
     /// - Throws: `tooLarge` above the limit, `badRequest` if it is not gzip, `HTTPFailure` without memory.
     package func decompress(
         _ body: inout [UInt8], limit: Int, memory: Quota, for account: Quota.Account
@@ -171,7 +171,7 @@ extension HTTPRequestHead {
         return lease
     }
 
-    /// As the last four bytes of gzip claim, perhaps wrongly.
+    /// The plain body's size, as the last four bytes of gzip claim, perhaps wrongly.
     func expectedSize(of body: [UInt8]) -> Int {
         guard body.count > 18, (try? hasGzipBody) == true else { return body.count }
         return max(body.count, body.suffix(4).reversed().reduce(0) { $0 << 8 | Int($1) })

@@ -5,7 +5,7 @@ import BraidRuntime
 // Encode: common header fields, `?pretty`, compression.
 
 extension Exchange {
-    /// For small responses.
+    /// On the event loop, for small responses.
     func encodeAtOnce(_ response: HTTPResponse, in coding: ContentCoding?) -> HTTPResponse {
         var response = response
         addFields(to: &response)
@@ -14,7 +14,7 @@ extension Exchange {
         return response
     }
 
-    /// Still plain: header fields added, indented for `?pretty`.
+    /// Adds header fields and indents for `?pretty`; the body stays plain.
     package func present(_ response: HTTPResponse) async -> HTTPResponse {
         var response = response
         addFields(to: &response)
@@ -67,7 +67,7 @@ extension Exchange {
             && head.query.contains { $0.name == "pretty" && $0.value != "false" && $0.value != "0" }
     }
 
-    /// A large body without a lease needs one meanwhile; if there is none, it stays plain.
+    /// A large body without a lease needs one while it is compressed; if there is none, it stays plain.
     package func compress(_ response: HTTPResponse) async -> HTTPResponse {
         var response = response
         let coding = response.coding(for: head)
@@ -139,7 +139,7 @@ extension HTTPResponse {
     /// `nil`: plain.
     func coding(for head: HTTPRequestHead) -> ContentCoding? {
         guard body.count != 0, let field = head.headers["accept-encoding"] else { return nil }
-        // Its length is announced, of the plain bytes.
+        // The announced length is that of the plain bytes.
         if case .stream(let stream) = body, stream.length != nil { return nil }
         // A small body only for clients that exclude the plain one, as with `identity;q=0`.
         guard isWorthCompressing || field.utf8.contains(UInt8(ascii: ";")) else { return nil }
@@ -160,7 +160,7 @@ extension HTTPResponse {
         }
     }
 
-    /// Except a stream. Sets the fields that depend on the coding.
+    /// Compresses the body (a stream's pieces later, as they are made), and sets the fields that depend on the coding.
     mutating func encode(in coding: ContentCoding?, for head: HTTPRequestHead) {
         // Caches must keep one answer per coding (RFC 9110, 12.5.5).
         if head.isRead, isWorthCompressing || status == 304 {
@@ -178,7 +178,7 @@ extension HTTPResponse {
         case .stream(let stream): stream.encode(in: coding)
         }
         headers.append(("Content-Encoding", coding.rawValue))
-        // A strong ETag for each coding of a resource. Other methods' is the session's position.
+        // A strong ETag differs by coding (RFC 9110, 8.8.3.3). Other methods' is the session's position.
         if head.isRead, let field = headers.firstIndex(where: { $0.0 == "ETag" }) {
             headers[field].1 = entityTag(headers[field].1, in: coding)
         }

@@ -13,7 +13,7 @@ package struct Exchange: HTTPExchange {
     var streamedBody: HTTPBodyReader?
     /// The client's `X-Request-Id`, or one of ours.
     package let requestID: String
-    /// `nil`: none takes it.
+    /// `nil`: none matches.
     package let route: Route?
     var verdict: Verdict
     /// Monotonic nanoseconds when handling began: after a buffered body has arrived.
@@ -47,7 +47,7 @@ package struct Exchange: HTTPExchange {
         return Quota.Account(resource: route?.parameter("id", of: head.path), client: sender.token?.id)
     }
 
-    /// Also starts the time.
+    /// A copy with its body; starts the time.
     package func begun(with body: [UInt8] = [], reading streamedBody: HTTPBodyReader? = nil) -> Exchange {
         var exchange = self
         exchange.body = body

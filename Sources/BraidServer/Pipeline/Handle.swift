@@ -26,7 +26,7 @@ extension Exchange {
         }
     }
 
-    /// The stream ends when its token is no longer accepted.
+    /// Ends the stream when its token is no longer accepted.
     private func bind(_ stream: ByteStream) async throws {
         do {
             if let token = requester.token { try await app.sessions.tokens.follow(token, stream) }

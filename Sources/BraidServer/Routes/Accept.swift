@@ -19,7 +19,7 @@ struct WeightedNames: Sendable {
         }
     }
 
-    /// 0...1000.
+    /// 0...1000; `nil`: not named.
     subscript(name: String) -> Int? { elements.lazy.filter { $0.name == name }.map(\.weight).max() }
 
     /// Lower case, no blanks.
@@ -73,7 +73,7 @@ struct Accept: Sendable {
         return 0
     }
 
-    /// Not by a wildcard.
+    /// Names the type itself, not by a wildcard.
     func names(_ type: String) -> Bool { ranges[type] != nil }
 }
 
@@ -81,7 +81,7 @@ extension HTTPRequestHead {
     /// `nil`: everything is accepted.
     var accept: Accept? { headers["accept"].flatMap { $0.isEmpty ? nil : Accept($0) } }
 
-    /// To JSON. With equal weights the field must name it: `*/*` means JSON.
+    /// Whether the client prefers it to JSON. With equal weights the field must name it: `*/*` means JSON.
     package func prefers(_ alternative: String) -> Bool {
         guard let accept else { return false }
         let weight = accept.weight(of: alternative), json = accept.weight(of: "application/json")
@@ -98,7 +98,7 @@ struct AcceptEncoding: Sendable {
     /// `nil` is the plain body.
     func accepts(_ coding: ContentCoding?) -> Bool { weight(of: coding) > 0 }
 
-    /// With equal weights, compressed.
+    /// With equal weights, compressed. `nil`: plain.
     var preferred: ContentCoding? {
         let best = ContentCoding.allCases.reduce(nil as ContentCoding?) { best, coding in
             weight(of: coding) > (best.map { weight(of: $0) } ?? 0) ? coding : best

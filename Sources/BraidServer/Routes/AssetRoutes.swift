@@ -3,7 +3,7 @@ import BraidHTTP
 import BraidRuntime
 import CAssets
 
-/// In the binary, for everyone.
+/// A file in the binary, for everyone.
 struct Asset: Sendable {
     let path: String
     /// Without parameters.
@@ -45,7 +45,7 @@ struct Asset: Sendable {
 
     var headers: [(String, String)] {
         let type = mediaType == "application/json" ? mediaType : "\(mediaType); charset=utf-8"
-        // Another version of the server may have other bytes here.
+        // `no-cache`: another version of the server may have other bytes here.
         var headers = [
             ("Content-Type", type), ("ETag", etag), ("Cache-Control", "no-cache"),
             ("X-Content-Type-Options", "nosniff"),
@@ -70,7 +70,7 @@ func assetRoutes() -> [Route] {
     let modules = "/inspector/"
     let byPath = Dictionary(uniqueKeysWithValues: Asset.web.map { ($0.path, $0) })
     return Asset.web.filter { !$0.path.hasPrefix(modules) }.map { asset in
-        // Links carry such as `utm_source`.
+        // Links carry parameters such as `utm_source`.
         Route.inMemory(
             "GET", asset.path, for: .everyone, ignoresUnknownQuery: asset.mediaType == "text/html",
             produces: asset.mediaType, obeysPretty: true

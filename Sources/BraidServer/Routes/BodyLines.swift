@@ -1,7 +1,7 @@
 import BraidHTTP
 import BraidRuntime
 
-/// One at a time, as they arrive. Blank ones are skipped but counted.
+/// The lines of a streamed body, one at a time, as they arrive. Blank ones are skipped but counted.
 struct BodyLines {
     static let mediaType = "application/x-ndjson"
     private let body: HTTPBodyReader
@@ -60,7 +60,7 @@ struct BodyLines {
     }
 
     private mutating func taking(_ line: ArraySlice<UInt8>) throws -> [UInt8]? {
-        // Empty, or ends with a line feed.
+        // `start` is 0 only at the end: the body is empty, or ends with a line feed.
         if line.isEmpty, start == 0 { return nil }
         number += 1
         guard line.count <= limit else { throw tooLong(number) }

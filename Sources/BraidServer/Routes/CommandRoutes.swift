@@ -22,7 +22,7 @@ func commandRoutes(_ sessions: SessionHost) -> [Route] {
 }
 
 extension Exchange {
-    /// With its text for the journal. Throws `role` if the requester may not send it.
+    /// The command, and its text for the journal. Throws `role` if the requester may not send it.
     fileprivate func command(of kind: CommandKind) throws -> (Command, text: JSONText) {
         switch kind {
         case .reset:
@@ -81,7 +81,7 @@ extension SessionHost {
             context.logAct(execution)
             return form.response(execution)
         }
-        // Nothing changes, so nothing is kept.
+        // A dry run changes nothing, so keeps no answer.
         guard let key = try IdempotencyKey(context), !request.isDryRun else { return try await executed(keeping: nil) }
         return try await once(key, for: request, replay: { try await replayed($0) }) { keep in
             try await executed(keeping: keep)
@@ -94,7 +94,7 @@ struct CommandForm: Sendable {
     var isSequential: Bool
     var preference: String?
 
-    /// Of every request with a single command.
+    /// Parameters of every request with a single command.
     static let query: Set<String> = ["dryRun", "form"]
 
     init(_ context: Exchange) throws {
@@ -102,7 +102,7 @@ struct CommandForm: Sendable {
         preference = context.head.returnPreference
     }
 
-    /// As stored for retries.
+    /// The answer as stored for retries.
     func kept(_ execution: Execution) -> JSONText {
         preference == "representation"
             ? execution.snapshotHead.kept(snapshotOf: execution.session) : response(execution).kept(snapshotOf: nil)

@@ -26,7 +26,7 @@ extension Route {
 }
 
 extension HTTPRequestHead {
-    /// The session's current tag, or `*`.
+    /// `If-Match`: contains the session's current tag, in any coding, or is `*`.
     var positionCondition: PositionCondition? {
         headers["if-match"].map { list in
             PositionCondition(list) { position in
@@ -51,7 +51,7 @@ extension HTTPRequestHead {
 }
 
 extension HTTPRequestHead {
-    /// Against the latest version; `nil` if the table is not registered. `If-None-Match: *` only creates. Throws
+    /// Checks against the latest version; `nil` if the table is not registered. `If-None-Match: *` only creates. Throws
     /// `etagMismatch`, with the latest `ETag`.
     func checkConditions(on table: StoredTable?, named name: String) throws {
         func failure(_ detail: String) -> ProblemError {
@@ -80,7 +80,7 @@ extension StoredTable {
     var entityTag: String { "\"\(version).\(updated)\"" }
 }
 
-/// And of the same content in each coding.
+/// The tag, and those of the same content in each coding.
 private func entityTags(_ etag: String) -> [String] { [etag] + ContentCoding.allCases.map { entityTag(etag, in: $0) } }
 
 extension Position {

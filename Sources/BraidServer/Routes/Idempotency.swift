@@ -27,7 +27,7 @@ extension IdempotencyKey {
 }
 
 extension Route {
-    /// Throws `badRequest` for a key on a route without: the client would think that it is safe to repeat.
+    /// Throws `badRequest` for a key on a route that takes none: the client would think that it is safe to repeat.
     func checkKey(_ head: HTTPRequestHead) throws {
         guard !takesKey, head.headers["idempotency-key"] != nil else { return }
         throw ProblemError(
@@ -84,6 +84,8 @@ extension HTTPResponse {
                     $0.member("created", session.created)
                 }
             } else if case .bytes(let bytes) = body {
+                // Keeps only JSON in `.bytes`, as commands and problems have; any other body would be lost. 1000 is the
+                // parser's limit: answers nest deeper than requests.
                 $0.member("body", try? JSONText(parsing: bytes, depthLimit: 1000))
             }
         }

@@ -19,7 +19,7 @@ func metricsRoute(
             sessions.statistics, maximum: limits.subscribers, behind: sessions.metrics.streamsBehind.value)
         text.write(sharing: sessions.metrics)
         text.write(sessions.store.statistics, condition: await condition)
-        // Without it, only its metrics are missing.
+        // If the query fails, only its metrics are missing.
         if let size = await size { text.write(size, maximum: limits.sessions) }
         if let connections = metrics.connections.withLock({ $0 })?() { text.write(connections) }
         text.single(

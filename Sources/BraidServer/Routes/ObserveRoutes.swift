@@ -19,7 +19,7 @@ func observeRoutes(_ sessions: SessionHost, limits: ServerLimits) -> [Route] {
             var lines = BodyLines(body, limit: limits.bodyBytes, isGzip: try context.head.hasGzipBody)
             var applied = 0, unchanged = 0
             do {
-                // Only after this line is committed: slows a fast sender down.
+                // The next line is read after this one's commit, which slows a fast sender down.
                 while let line = try await lines.next() {
                     let models = try JSONText(parsing: line, depthLimit: limits.jsonDepth)
                     let command = try Command(kind: "patchModels", body: models)
@@ -36,7 +36,7 @@ func observeRoutes(_ sessions: SessionHost, limits: ServerLimits) -> [Route] {
                     .invalidJSON, "The line is not valid JSON: column \(error.column): \(error.message)."
                 ).at(line: lines.number)
             } catch let failure as HTTPFailure {
-                // It broke off, for example.
+                // The body broke off, for example.
                 throw ProblemError(failure).at(line: lines.number + 1)
             } catch {
                 throw ProblemError(error).map { $0.line == nil ? $0.at(line: lines.number) : $0 } ?? error

@@ -5,7 +5,7 @@ import BraidSessions
 import BraidStore
 import Synchronization
 
-/// Need no session.
+/// Routes that need no session.
 func statelessRoutes(clock: Clock) -> [Route] {
     [
         Route("POST", "/v1/diff", query: ["form"], takesBody: true) { context in
@@ -57,7 +57,7 @@ func statelessRoutes(clock: Clock) -> [Route] {
 }
 
 extension Refusal {
-    /// One fault of the body.
+    /// For one fault of the body.
     package init(_ detail: String, at pointer: JSONPointer = .root, _ code: FaultCode, _ rule: String) {
         self.init(.badRequest, detail, faults: [.init(pointer: pointer, code: code, detail: rule)])
     }

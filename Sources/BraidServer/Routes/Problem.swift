@@ -1,7 +1,7 @@
 import BraidEngine
 import CAssets
 
-/// The types (RFC 9457); `docs/problems.json` explains each.
+/// The problem types (RFC 9457); `docs/problems.json` explains each.
 package enum Problem: String, CaseIterable, Sendable {
     case ambiguousRow = "ambiguous-row"
     case badRequest = "bad-request"
@@ -68,7 +68,7 @@ package enum Problem: String, CaseIterable, Sendable {
     package var status: Int { definition.status }
     var title: String { definition.title }
 
-    /// With which every problem document begins.
+    /// The members with which every problem document begins.
     func writeMembers(status: Int, detail: String, to writer: inout JSONWriter) {
         writer.member("type", "/problems/\(rawValue)")
         writer.member("title", title)

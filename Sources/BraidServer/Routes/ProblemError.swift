@@ -12,9 +12,9 @@ package struct ProblemError: Error, Sendable {
     package var headers: [(String, String)] = []
     /// The body's faulty line, or the first missing one, from 1.
     package var line: Int?
-    /// Without the rows for which a template failed; `nil` if `detail` names none.
+    /// `detail` without the rows for which a template failed; `nil` if it names none.
     private var detailWithoutPlace: String?
-    /// Only this kind of problem has them.
+    /// Writes members that only this kind of problem has.
     package var writeMembers: (@Sendable (inout JSONWriter) -> Void)?
     /// The option of the reached limit.
     var limit: String?

@@ -7,12 +7,12 @@ package final class Route: Sendable {
     let method: String
     /// `GET /v1/tables`.
     let name: String
-    /// Logged as `debug`.
+    /// Logged as `debug`, and not counted in `--max-requests`.
     let isProbe: Bool
     let admission: Admission
     package let pattern: [Substring]
     private let parts: [Part]
-    /// Besides `pretty`.
+    /// The accepted parameters, besides `pretty`.
     let query: Set<String>
     let ignoresUnknownQuery: Bool
     let takesBody: Bool
@@ -33,11 +33,11 @@ package final class Route: Sendable {
     let counters: RouteCounters
     /// Where the handler starts; a large body goes to another pool.
     let pool: WorkerPool
-    /// In a task, cancelled when the client disconnects.
+    /// Runs in a task, cancelled when the client disconnects.
     let handle: Handler
-    /// On the event loop, from memory, in bounded time; `nil`: needs a task.
+    /// Answers on the event loop, from memory, in bounded time. If it is or returns `nil`, `handle` runs.
     let atOnce: ImmediateHandler?
-    /// While it arrives.
+    /// The handler reads the body while it arrives.
     let streamsBody: Bool
 
     package typealias Handler = @Sendable (Exchange) async throws -> HTTPResponse
@@ -130,6 +130,7 @@ package final class Route: Sendable {
         return wait > 0 && Self.waits.contains(wait)
     }
 
+    /// `nil` if it is not this pattern with misspelled words.
     fileprivate func corrected(_ path: [String]) -> (path: [String], mistakes: Int)? {
         guard path.count == parts.count else { return nil }
         var corrected = path, mistakes = 0

@@ -129,7 +129,7 @@ func fixtureRoute(_ files: WatchedFiles, subscribers: Quota) -> Route {
 private enum Registration { case newTable, newVersion, unchanged }
 
 extension SessionStore {
-    /// If the latest version meets the conditions; returns the latest after it.
+    /// Registers the description if the latest version meets the conditions; returns what is then the latest.
     fileprivate func register(
         _ name: String, _ description: JSONText, if head: HTTPRequestHead, at: Int
     ) async throws -> (StoredTable, Registration) {
@@ -142,7 +142,7 @@ extension SessionStore {
                 let table = StoredTable(name: name, version: version, updated: at, description: description)
                 return (table, old == nil ? .newTable : .newVersion)
             } catch StoreError.tableChanged {
-                // By another request, meanwhile.
+                // Another request was first: check the conditions again.
                 continue
             }
         }

@@ -3,7 +3,7 @@ import BraidHTTP
 import BraidRuntime
 import BraidSessions
 
-/// After a position: a list, a long poll, or an event stream.
+/// The updates after a position: a list, a long poll, or an event stream.
 func updateRoutes(_ sessions: SessionHost) -> [Route] {
     [
         Route(
@@ -58,8 +58,9 @@ extension SessionHost {
             throw ProblemError(
                 .badRequest, "`\(name)` is for JSON only: an event stream waits by itself and has every revision.")
         }
-        // A browser that reconnects sends it with the original URL (WHATWG HTML, 9.2.4), so it goes before `since`. If
-        // it is no position of this session, the stream begins with a snapshot.
+        // A browser that reconnects sends it with the original URL (WHATWG HTML, 9.2.4), so it goes before `since`, and
+        // the client no longer has the window `from`. If it is no position of this session, the stream begins with a
+        // snapshot.
         let last = context.head.headers["last-event-id"].flatMap { id in
             id.isEmpty ? nil : (try? Position(id)) ?? Position(epoch: "", revision: 0)
         }

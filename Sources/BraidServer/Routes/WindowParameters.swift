@@ -4,7 +4,7 @@ import BraidSessions
 
 extension WindowQuery {
     static let parameters: Set = ["section", "offset", "limit", "around", "aroundSection", "before", "after"]
-    /// Of `limit`, `before` and `after`.
+    /// The range of `limit`, `before` and `after`.
     private static let rows = 0...10_000
     /// The default of `before` and `after`.
     private static let rowsAround = 50
@@ -15,7 +15,7 @@ extension WindowQuery {
         try self.init { context.query($0) }
     }
 
-    /// From one parameter that contains a window's, percent-encoded.
+    /// From one parameter that contains all parameters of a window, percent-encoded.
     init?(inParameter name: String, _ context: Exchange) throws {
         guard let text = context.query(name) else { return nil }
         let form =

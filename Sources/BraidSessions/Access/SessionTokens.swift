@@ -92,6 +92,7 @@ package final class SessionTokens: Sendable {
     }
 
     package func revoke(_ id: String, of sessionID: String) async throws -> Bool {
+        // The store first: a read in between repeats itself, because `end` increases `revocations`.
         let wasThere = try await store.deleteToken(id, of: sessionID)
         if wasThere { end(id) }
         return wasThere
@@ -136,7 +137,7 @@ package final class SessionTokens: Sendable {
 
     // MARK: Checking tokens
 
-    /// `nil`: ask the store. Throws `invalidToken`.
+    /// The cached token; `nil`: ask the store. Throws `invalidToken`.
     package func known(_ presented: PresentedToken) throws -> SessionToken? {
         guard let id = Self.id(in: presented.text) else { throw SessionError.invalidToken }
         guard store.sharing == nil, let token = state.withLock({ $0.known[id] }) else { return nil }
@@ -221,7 +222,7 @@ extension SessionTokens {
     ) async throws -> Int {
         while true {
             let (number, startsSweeping) = state.withLock { state in
-                // Token and followers go under one lock, so a cached token is not revoked, as far as this server knows.
+                // Under the lock of `end`: a revocation finds this follower, or has removed the token from `known`.
                 guard state.known[token.id] != nil else { return (Int?.none, false) }
                 state.nextFollower += 1
                 state.followers[state.nextFollower] = Follower(token: token, end: end, isThere: isThere)
@@ -247,6 +248,7 @@ extension SessionTokens {
         }
     }
 
+    /// Also forgets streams that are gone.
     package func endExpired() {
         let now = clock.now()
         let expired = state.withLock { Self.taking(&$0) { $0.token.expires <= now || !$0.isThere() } }

@@ -92,7 +92,7 @@ package struct JournalFile {
             } else {
                 bound = BoundTable(showing: request.empty)
             }
-            // Was applied when the commands were committed.
+            // The limit was applied when the commands were committed, and may be lower now.
             bound.limits.templateSteps = .max
             if let start = try checkpoint.map({ try StoredSession(checkpoint: $0) }) ?? request.fork {
                 (model, snapshot, unpublished) = try start.restored(by: bound.binder)
@@ -133,7 +133,7 @@ package struct JournalFile {
 }
 
 extension Command {
-    /// A journaled reset has no table.
+    /// A journaled reset has no table: the session must complete it.
     package init(
         journalText text: JSONText,
         compiled: (JSONText) throws -> TableDescription = { try TableDescription(stored: $0) }

@@ -49,7 +49,7 @@ extension Session {
 
     package func journalPage(after revision: Int, limit: Int) async throws -> (records: [JournalRecord], isCut: Bool) {
         let bytes = Memory.largeBytes
-        // Read first: the store has a commit shortly before requests can see its revision.
+        // The page ends here at the latest: the store has a commit shortly before requests can see its revision.
         let newest = self.revision
         guard revision < newest else { return ([], false) }
         var records = try await history(after: revision, limit: min(limit + 1, newest - revision), bytes: bytes)
@@ -69,7 +69,7 @@ extension SessionHost {
     package func journalFile(of id: String, for account: Quota.Account) async throws -> ByteStream {
         let body = ByteStream(isEndless: false), pageBytes = body.limit / 2
         let (summary, start, through) = try await journalFileStart(of: id, pageBytes: pageBytes)
-        // Held until the task ends.
+        // The task holds the lease to its end.
         let lease = try start.lease(streams, for: account)
         body.onAttach { [store, streams] in
             Task(executorPreference: Workers.shared.long) {
@@ -79,7 +79,7 @@ extension SessionHost {
                     while await body.writeWhole(
                         lines.piece(in: body.coding), try lines.lease(streams, for: account))
                     {
-                        // A large record can exceed both this and the stream's queue.
+                        // A large record can exceed both `pageBytes` and the stream's queue.
                         let records = try await store.journal(
                             of: summary.number, after: revision, limit: summary.revision - revision, bytes: pageBytes)
                         guard let first = records.first, let last = records.last else {
@@ -112,7 +112,7 @@ extension SessionHost {
             summary.revision = max(summary.revision, start)
             let records = try await store.journal(
                 of: summary.number, after: start, limit: summary.revision - start, bytes: pageBytes)
-            // Otherwise the journal was trimmed since, or the checkpoint is a later session's: read again.
+            // If not, the journal was trimmed since, or the checkpoint is a later session's: read again.
             if records.first.map({ $0.revision == start + 1 }) ?? (start == summary.revision),
                 checkpoint.map({ $0.summary.number == summary.number }) ?? true
             {

@@ -62,6 +62,7 @@ package struct BoundTable: Sendable {
 }
 
 extension SessionHost {
+    /// With the description compiled, from the store or from the command's own text.
     func compiled(_ rebinding: Rebinding, for session: Session) async throws -> Rebinding {
         guard let name = session.table else {
             throw SessionError(
@@ -102,8 +103,8 @@ extension SessionHost {
         return rebinding
     }
 
-    /// Followed sessions first. One that cannot be bound (it would lose models, for example) keeps its version, as does
-    /// one whose description is not registered.
+    /// Binds the table's sessions, followed ones first. One that cannot be bound (it would lose models, for example)
+    /// keeps its version, as does one whose description is not registered.
     package func bindSessions(of table: String, to version: Int) async throws -> (
         bound: Int, left: [(session: String, error: any Error)]
     ) {

@@ -1,7 +1,7 @@
 import BraidEngine
 import Synchronization
 
-/// By text, for all sessions. Registered ones are kept, too: usually a session is opened with them next.
+/// A cache by text, for all sessions. Registered ones are kept, too: usually a session is opened with them next.
 package final class CompiledDescriptions: Sendable {
     private struct Cache {
         var descriptions: [JSONText: TableDescription] = [:]
@@ -15,13 +15,13 @@ package final class CompiledDescriptions: Sendable {
     /// Of text; compiled, it needs a multiple.
     static let mostBytes = 4 << 20
 
-    /// An earlier version may have stored it: any ids.
+    /// For a stored description. It may have any ids: an earlier version may have stored it.
     func compiled(_ text: JSONText) throws -> TableDescription {
         if let description = cache.withLock({ $0.descriptions[text] }) { return description }
         return try compile(text) { try TableDescription(stored: $0) }
     }
 
-    /// By today's rules for ids.
+    /// By today's rules for ids, so never from the cache: `compiled` may have added it.
     package func compile(new text: JSONText) throws -> TableDescription {
         try compile(text) { try TableDescription($0) }
     }

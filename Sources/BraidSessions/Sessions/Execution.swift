@@ -5,7 +5,7 @@ import BraidStore
 /// A decoded command with its request's options.
 package struct CommandRequest: Sendable {
     let session: String
-    /// For a token of one session: by now, another may have the ID.
+    /// The number of the token's session: by now, another session may have the ID.
     let sessionNumber: Int?
     /// Resets and rebindings are completed by the session.
     package fileprivate(set) var command: Command
@@ -13,12 +13,12 @@ package struct CommandRequest: Sendable {
     package var isDryRun = false
     /// `If-Match`, checked under the session's lock.
     package var condition: PositionCondition?
-    /// For index paths and ids. `nil`: the current one.
+    /// What index paths and ids refer to. `nil`: the current position.
     package var base: Position?
     /// Refuse a data source call that would otherwise be ignored.
     package var isStrict = false
     package var role = Role.controller
-    /// For a retry with the same idempotency key.
+    /// Makes the answer to store for a retry with the same idempotency key.
     package var keptAnswer: (@Sendable (Execution) -> KeptAnswer)?
 
     /// `text` is for the journal. A rebinding makes its own.
@@ -39,6 +39,7 @@ package struct CommandRequest: Sendable {
     }
 }
 
+/// A command applied to the table in `before`.
 package struct Execution: Sendable {
     package let session: Session
     let before: Session.Committed
@@ -48,7 +49,7 @@ package struct Execution: Sendable {
     package let outcome: Outcome
     package let updateText: JSONText
     let controllerEvents: [JSONText]
-    /// After a rebase, if the command names a single row.
+    /// After a rebase, the row's place, if the command names a single one.
     package let place: RowPath?
     /// Milliseconds since 1970.
     let time: Int
@@ -113,7 +114,7 @@ extension SessionHost {
 }
 
 extension Session {
-    /// By estimated cost and the last command of this kind.
+    /// By estimated cost, and the time of the last command of this kind.
     func pool(for command: Command) -> WorkerPool {
         let time = engineTimes.withLock { $0[command.kind.name] ?? 0 }, current = current
         let cost = current.bound.binder.estimatedCost(of: command, rowCount: current.snapshot.totalRowCount)
@@ -138,6 +139,7 @@ extension Session {
                     races += 1
                     try await makeWay(afterRaces: races)
                 } else if try await !catchUp() {
+                    // Nothing to commit, but the result had to be that of the stored revision, not of an outdated copy.
                     if let keptAnswer = request.keptAnswer { try await store.keep(keptAnswer(execution)) }
                     return execution
                 }
@@ -145,7 +147,8 @@ extension Session {
         }
     }
 
-    /// Then ends this server's turn, if no command waits or it has lasted `longestTurn`, so that others can commit.
+    /// Runs `body` under the session's lock. Then ends this server's turn, if no command waits or it has lasted
+    /// `longestTurn`, so that other servers can commit.
     func withCommandLock<Value>(_ body: () async throws -> Value) async throws -> Value {
         try await commands.withLock {
             let result: Result<Value, any Error>
@@ -166,6 +169,7 @@ extension Session {
 
     private static let longestTurn = Duration.milliseconds(20)
 
+    /// Applies the command to the current table. Stores and shows nothing.
     private func attempt(_ request: CommandRequest) async throws -> Execution {
         let before = current, isDryRun = request.isDryRun
         if before.isStale { throw StaleSession() }
@@ -188,7 +192,7 @@ extension Session {
                 command, to: published, shown: before.snapshot, unpublished: nil, now: now, ids: ids,
                 strict: request.isStrict)
         }
-        // Before any of the large texts is made.
+        // The size is checked before any of the large texts is made.
         let controllerEvents = outcome.controllerEvents.map(\.json)
         var bytes = outcome.estimatedSize(after: before.snapshot) + text.count
         for event in controllerEvents { bytes += event.count }
@@ -200,7 +204,7 @@ extension Session {
             isDryRun: isDryRun)
     }
 
-    /// A reset's table, and whether a rebinding changes anything.
+    /// Adds what only the session knows: a reset's table, and whether a rebinding changes anything.
     func completed(_ command: Command, for bound: BoundTable) async throws -> Command {
         switch command {
         case .reset: return .reset(to: try bound.resetContent(of: try await opening()))
@@ -217,7 +221,7 @@ extension Session {
         return try SessionOpening(stored: stored.body, description: stored.description)
     }
 
-    /// Also the text for the journal.
+    /// The command at the current revision, with its text for the journal.
     private func rebased(
         _ command: Command, _ text: JSONText, base: Position, _ current: Committed, _ limits: TableLimits
     ) async throws -> (command: Command, text: JSONText, place: RowPath?) {
@@ -285,6 +289,7 @@ extension Session {
         let model =
             outcome.unpublished == nil && outcome.change.writtenRows.count > Workers.shortRows
             ? outcome.table.sharingModels(with: outcome.snapshot) : outcome.table
+        // Before `publish`: a reader may see a table ahead of the feed, never one behind it.
         let (before, after) = committed.withLock {
             let before = $0
             $0.model = model

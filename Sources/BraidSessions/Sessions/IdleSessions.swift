@@ -3,14 +3,14 @@ import BraidRuntime
 /// The clock algorithm: a look-up sets a session's count of unused sweeps to 0 (one relaxed store), a sweep increments
 /// it and drops the session from memory at `sweeps`.
 package struct IdleSessions: Sendable {
-    /// At least; at most a quarter more. 0: sessions stay.
+    /// How long a session must be unused, at least; at most a quarter more. 0: sessions stay.
     let time: Duration
 
     private static let sweeps = 5
 
     package init(time: Duration) { self.time = time }
 
-    /// When a test advances the clock.
+    /// For a test that advances the clock.
     package func unload(from sessions: SessionHost, afterAnother time: Duration) {
         guard self.time > .zero else { return }
         let sweeps = time >= self.time ? Self.sweeps : Int(time / (self.time / (Self.sweeps - 1)))
@@ -25,7 +25,7 @@ package struct IdleSessions: Sendable {
 }
 
 extension SessionHost {
-    /// Except followed and busy ones. Returns how many.
+    /// Drops unused sessions from memory, except followed and busy ones. Returns how many.
     func unloadIdle(after sweeps: Int) -> Int {
         inMemory.count { session in
             guard session.isUnused(for: sweeps), session.unload() else { return false }

@@ -10,7 +10,7 @@ import BraidStore
 //   session's size.
 
 extension Session {
-    /// At least to the revision stored now. Throws `StaleSession` if the copy cannot catch up.
+    /// Catches up at least to the revision stored now. Throws `StaleSession` if the copy cannot catch up.
     func refresh() async throws {
         guard let revision = try await storedRevision(), revision > self.revision else { return }
         try await withCommandLock { try await follow(through: revision) }
@@ -19,6 +19,7 @@ extension Session {
     /// After a failure, the next notice tries again.
     func refreshSoon() { Task { try? await refresh() } }
 
+    /// Without followers, the next request catches up.
     func hear(revision: Int) {
         if feed.hear(revision: revision) { refreshSoon() }
     }
@@ -55,7 +56,7 @@ extension Session {
             // the epoch tells.
             var records = try await history(
                 after: max(0, position.number - 1), limit: feed.limits.historyPage, bytes: Self.pageBytes)
-            // That record may fill a page.
+            // The copy's own record may have filled the page.
             if records.count == 1, records[0].revision == position.number {
                 records += try await history(
                     after: position.number, limit: feed.limits.historyPage, bytes: Self.pageBytes)
@@ -68,7 +69,7 @@ extension Session {
                 guard isKnown, news.first?.revision == position.number + 1 else { throw StaleSession() }
                 for record in news { try await replay(record) }
             } catch {
-                // Trimmed too far, or another history.
+                // The journal is trimmed too far, or has another history.
                 markStale()
                 throw StaleSession()
             }
@@ -77,7 +78,7 @@ extension Session {
 
     private static let pageBytes = 4 << 20
 
-    /// Must lead to the same update.
+    /// Executes another server's command, which must lead to the same update.
     private func replay(_ record: JournalRecord) async throws {
         let before = current, now = Instant(millisecondsSince1970: record.at).text
         let command = try await completed(

@@ -17,14 +17,14 @@ extension Session {
         return snapshot.totalRowCount > Workers.shortRows || Self.isStreamed(snapshot)
     }
 
-    /// Encoded while it is sent instead.
+    /// If so, it is encoded while it is sent.
     package var isTooLargeToCache: Bool {
         cachedSnapshot == nil && Self.isStreamed(current.snapshot)
     }
 
     var isLongToCompress: Bool { current.snapshot.isLarger(than: Workers.shortBytes) }
 
-    /// A few megabytes per reader, whatever the size.
+    /// Needs a few megabytes per reader, whatever the size.
     package func streamedSnapshot() -> (revision: Int, stream: ByteStream) {
         let snapshot = current.snapshot
         return (snapshot.revision, stream(of: snapshot))
@@ -56,7 +56,7 @@ extension Session {
     /// With fewer, the encoding and the sending thread would wait for each other.
     private static let queuedPieces = 8
 
-    /// Displayed or not. Throws `sectionNotFound` or `rowNotFound`.
+    /// A row's model, displayed or not. Throws `sectionNotFound` or `rowNotFound`.
     package func storedModel(of id: RowID, in section: SectionReference) throws -> (revision: Int, model: JSONText) {
         let current = current, snapshot = current.unpublished?.snapshot ?? current.snapshot
         let section = if case .id(let id) = section { id } else { try snapshot.section(section).id }
@@ -67,7 +67,7 @@ extension Session {
         return (current.snapshot.revision, stored.rows[index].model)
     }
 
-    /// Numbers in paths are then indices: there are sections, and none has a number as its id.
+    /// Whether numbers in paths are indices: there are sections, and none has a number as its id.
     package var countsSections: Bool {
         let sections = current.model.sections
         return !sections.isEmpty

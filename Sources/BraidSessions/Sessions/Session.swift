@@ -21,12 +21,12 @@ package final class Session: Sendable {
     let store: any SessionStore
     let clock: Clock
     let descriptions: CompiledDescriptions
-    /// From a command's start to the end of its commit.
+    /// Held from a command's start to the end of its commit.
     let commands = FIFOLock(rank: .commands)
     /// One request at a time reads updates from the journal, or replaces them by a large snapshot: that takes a
     /// multiple of the answer's size in memory.
     let largeReads = FIFOLock(rank: .largeReads)
-    /// Restoring an earlier table, forking a large session.
+    /// One request at a time restores an earlier table or forks a large session.
     let rewinds = FIFOLock(rank: .rewinds)
     /// Since when other servers' commits are locked out (this server's turn). Only for the holder of `commands`.
     let sharedTurn = Mutex<ContinuousClock.Instant?>(nil)
@@ -112,12 +112,14 @@ package final class Session: Sendable {
         wasUsed.store(true, ordering: .relaxed)
     }
 
-    /// By a request or a follower, since the last call.
+    /// Whether a request or a follower has used the session since the last call.
     func takeUse() -> Bool {
         let followers = feed.followers
+        // `exchange` must run even if there are followers.
         return wasUsed.exchange(false, ordering: .relaxed) || followers.subscribers + followers.polls > 0
     }
 
+    /// Counts a sweep. Returns whether there were `sweeps` since the last use.
     func isUnused(for sweeps: Int) -> Bool { unusedSweeps.wrappingAdd(1, ordering: .relaxed).newValue >= sweeps }
 
     /// Marks the session stale unless it is followed or busy. Returns whether it did.

@@ -6,7 +6,7 @@ import Synchronization
 final class SessionCount: Sendable {
     private let limit: Int
     private let store: any SessionStore
-    /// A server need not count at its start.
+    /// `nil` until first needed: a server need not count at its start.
     private let known = Mutex<(count: Int, since: ContinuousClock.Instant)?>(nil)
     /// How long the number counts as known if servers share the store.
     private static let validity = Duration.seconds(60)
@@ -29,6 +29,7 @@ final class SessionCount: Sendable {
 
     func forget() { known.withLock { $0 = nil } }
 
+    /// Before the session is stored. If that fails, `removeOne`.
     func addOne() async throws {
         try await prepare()
         let isFull = known.withLock { known in

@@ -8,7 +8,7 @@ package struct IdempotencyKey: Sendable {
     let requester: String
     /// Hash of method, target and body. Another hash with the same key is the client's mistake.
     let request: Int
-    /// `nil`: none is stored.
+    /// The answer to store for an error; `nil`: none.
     let refusal: @Sendable (any Error) -> JSONText?
 
     package init(
@@ -21,9 +21,10 @@ package struct IdempotencyKey: Sendable {
     }
 }
 
+/// Makes what the store keeps of an answer.
 package typealias KeepsAnswer = @Sendable (_ answer: JSONText) -> KeptAnswer
 
-/// Those that this server is answering.
+/// Keys of the requests that this server is answering.
 final class KeysUnderWay: Sendable {
     private struct Name: Hashable {
         var session: Int
@@ -91,7 +92,7 @@ extension SessionHost {
         }
     }
 
-    /// 0: opens a session.
+    /// The session's number; 0 for a request that opens one.
     private func number(of request: CommandRequest?) async throws -> Int {
         guard let request else { return 0 }
         let session = try await current(request.session)

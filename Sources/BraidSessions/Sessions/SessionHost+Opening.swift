@@ -9,7 +9,7 @@ extension SessionHost {
         _ opening: SessionOpening, text: JSONText, keptAnswer: (@Sendable (Session) -> KeptAnswer)? = nil
     ) async throws -> Session {
         if let origin = opening.from { return try await fork(origin, opening, keptAnswer: keptAnswer) }
-        // In a second, when the store has released its copies.
+        // The trim comes in a second, when the store has released its copies.
         defer { if text.count > Memory.largeBytes { Memory.trimSoon() } }
         let bound = limited(try await boundTable(opening))
         let id = try await newID(opening.id)

@@ -167,7 +167,7 @@ package final class SessionHost: Sendable {
             live.add(session)
             return (session, other)
         }
-        // It has ended, or the object is stale.
+        // That session has ended, or its object is stale.
         replaced?.markStale(.ended)
         let summary = try await store.sessionSummary(session.id)
         guard summary?.number == adopted.number else {
@@ -264,6 +264,7 @@ package final class SessionHost: Sendable {
         }
         var renewed: [Int] = []
         for session in try await store.unusedSessions() {
+            // `limit` is in seconds, the rest in milliseconds.
             let number = session.summary.number, quarter = session.limit * 250
             if inMemory(number: number)?.takeUse() == true || unloaded.contains(number) {
                 if now - session.used >= quarter { renewed.append(number) }

@@ -1,7 +1,8 @@
 import BraidEngine
 import BraidStore
 
-/// The body: with a table description, with rows as for a DataSourceController initializer, or `from` another session.
+/// The body of `POST /v1/sessions`: with a table description, with rows as for a DataSourceController initializer, or
+/// `from` another session.
 package struct SessionOpening: Sendable {
     package enum Table: Sendable {
         case named(String)

@@ -2,7 +2,7 @@ import BraidEngine
 import BraidRuntime
 import BraidStore
 
-/// At one revision: all rows (`model`), and what clients see (`snapshot`).
+/// A session at one revision: all rows (`model`), and what clients see (`snapshot`).
 package struct SessionTable: Sendable {
     var bound: BoundTable
     var model: TableModel
@@ -13,8 +13,9 @@ package struct SessionTable: Sendable {
 }
 
 extension Session {
-    /// As clients saw it. An earlier one is restored from the journal: O(rows · log rows + journal since). Throws
-    /// `badRequest` if it is ahead, `revisionNotAvailable` if beyond the journal, `StaleSession`.
+    /// As clients saw it; `nil`: the current one. An earlier one is restored from the journal: O(rows · log rows +
+    /// journal since). Throws `badRequest` if it is ahead, `revisionNotAvailable` if beyond the journal, or
+    /// `StaleSession`.
     package func table(atRevision revision: Int?) async throws -> SessionTable {
         let current = current
         if current.isStale { throw StaleSession() }

@@ -10,7 +10,7 @@ extension StoredSession {
         return BoundTable(try descriptions.compiled(description), version: summary.tableVersion)
     }
 
-    /// `binder` has no limits: they may be lower now, and it must load.
+    /// `binder` must not limit the steps: the limit may be lower now, and the session must load.
     package func restored(by binder: Binder) throws -> (
         model: TableModel, snapshot: Snapshot, unpublished: Unpublished?
     ) {

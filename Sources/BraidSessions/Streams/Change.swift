@@ -48,7 +48,7 @@ final class Change: Sendable {
 
     func events(_ form: StreamForm) -> EventBytes {
         if let events = encoded.withLock({ $0[form] }) { return events }
-        // Not under the lock.
+        // Not under the lock: two may encode it at once, and the first result is kept.
         let events = EventBytes(
             ServerSentEvent.bytes(
                 at: position, update: update.isEmpty ? nil : updateText(sequential: form.isSequential),
@@ -65,7 +65,7 @@ final class Change: Sendable {
     }
 }
 
-/// For the updates of windows.
+/// The table before and after a change, for the updates of windows.
 final class ChangedTable: Sendable {
     let before: SessionTable
     private let after: SessionTable
@@ -81,6 +81,7 @@ final class ChangedTable: Sendable {
         self.update = update
     }
 
+    /// The window at `place` before the change, and followed through it.
     func windows(at place: WindowPlace) -> (before: WindowedSnapshot, after: WindowedSnapshot) {
         let tables = prepared.value {
             (before.windows, after.windows, RowFollower(update))
@@ -160,7 +161,7 @@ final class EventBytes: Sendable {
         weak var lease: Quota.Lease?
     }
 
-    /// Taken before encoding.
+    /// `lease` was taken before encoding.
     init(_ bytes: [UInt8], _ lease: Quota.Lease? = nil) {
         plain = BodyPiece(bytes)
         ownLease = lease

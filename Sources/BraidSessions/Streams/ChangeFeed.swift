@@ -83,6 +83,7 @@ final class ChangeFeed: Sendable {
                 return ([CheckedContinuation<RecentChanges, Never>](), state.recent, false)
             }
             state.recent.append(change(hasTables), limits: limits)
+            // Copied before `takingWaiting`, which may forget the changes that the woken polls need.
             let recent = state.recent
             return (Self.takingWaiting(before: revision, &state), recent, Self.noteNews(&state))
         }
@@ -100,7 +101,7 @@ final class ChangeFeed: Sendable {
         if startsPump { startPump() }
     }
 
-    /// Returns whether it had none.
+    /// Closes a feed without followers. Returns whether it did.
     func closeIfUnfollowed() -> Bool {
         state.withLock { state in
             if !state.isFollowed { state.end = state.end ?? .dropped }
@@ -156,8 +157,8 @@ final class ChangeFeed: Sendable {
         if startsPump { startPump() }
     }
 
-    /// At `revision` or later; `nil` if the subscriber was removed. One at a time encodes and compresses, the others
-    /// wait and share the result. An event loop that removes a subscriber waits only for the feed's lock.
+    /// A snapshot at `revision` or later; `nil` if the subscriber was removed. One at a time encodes and compresses,
+    /// the others wait and share the result. An event loop that removes a subscriber waits only for the feed's lock.
     func snapshotStep(
         at revision: Int, for subscriber: Subscriber, _ encode: () -> StreamStep
     ) async throws -> StreamStep? {
@@ -173,6 +174,7 @@ final class ChangeFeed: Sendable {
                 step = encode()
                 state.withLock { if !$0.subscribers.isEmpty { $0.snapshot = step } }
             }
+            // Compresses it now, once, under `encoding`; the events keep the result.
             _ = step.events.piece(in: subscriber.stream.coding)
             return step
         }
@@ -196,9 +198,10 @@ final class ChangeFeed: Sendable {
         }
     }
 
-    /// Without news, the pump stops.
+    /// `nil`: no news, so the pump stops.
     private func news() -> ([ObjectIdentifier: Subscriber], RecentChanges, End?)? {
         state.withLock { state in
+            // Under one lock with `noteNews`: no news comes between this look and the stop.
             guard state.hasNews else {
                 state.isPumping = false
                 return nil
@@ -244,7 +247,7 @@ final class ChangeFeed: Sendable {
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let now: RecentChanges? = state.withLock { state in
-                    // Cancelled later, the task finds its continuation in `waiting`.
+                    // If the task is cancelled later, `onCancel` finds the continuation in `waiting`.
                     if state.recent.last > revision || state.end != nil || Task.isCancelled { return state.recent }
                     state.waiting[number] = (revision, continuation)
                     return nil

@@ -2,7 +2,7 @@ import BraidEngine
 import BraidRuntime
 import BraidStore
 
-/// Waits if there are no updates yet.
+/// `GET …/updates` for JSON. Waits if there are no updates yet.
 package struct UpdatesRequest: Sendable {
     let since: Position
     let account: Quota.Account
@@ -14,7 +14,7 @@ package struct UpdatesRequest: Sendable {
     package var isSequential = false
     /// One update for all revisions, as windows always get.
     package var isCoalesced = false
-    /// Then no JSON is made.
+    /// Whether the client has the answer of this position: then no JSON is made.
     package var isKnown: @Sendable (Position) -> Bool = { _ in false }
 
     package init(since: Position, account: Quota.Account) {
@@ -42,7 +42,7 @@ extension EncodedAnswer {
 }
 
 extension Session {
-    /// `nil` if of another epoch, or ahead.
+    /// `nil` for a position of another epoch, or ahead.
     func revision(at position: Position) -> Int? {
         guard position.epoch == nil || position.epoch == epoch else { return nil }
         return position.revision <= revision ? position.revision : nil
@@ -76,7 +76,7 @@ extension Session {
         case lost
     }
 
-    /// Or a snapshot, if they cannot be computed. Throws `StaleSession`, `unavailable` or `quotaExceeded`.
+    /// The updates, or a snapshot if they cannot be computed. Throws `StaleSession`, `unavailable` or `quotaExceeded`.
     package func updates(_ request: UpdatesRequest) async throws -> EncodedAnswer {
         if request.window != nil { feed.noteWindowReader() }
         guard let from = revision(at: request.since) else { return try await reset(request) }

@@ -2,7 +2,7 @@ import BraidEngine
 import BraidRuntime
 
 extension Session {
-    /// By default of the current table. Throws `Refusal`, `unavailable` or `quotaExceeded`.
+    /// A window, by default of the current table. Throws `Refusal`, `unavailable` or `quotaExceeded`.
     package func encodedWindow(
         _ query: WindowQuery, of table: SessionTable? = nil, for account: Quota.Account
     ) async throws -> EncodedAnswer {
@@ -30,7 +30,7 @@ extension Session {
         }
     }
 
-    /// More than `Workers.shortRows` rows: on the long pool, in the token's turn.
+    /// Runs `body`. If it costs more than `Workers.shortRows` rows, on the long pool, in the token's turn.
     func withWindows<Value>(
         costing cost: Int, for account: Quota.Account, _ body: () async throws -> Value
     ) async throws -> Value {
@@ -42,7 +42,7 @@ extension Session {
 
     // MARK: Following
 
-    /// Also the changes since. `nil` if one is no longer in memory.
+    /// The table at an earlier revision, and the changes since. `nil` if one is no longer in memory.
     func table(at revision: Int) -> (table: SessionTable, changes: ArraySlice<Change>)? {
         // In this order: a revision published in between is then among the changes.
         let current = current, recent = feed.recent.changes
@@ -72,8 +72,9 @@ extension Session {
         }
     }
 
-    /// From `from` to the newest revision. `place` is the window's at `revision`; `nil` until the request has waited:
-    /// then `query`'s. A waiting request keeps no rows: the feed keeps the tables.
+    /// A window's update from `from` to the newest revision. `place` is the window's at `revision`; `nil` until the
+    /// request has waited: the client then has `old`, or else `query`'s. A waiting request keeps no rows: the feed
+    /// keeps the tables.
     func windowStep(
         _ query: WindowQuery, _ request: UpdatesRequest, from: Int, at revision: Int, _ place: WindowPlace?
     ) async throws -> UpdatesStep {
@@ -98,7 +99,7 @@ extension Session {
 }
 
 extension WindowedSnapshot {
-    /// Of encoding, in rows of 1 KiB.
+    /// The cost of encoding, in rows of 1 KiB.
     fileprivate var cost: Int {
         let rows = snapshot.sections.reduce(0) { $0 + $1.rows.count }
         return rows <= Workers.shortRows && snapshot.isLarger(than: Workers.shortRows << 10) ? .max : rows
@@ -120,7 +121,8 @@ extension TableWindow {
 }
 
 extension WindowQuery {
-    /// In the newest table. If its row is no longer displayed there, the earlier window, followed through the changes.
+    /// The window in the newest table. If its row is no longer displayed there, the earlier one, followed through the
+    /// changes.
     fileprivate func target(
         from table: SessionTable, _ changes: ArraySlice<Change>, _ newest: SessionTable
     ) throws(Refusal) -> WindowedSnapshot {

@@ -11,7 +11,7 @@ package struct StreamLimits: Sendable {
     /// Per session, for those who are behind: streams, long polls, readers of windows.
     var recentChanges: Int
     var recentBytes: Int
-    /// At once, by a stream that catches up or by another server.
+    /// Records read at once, by a stream that catches up or for those of another server.
     let historyPage = 64
     let historyBytes = 256 * 1024
     /// Larger events and answers need a lease from `buffers` until they are sent.

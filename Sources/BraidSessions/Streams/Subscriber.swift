@@ -16,7 +16,7 @@ final class Subscriber: Sendable {
     private let progress: Mutex<Progress>
 
     private struct Progress {
-        /// Once the queue is read. `nil`: needs a snapshot.
+        /// The reader's, once it has read the queue. `nil`: needs a snapshot.
         var position: Int?
         /// A window's place at `position`, or else the latest known.
         var followed: Followed
@@ -69,7 +69,7 @@ final class Subscriber: Sendable {
         startCatchingUp(readsHistory: false)
     }
 
-    /// At most; 0 for the whole table.
+    /// In rows, at most; 0 for the whole table.
     private var windowCost: Int {
         guard followsWindow, case .window(let place, _) = progress.withLock({ $0.followed }) else { return 0 }
         let most = place.window.mostRows(in: .max)
@@ -96,7 +96,7 @@ final class Subscriber: Sendable {
     }
 
     private func catchUp(readsHistory: Bool) async {
-        // Otherwise the full queue has brought us here.
+        // At the start the queue is empty. Later it is full, or the window is large: first let it drain.
         var result = readsHistory ? ByteStream.WriteResult.accepted : .full
         while true {
             switch result {
@@ -120,12 +120,13 @@ final class Subscriber: Sendable {
                     result = try await deliverSnapshot()
                 }
             } catch {
-                // The store failed, or there is no memory. The reader reconnects with its position.
+                // The store failed, or there is no memory.
                 return cutOff()
             }
         }
     }
 
+    /// Live first, then `resume`: a change between the two would otherwise be missed.
     private func goLive() {
         let position = progress.withLock { progress in
             progress.isLive = true
@@ -149,7 +150,7 @@ final class Subscriber: Sendable {
         return result
     }
 
-    /// Also the end, if the feed is closed. `nil`: needs journal or snapshot first.
+    /// Delivers the changes in memory, and the end if the feed is closed. `nil`: needs journal or snapshot first.
     private func deliverRecent(
         _ recent: RecentChanges, _ end: ChangeFeed.End?, _ steps: inout WindowSteps
     ) throws(SessionError) -> ByteStream.WriteResult? {
@@ -173,7 +174,7 @@ final class Subscriber: Sendable {
         return end.map(finish) ?? .accepted
     }
 
-    /// At the same revision. `nil` if its table is no longer in memory.
+    /// From window to window at the same revision. `nil` if its table is no longer in memory.
     private func move(
         from old: WindowPlace, to new: WindowPlace, at revision: Int
     ) throws(SessionError) -> StreamStep? {

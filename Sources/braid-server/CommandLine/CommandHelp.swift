@@ -1,4 +1,4 @@
-/// 80 columns wide.
+/// The help, 80 columns wide.
 enum CommandHelp {
     private static let width = 80
     private static let column = 26

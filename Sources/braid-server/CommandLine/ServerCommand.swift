@@ -1,5 +1,5 @@
-/// The parser, the environment and the help read its declarations. An option's default is its property's value after
-/// `init()`.
+/// A subcommand. The parser, the environment and the help read its declarations. An option's default is its property's
+/// value after `init()`.
 protocol ServerCommand: Sendable {
     static var name: String { get }
     /// One sentence.
@@ -8,6 +8,7 @@ protocol ServerCommand: Sendable {
     static var discussion: String { get }
     /// Without `--name`, in order.
     static var arguments: [CommandArgument<Self>] { get }
+    /// The comment above each says who needs it.
     static var options: [CommandOption<Self>] { get }
     static var readsEnvironment: Bool { get }
 
@@ -23,7 +24,7 @@ extension ServerCommand {
     static var variables: [String] { readsEnvironment ? options.map(\.variable) : [] }
 }
 
-/// In the command line or the environment, in sentences for the user.
+/// A mistake in the command line or the environment, in sentences for the user.
 struct UsageError: Error {
     let message: String
     init(_ message: String) { self.message = message }
@@ -35,7 +36,7 @@ struct CommandOption<Settings>: Sendable {
     let name: String
     let form: OptionForm
     let help: String
-    /// In the help; `nil`: "Options".
+    /// Above it in the help; `nil`: "Options".
     var heading: String?
     /// For a choice: all accepted words.
     var choices: [String] = []
@@ -80,7 +81,7 @@ extension CommandOption {
         }
     }
 
-    /// Another limit bounds it.
+    /// An integer that another limit bounds.
     static func limit(
         _ name: String, _ path: SettingPath<Settings, BoundedLimit>, in range: ClosedRange<Int>, help: String
     ) -> Self {

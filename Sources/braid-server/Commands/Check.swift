@@ -14,7 +14,7 @@ struct Check: ServerCommand {
         .repeated("files", \.files, help: "Table descriptions, JSON files.")
     ]
     static let options: [CommandOption<Check>] = [
-        // Continuous integration.
+        // For continuous integration.
         .flag("strict", \.strict, help: "Exit with status 1 also if there is a warning.")
     ]
 

@@ -15,7 +15,7 @@ struct Diff: ServerCommand {
         .required("to", \.to, help: "The snapshot after."),
     ]
     static let options: [CommandOption<Diff>] = [
-        // Clients whose lists accept one operation at a time.
+        // For clients whose lists accept one operation at a time.
         .choice("form", \.form, help: "Batches (stages), or one operation at a time (sequential).")
     ]
 

@@ -22,7 +22,7 @@ struct Health: ServerCommand {
     static let options: [CommandOption<Health>] = [
         // `BRAID_PORT=0` is right for the server, and wrong here only without another address.
         .integer("port", \.port, in: 0...65_535, help: "The port on this machine."),
-        // Containers whose server listens on no port.
+        // For containers whose server listens on no port.
         .optionalText("socket", \.socket, help: "The Unix socket that the server listens on."),
     ]
     static let readsEnvironment = true
@@ -82,7 +82,7 @@ struct Health: ServerCommand {
     }
 }
 
-/// Of an HTTP answer.
+/// The first line of an HTTP answer.
 struct StatusLine {
     let status: Int
 

@@ -14,7 +14,7 @@ struct Render: ServerCommand {
         .required("template", \.template, help: "The template, a JSON file.")
     ]
     static let options: [CommandOption<Render>] = [
-        // Templates that read more than `now`.
+        // For templates that read more than `now`.
         .optionalText(
             "context", \.context,
             help: "A JSON file with an object: the values that the template's expressions can use.")

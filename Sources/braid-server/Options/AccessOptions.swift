@@ -10,6 +10,8 @@ struct AccessOptions {
     var trustedProxy: [String] = []
 
     static let options: [CommandOption<AccessOptions>] = [
+        // Above each option: who needs it.
+
         // Every server that others can reach.
         .optionalText(
             "token-file", \.tokenFile,
@@ -43,8 +45,8 @@ struct AccessOptions {
 
     var proxies: TrustedProxies { TrustedProxies(trustedProxy) ?? TrustedProxies() }
 
-    /// Two while an operator replaces it; none if everyone is a controller. Never from the command line, which other
-    /// users of the machine can read.
+    /// Usually one, two while an operator replaces it, none if everyone is a controller. Never from the command line,
+    /// which other users of the machine can read.
     func controllerTokens() throws -> [String] {
         let variable = getenv(EnvironmentVariables.token).map { String(cString: $0) }
         if let file = tokenFile {
@@ -95,7 +97,7 @@ struct AccessOptions {
 }
 
 enum Loopback {
-    /// All its addresses are.
+    /// Whether all addresses of the host are loopback.
     static func contains(_ host: String) -> Bool {
         var hints = addrinfo()
         hints.ai_flags = AI_PASSIVE

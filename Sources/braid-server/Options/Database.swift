@@ -71,7 +71,7 @@ extension Database {
         }
     }
 
-    /// For at most 3 seconds.
+    /// Waits for an answer for at most 3 seconds.
     func reasonToWaitAtStart() async throws -> StoreError? {
         let seconds = 3
         let (results, continuation) = AsyncStream.makeStream(of: Result<StoreError?, any Error>.self)
@@ -91,7 +91,7 @@ extension Database {
         return nil
     }
 
-    /// Logs each failed attempt.
+    /// Returns when the database is available; logs each failed attempt.
     func becameAvailable(after first: StoreError, log: LogLines) async throws {
         var reason = first, delay = 1
         while true {

@@ -27,6 +27,8 @@ struct LimitOptions {
     private static let most = 1 << 40
 
     static let options: [CommandOption<LimitOptions>] = [
+        // Above each option: who needs it.
+
         // Controllers that write or import a whole table in one request.
         .limit(
             "max-body-bytes", \.maxBodyBytes, in: 1_024...most,
@@ -103,6 +105,7 @@ struct LimitOptions {
                 "The process may open \(openFiles) files. The server needs at least \(otherFiles + 1). Raise the limit of open files, for example with `ulimit -n`."
             )
         }
+        // First, because it bounds others.
         try maxConnections.fit(to: most) { [maxConnections] in
             "--max-connections \(maxConnections.value) needs \(maxConnections.value + otherFiles) open files, and the process may open \(openFiles). Raise the limit of open files, or set --max-connections to at most \(most)."
         }
@@ -124,7 +127,7 @@ struct LimitOptions {
         }
     }
 
-    /// One for bodies, one for answers.
+    /// A new quota each time: one for bodies, one for answers.
     var bufferQuota: Quota { Quota(maxBufferedBytes, resourcePart: 4, clientPart: 8) }
 
     var limits: ServerLimits {

@@ -44,6 +44,8 @@ struct ServeOptions {
         + LimitOptions.options.map { $0.inside(\.limits, heading: "Limits") }
 
     private static let ownOptions: [CommandOption<ServeOptions>] = [
+        // Above each option: who needs it.
+
         // Containers and other machines reach the server only at an address that is not loopback.
         .text(
             "hostname", \.hostname,
