@@ -94,10 +94,10 @@ public struct JSONText: Sendable, Hashable, CustomStringConvertible {
         return withBytes { JSONText(valid: Array($0)) }
     }
 
-    /// ``withBytes(_:)`` costs less.
+    /// A copy; ``withBytes(_:)`` costs less.
     public var text: String { withBytes { String(decoding: $0, as: UTF8.self) } }
 
-    /// Must be exactly one value.
+    /// `range` must be exactly one value.
     @inline(__always)
     func part(_ range: Range<Int>) -> JSONText {
         JSONText(valid: buffer, Int(start) + range.lowerBound..<Int(start) + range.upperBound)
