@@ -29,7 +29,7 @@ public struct JSONeError: Error, Sendable, Equatable {
         self.pointer = pointer
     }
 
-    /// One level further out.
+    /// The error seen one level further out. A pointer within a named template is complete, and stays.
     func inside(_ token: String) -> JSONeError {
         var error = self
         if namedTemplate == nil { error.pointer.insert(token, at: 0) }
