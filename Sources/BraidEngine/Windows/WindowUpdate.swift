@@ -9,7 +9,7 @@ public struct WindowUpdate: Sendable {
     /// `nil` if offset and anchor stay.
     private let place: WindowedSnapshot?
 
-    /// O(rows of both). `revision` is that before, if the window showed `old` then. Throws as
+    /// O(rows of both). `revision` is the one to start from, if the window showed the same as `old` then. Throws as
     /// ``BatchUpdate/init(from:to:)``.
     public init(
         from old: WindowedSnapshot, to new: WindowedSnapshot, since revision: Int? = nil
