@@ -88,7 +88,7 @@ public struct JSONText: Sendable, Hashable, CustomStringConvertible {
     /// A copy, unless the text is its whole buffer.
     public var bytes: [UInt8] { count == buffer.count ? buffer : Array(buffer[Int(start)..<Int(end)]) }
 
-    /// In a buffer of its own: a small part would keep a large body in memory.
+    /// The text in a buffer of its own: a small part would keep a large body in memory.
     public var detached: JSONText {
         if count == buffer.count, buffer.capacity <= 2 * count + 32 { return self }
         return withBytes { JSONText(valid: Array($0)) }

@@ -48,12 +48,12 @@ public struct JSONeError: Error, Sendable, Equatable {
         return error
     }
 
-    /// In the document that has the template at `place`.
+    /// The pointer in the document that has the template at `place`.
     package func pointer(from place: JSONPointer) -> JSONPointer {
         pointer.reduce(namedTemplate ?? place) { $0.appending($1) }
     }
 
-    /// With the expression, if the pointer does not lead to it.
+    /// The message, with the expression if the pointer does not lead to it.
     package var detail: String {
         guard let expression else { return message }
         let scalars = expression.unicodeScalars, limit = 100

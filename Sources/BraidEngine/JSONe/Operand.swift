@@ -62,7 +62,7 @@ enum Operand: Sendable {
         }
     }
 
-    /// As `${…}` and `str()`; `nil` for arrays, objects, functions.
+    /// What `${…}` and `str()` give; `nil` for arrays, objects, functions.
     var text: String? {
         switch self {
         case .number(let number): number.text
@@ -93,7 +93,7 @@ extension JSONValue {
         }
     }
 
-    /// As `${…}` and `str()`; `nil` for arrays, objects, functions.
+    /// What `${…}` and `str()` give; `nil` for arrays, objects, functions.
     var templateText: String? {
         switch self {
         case .null: "null"

@@ -3,7 +3,7 @@
 /// Multiplies sixteen bytes as two factors and folds the product into the next state. Source: wyhash
 /// (github.com/wangyi-fudan/wyhash) and aHash's fallback (github.com/tkaitchuck/aHash).
 enum RowHash {
-    /// Of all the JSON, and of what the cell shows; independent, together 128 bits.
+    /// Hashes of all the JSON, and of what the cell shows; independent, together 128 bits.
     struct Pair: Sendable, Equatable {
         let whole: UInt64
         let content: UInt64
@@ -55,7 +55,7 @@ enum RowHash {
 }
 
 extension UnsafeRawBufferPointer {
-    /// In 8-byte words. The last pair may repeat bytes or, below 16, be padded with zeros.
+    /// In 8-byte words. The last pair may repeat bytes or, below 16 bytes, be padded with zeros.
     @inline(__always)
     fileprivate func forEachPair(_ body: (UInt64, UInt64) -> Void) {
         var offset = 0

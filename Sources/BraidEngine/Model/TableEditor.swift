@@ -10,7 +10,7 @@ struct TableEditor {
 
     struct Step {
         var touched = TouchedRows()
-        /// With other rows or titles, added, removed or reordered; hidden ones, too.
+        /// Those with other rows or titles, added, removed or reordered; hidden ones, too.
         var sections: Set<SectionID> = []
         var stateChanged = false
         /// Sections came, went or were reordered, or others were chosen to be displayed.

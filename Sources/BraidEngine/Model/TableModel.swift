@@ -4,7 +4,7 @@ public struct TableModel: Sendable {
     public internal(set) var sections: PersistentList<StoredSection> = [] { didSet { locator.noteChange() } }
     private(set) var locator = RowLocator()
     private var positions: [SectionID: Int] = [:]
-    /// In display order; `nil` without a choice.
+    /// Chosen by a command, in display order; `nil` without a choice.
     public internal(set) var displayedSections: [SectionID]?
     /// A JSON object.
     public internal(set) var state: JSONText

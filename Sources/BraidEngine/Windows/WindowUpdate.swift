@@ -51,7 +51,7 @@ public struct WindowUpdate: Sendable {
     /// An update's members, then `extents` and `window` where they changed.
     public var json: JSONText { update.json { writeMembers(to: &$0) } }
 
-    /// With `operations` in place of `stages`.
+    /// ``json`` with `operations` in place of `stages`.
     public var sequentialJSON: JSONText { update.sequentialJSON { writeMembers(to: &$0) } }
 
     private func writeMembers(to writer: inout JSONWriter) {
