@@ -83,7 +83,7 @@ public struct BraidClient: Sendable {
         return try await value(of: Request("GET", ["v1", "tables"]), as: List.self).tables
     }
 
-    /// As registered; by default the latest version.
+    /// A description as registered; by default the latest version.
     public func table(_ name: String, version: Int? = nil) async throws -> JSON {
         try await value(
             of: Request("GET", ["v1", "tables", name] + (version.map { ["versions", String($0)] } ?? [])))
@@ -112,12 +112,13 @@ public struct BraidClient: Sendable {
                 "PUT", ["v1", "tables", name], headers: onlyIfNew ? ["If-None-Match": "*"] : [:], body: description))
     }
 
-    /// Throws ``Problem`` 409 while open sessions use it.
+    /// Deletes a description. Throws ``Problem`` 409 while open sessions use it.
     public func deleteTable(_ name: String) async throws {
         _ = try await data(of: Request("DELETE", ["v1", "tables", name], isDeletion: true))
     }
 
-    /// Checks without storing, and returns warnings. Throws ``Problem`` 422 with up to a hundred `errors`.
+    /// Checks a description without storing it, and returns warnings. Throws ``Problem`` 422 with up to a hundred
+    /// `errors`.
     @discardableResult
     public func validate(_ description: JSON) async throws -> [Problem.Fault] {
         struct Validation: Decodable { var warnings: [Problem.Fault]? }
@@ -151,7 +152,7 @@ public struct BraidClient: Sendable {
 
     /// One page.
     public struct SessionPage: Decodable, Sendable, Hashable {
-        /// This page's.
+        /// The sessions of this page.
         public var sessions: [SessionSummary]
         /// For `after`; `nil` on the last page.
         public var next: String?
@@ -193,7 +194,7 @@ public struct BraidClient: Sendable {
         ).result
     }
 
-    /// Computed by the server.
+    /// The update between two snapshots, computed by the server.
     public func diff(from: Snapshot, to: Snapshot) async throws -> Update {
         try await value(
             of: Request("POST", ["v1", "diff"], body: ["from": JSON(encoding: from), "to": JSON(encoding: to)]))

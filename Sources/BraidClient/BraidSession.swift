@@ -21,7 +21,7 @@ public struct BraidSession: Sendable {
 
     // MARK: Reading
 
-    /// Throws ``Problem`` 404 if there is no session, as all methods do.
+    /// As in a list of sessions. Throws ``Problem`` 404 if there is no session, as all methods do.
     public func summary() async throws -> BraidClient.SessionSummary { try await client.value(of: request("GET")) }
 
     /// The whole table or a window, now or at an earlier position.
@@ -70,7 +70,7 @@ public struct BraidSession: Sendable {
             list.updates ?? [], to: Position(epoch: position.epoch, revision: list.to ?? position.revision))
     }
 
-    /// Throws ``Problem`` 404 without a description.
+    /// The session's description. Throws ``Problem`` 404 if it has none.
     public func table() async throws -> JSON { try await client.value(of: request("GET", "table")) }
 
     /// A command and its update.
@@ -99,7 +99,7 @@ public struct BraidSession: Sendable {
             of: request("GET", "journal", query: ["after": String(revision), "limit": limit.map { String($0) }]))
     }
 
-    /// As lines of JSON, for `braid-server replay`.
+    /// The whole journal as lines of JSON, for `braid-server replay`.
     public func journalFile() async throws -> Data {
         var request = request("GET", "journal")
         request.headers["Accept"] = "application/x-ndjson"
@@ -148,6 +148,7 @@ public struct BraidSession: Sendable {
         key: String = UUID().uuidString,
         isolation: isolated (any Actor)? = #isolation
     ) async throws -> Answer {
+        // Before anything is awaited: the order is then that of the calls.
         let place = client.commands.enter(id)
         defer { client.commands.leave(place) }
         var query: [String: String?] = command.query.mapValues { $0 }
@@ -175,7 +176,7 @@ public struct BraidSession: Sendable {
     /// `participant` acts at the table, `viewer` only looks.
     public enum Role: String, Codable, Sendable { case participant, viewer }
 
-    /// For one session.
+    /// A token for one session.
     public struct Token: Decodable, Sendable, Hashable {
         /// Secret: only ``BraidSession/makeToken(_:expiringIn:)`` returns it.
         public var token: String?
@@ -211,7 +212,7 @@ public struct BraidSession: Sendable {
             of: request("GET", "tokens", query: ["limit": limit.map { String($0) }, "after": after]))
     }
 
-    /// Its streams and long polls end.
+    /// Revokes a token; its streams and long polls end.
     public func revokeToken(_ tokenID: String) async throws {
         _ = try await client.data(of: Request("DELETE", ["v1", "sessions", id, "tokens", tokenID], isDeletion: true))
     }

@@ -36,7 +36,7 @@ final class CommandQueue: Sendable {
 
     private let state = Mutex(State())
 
-    /// Each place must `leave`.
+    /// Takes the last place. Each place must `leave`.
     func enter(_ session: String) -> Place { state.withLock { $0.append(to: session) } }
 
     /// Waits to be first. Throws `CancellationError` when cancelled.

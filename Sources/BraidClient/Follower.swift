@@ -28,7 +28,7 @@ actor Follower {
         position = snapshot?.position.description
     }
 
-    /// Until the session ends. Runs must not overlap; each continues where the last was cancelled.
+    /// Follows until the session ends. Runs must not overlap; each continues where the last was cancelled.
     func run(following window: TableWindow? = nil, _ tell: Listener) async throws {
         self.window = window
         failures = 0
@@ -43,7 +43,7 @@ actor Follower {
                 failure = error
             }
             try Task.checkCancellation()
-            // Begin anew.
+            // Without a position, the next stream begins with a snapshot.
             if failure is UpdateFault || failure is DecodingError { position = nil }
             if (failure as? Problem)?.kind == Self.lostAnchor { leaveAnchor() }
             failures += 1
@@ -56,7 +56,6 @@ actor Follower {
 
     private static let lostAnchor = "row-not-found"
 
-    /// Whether trying again is pointless.
     private func isFinal(_ problem: Problem) -> Bool {
         if problem.kind == Self.lostAnchor, case .around? = window?.run { return false }
         return problem.status < 500 && problem.status != 408 && problem.status != 429

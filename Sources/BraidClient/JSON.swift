@@ -44,13 +44,13 @@ public enum JSON: Sendable, Hashable {
         return bool
     }
 
-    /// `nil` otherwise, for `.number(3.0)`, too.
+    /// `nil` if this is no `.integer`; for `.number(3.0)`, too.
     public var integer: Int? {
         guard case .integer(let integer) = self else { return nil }
         return integer
     }
 
-    /// Whole or not.
+    /// Any number as `Double`; `nil` if this is none.
     public var number: Double? {
         switch self {
         case .integer(let integer): Double(integer)

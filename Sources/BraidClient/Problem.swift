@@ -16,7 +16,7 @@ public struct Problem: Error, Sendable, Hashable, CustomStringConvertible {
     public var requestID: String?
     /// In a body read line by line, the first line not applied, from 1.
     public var line: Int?
-    /// Of the body.
+    /// Faults of the body.
     public var errors: [Fault] = []
     /// When to try again.
     public var retryAfter: Duration?
@@ -29,11 +29,11 @@ public struct Problem: Error, Sendable, Hashable, CustomStringConvertible {
         public var code: String
         /// What is wrong.
         public var detail: String
-        /// A failed template's.
+        /// For which section a template failed.
         public var section: String?
-        /// A failed template's, among all rows of the section.
+        /// For which row, counted among all rows of the section.
         public var row: Int?
-        /// That row's.
+        /// That row's id.
         public var id: String?
     }
 

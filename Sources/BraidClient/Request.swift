@@ -13,9 +13,9 @@ struct Request: Sendable {
     var body: JSON?
     /// A long poll's; extends the timeout.
     var wait: Duration = .zero
-    /// Even if the server may have handled it.
+    /// May be sent again even if the server may have handled it.
     var isRepeatable = true
-    /// A 404 when repeated: the first attempt succeeded.
+    /// If so, a 404 at a later attempt means that the first one succeeded.
     var isDeletion = false
 
     init(
@@ -39,7 +39,7 @@ struct Request: Sendable {
         guard let problem = error as? Problem else { return error is ConnectionFailure && isRepeatable }
         if let retryAfter = problem.retryAfter, retryAfter > longest { return false }
         switch problem.status {
-        // 408: did not arrive whole.
+        // 408: the request did not arrive whole.
         case 503 where problem.kind == "outcome-unknown": return isRepeatable
         case 408, 429, 503: return true
         case 502, 504: return isRepeatable
@@ -76,7 +76,7 @@ extension BraidClient {
         return result
     }
 
-    /// Sorted; without empty ones.
+    /// Sorted; without parameters that are `nil`.
     static func query(_ parameters: [String: String?]) -> String {
         parameters.compactMap { name, value in value.map { "\(escaped(name))=\(escaped($0))" } }.sorted()
             .joined(separator: "&")

@@ -115,7 +115,7 @@ extension Snapshot {
         public var viewModel: JSON?
         /// What a person may do.
         public var editing: Editing?
-        /// Whether a person may.
+        /// Whether a person may move it.
         public var isMovable: Bool
         /// `nil` if undeclared.
         public var height: Height?

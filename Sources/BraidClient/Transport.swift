@@ -25,13 +25,15 @@ final class Transport: Sendable {
         session = URLSession(configuration: configuration, delegate: delegate, delegateQueue: nil)
     }
 
-    // Until then, a URLSession keeps its delegate.
+    // Until it is invalidated, a URLSession keeps its delegate.
     deinit { session.finishTasksAndInvalidate() }
 
-    /// The head, then pieces of the body. Dropping the stream cancels.
+    /// The head, then pieces of the body. Dropping the stream cancels. In a cancelled task, the stream ends without an
+    /// error, as if the answer were complete: check for cancellation.
     func parts(of request: URLRequest) -> AsyncThrowingStream<Part, any Error> {
         AsyncThrowingStream { continuation in
             let task = session.dataTask(with: request)
+            // Before `resume`: parts without a continuation are lost.
             delegate.exchanges.withLock { $0[task.taskIdentifier] = continuation }
             continuation.onTermination = { _ in task.cancel() }
             task.resume()

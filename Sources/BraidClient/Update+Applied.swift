@@ -45,7 +45,7 @@ extension Update {
         return result
     }
 
-    /// Throws unless the rows are consecutive in the table.
+    /// Sets the sections' new offsets and counts. Throws unless the window's rows are then consecutive in the table.
     private func setExtents(of sections: inout [Snapshot.Section]) throws(UpdateFault) {
         for extent in extents ?? [] {
             guard sections.indices.contains(extent.section) else {
@@ -147,6 +147,7 @@ private struct StageApplication {
     }
 
     func sections() throws(UpdateFault) -> [Snapshot.Section] {
+        // In this order: the first checks the moves' sources, which the second reads.
         let staying = try rowsThatStay(), arriving = try rowsThatCome()
         let reloads = Dictionary(stage.reloadSections.map { ($0.at, $0.section) }) { $1 }
         let updates = Dictionary(stage.updateSections.map { ($0.at, $0) }) { $1 }
@@ -181,7 +182,7 @@ private struct StageApplication {
         return after
     }
 
-    /// Of sections that lose or change rows, by indexes before the stage; `nil` for those that leave.
+    /// The rows of sections that lose or change some, by indexes before the stage; `nil` for rows that leave.
     private func rowsThatStay() throws(UpdateFault) -> [Int: [Snapshot.Row?]] {
         var rows: [Int: [Snapshot.Row?]] = [:], sources: Set<RowPath> = []
         func take(_ path: RowPath, _ what: String, _ replacement: Snapshot.Row?, left: Snapshot.Row?)
@@ -212,7 +213,7 @@ private struct StageApplication {
         return rows
     }
 
-    /// By section and row after the stage.
+    /// The rows that come, by section and row after the stage.
     private func rowsThatCome() throws(UpdateFault) -> [Int: [Int: Snapshot.Row]] {
         var rows: [Int: [Int: Snapshot.Row]] = [:]
         func arrive(_ row: Snapshot.Row, _ path: RowPath) throws(UpdateFault) {

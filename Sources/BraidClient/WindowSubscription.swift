@@ -13,6 +13,7 @@ import Synchronization
 public final class WindowSubscription: AsyncSequence, Sendable {
     private let session: BraidSession
     private let overscan: Int
+    /// Locked before a loop's `run`, never while that is locked.
     private let state: Mutex<State>
 
     private struct State {
@@ -122,6 +123,7 @@ public final class WindowSubscription: AsyncSequence, Sendable {
             case .live: break
             case .cellEvent, .tap, .emitted, .interrupted: return
             }
+            // Otherwise the event is of a window before the last move.
             guard told.moves == state.moves, let window = told.window else { return }
             state.window = window
             state.requested = nil
@@ -169,6 +171,7 @@ public final class WindowSubscription: AsyncSequence, Sendable {
                 run.hasEnded = true
                 run.task?.cancel()
             }
+            // Not under the lock: `finish` calls `onTermination`, which calls this again.
             events.finish()
         }
     }

@@ -1,7 +1,7 @@
 /// How much a list of faults may still grow: without a limit, many pointers that repeat one long name could be many
 /// times as large as the document.
 struct FaultBudget {
-    /// In bytes, without the first pointer.
+    /// Bytes for the pointers after the first.
     static let limit = 65_536
 
     /// Negative once a fault did not fit; `nil` before the first.
@@ -9,7 +9,8 @@ struct FaultBudget {
 
     var isExhausted: Bool { left.map { $0 < 0 } ?? false }
 
-    /// The first always fits. After one that does not, none does, so the list has the document's first faults.
+    /// Whether one more fault fits. The first always does. After one that does not, none does, so the list has the
+    /// document's first faults.
     mutating func admit(_ pointer: JSONPointer) -> Bool {
         guard let left else {
             self.left = Self.limit

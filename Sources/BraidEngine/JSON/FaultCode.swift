@@ -28,7 +28,7 @@ public enum FaultCode: String, Sendable, CaseIterable {
         rejecting(kind, accepting: kinds)
     }
 
-    /// Also `missingMember` for `nil`.
+    /// The same for a value; `missingMember` for `nil`.
     static func rejecting(_ value: JSONValue?, accepting kinds: JSONKind...) -> FaultCode {
         value.map { rejecting($0.kind, accepting: kinds) } ?? .missingMember
     }

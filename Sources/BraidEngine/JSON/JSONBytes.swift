@@ -59,7 +59,7 @@ extension UInt64 {
         (((self ^ .each(.quote)) &- .each(1)) | ((self ^ .each(.backslash)) &- .each(1))) & ~self & .each(0x80)
     }
 
-    /// The lowest marked byte.
+    /// Index of the lowest marked byte.
     @inline(__always) var firstMark: Int { trailingZeroBitCount >> 3 }
 }
 

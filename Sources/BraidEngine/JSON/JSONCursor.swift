@@ -117,7 +117,7 @@ struct JSONCursor {
                         read += 2
                         scalar = 0x10000 + (scalar & 0x3FF) << 10 + unit(content, &read) & 0x3FF
                     }
-                    // Large enough: the six bytes of `\u` become at most four of UTF-8.
+                    // `output` is large enough: the six bytes of `\u` become at most four of UTF-8.
                     for byte in UTF8.encode(Unicode.Scalar(scalar) ?? "\u{FFFD}")! {
                         output[written] = byte
                         written += 1
@@ -142,7 +142,7 @@ struct JSONCursor {
 }
 
 extension JSONCursor {
-    /// `body` moves behind the element and returns true, or false to stop.
+    /// `body` moves past the element and returns true, or false to stop.
     @inline(__always)
     mutating func forEachElement(_ body: (inout JSONCursor) -> Bool) {
         at += 1
@@ -159,7 +159,7 @@ extension JSONCursor {
         }
     }
 
-    /// `body` moves behind the value and returns true, or false to stop.
+    /// `body` moves past the value and returns true, or false to stop.
     @inline(__always)
     mutating func forEachMember(_ body: (inout JSONCursor, JSONMemberName) -> Bool) {
         at += 1
@@ -196,7 +196,7 @@ extension JSONCursor {
     }
 }
 
-/// Quotes included.
+/// A name's range in the text, quotes included.
 struct JSONMemberName {
     var start: Int
     var end: Int

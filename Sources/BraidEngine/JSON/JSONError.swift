@@ -5,15 +5,15 @@
 /// - too deep nesting: at the first bracket beyond the limit
 /// - too long a text: at the limit, as line 1, column 1
 public struct JSONError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// Bytes before it.
+    /// Bytes before the fault.
     public var offset: Int
-    /// From 1; ends with a line feed.
+    /// From 1; a line ends with a line feed.
     public var line: Int
     /// From 1, in bytes.
     public var column: Int
     /// Without a full stop.
     public var message: String
-    /// The value being read or just read: the object in a name, the member for a duplicate name.
+    /// The value being read or just read; within a name, the object around it; for a duplicate name, the member.
     public var pointer: JSONPointer?
 
     /// Creates an error.

@@ -1,4 +1,4 @@
-/// Where a document's values are in its text, for messages such as `file:line:column:`. O(bytes) each.
+/// Where a document's values are in its text, for messages such as `file:line:column:`. Each query takes O(bytes).
 public struct JSONLocations: Sendable {
     private let bytes: [UInt8]
     private let isValid: Bool
@@ -9,12 +9,12 @@ public struct JSONLocations: Sendable {
         isValid = (try? JSONText(parsing: bytes, depthLimit: .max)) != nil
     }
 
-    /// Of its first byte, from 1, the column in bytes; `nil` without such a value.
+    /// Where the value's first byte is, both from 1, the column in bytes; `nil` if there is no such value.
     public func position(of pointer: JSONPointer) -> (line: Int, column: Int)? {
         find(pointer).flatMap { $0.isExact ? ($0.line, $0.column) : nil }
     }
 
-    /// Of the value or, if missing, the innermost around it.
+    /// The position of the value or, if it is missing, of the innermost one around it.
     public func position(nearest pointer: JSONPointer) -> (line: Int, column: Int)? {
         find(pointer).map { ($0.line, $0.column) }
     }

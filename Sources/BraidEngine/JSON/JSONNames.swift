@@ -1,17 +1,17 @@
 /// The names of all open objects, to find duplicates (RFC 7493, section 2.3).
 ///
-/// A stack: an object's names lie above those around it. Up to 16 are compared one by one, first by length and eight
-/// bytes; beyond, a hash table helps, seeded per process against hostile names. Names leave it in reverse order, so
-/// linear probing needs no tombstones.
+/// A stack: an object's names lie above those of the objects around it. Up to 16 are compared one by one, first by
+/// length and eight bytes; beyond, a hash table helps, seeded per process against hostile names. The name that came
+/// last leaves the table first, so linear probing needs no tombstones.
 struct JSONNames {
     private struct Name {
         /// The first eight bytes, zero-padded.
         var word: UInt64
-        /// In `unescaped` if `wasEscaped`, else in the input.
+        /// Offset in `unescaped` if `wasEscaped`, else in the input.
         var start: Int
         var length: Int32
         var wasEscaped: Bool
-        /// In `slots`, or -1.
+        /// Position in `slots`; -1 while the table does not have the name.
         var slot: Int32 = -1
         var hash = 0
     }
@@ -29,7 +29,7 @@ struct JSONNames {
 
     @inline(__always) var count: Int { stack.count }
 
-    /// `range` is between the quotes, `base` where the object's names start. False for a duplicate.
+    /// `range` is between the quotes, `base` the position of the object's first name. False for a duplicate.
     @inline(__always)
     mutating func insert(_ range: Range<Int>, escaped: Bool, base: Int) -> Bool {
         if escaped { return insertEscaped(range, base) }
@@ -78,6 +78,7 @@ struct JSONNames {
         var slot = name.hash & (slots.count - 1)
         while slots[slot] != 0 {
             let other = stack[Int(slots[slot]) - 1]
+            // Above `base` are this object's names.
             if other.hash == name.hash, Int(slots[slot]) > base, isSame(other, name) { return false }
             slot = (slot + 1) & (slots.count - 1)
         }
@@ -86,7 +87,7 @@ struct JSONNames {
         return true
     }
 
-    /// At most half full.
+    /// Puts a name into the table, which stays at most half full.
     private mutating func place(_ index: Int, _ base: Int) {
         stack[index].hash = hash(of: stack[index], base)
         if 2 * (slotsUsed + 1) > slots.count {

@@ -22,6 +22,7 @@ public struct JSONNumber: Sendable {
         guard decimal.exponent >= 0, decimal.exponent + decimal.digits.count <= 19 else { return nil }
         let digits = decimal.digits.map { $0 + UInt8(ascii: "0") }
         let zeros = String(repeating: "0", count: decimal.exponent)
+        // The `0` in front: zero has no digits.
         return Int((decimal.isNegative ? "-0" : "0") + String(decoding: digits, as: UTF8.self) + zeros)
     }
 

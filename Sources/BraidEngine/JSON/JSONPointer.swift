@@ -31,7 +31,7 @@ public struct JSONPointer: Sendable {
     /// This one, then the other.
     public func appending(_ pointer: JSONPointer) -> JSONPointer { JSONPointer(tokens: tokens + pointer.tokens) }
 
-    /// In messages: bytes without escapes.
+    /// Limit of a pointer in messages: bytes without escapes.
     package static let longest = 8_192
 
     /// Cut to the innermost value whose pointer fits into ``longest``.
@@ -44,7 +44,7 @@ public struct JSONPointer: Sendable {
         return fitting.count == tokens.count ? self : JSONPointer(tokens: Array(fitting))
     }
 
-    /// No sign, no leading zeros (RFC 6901, section 4).
+    /// A token as an array's index: no sign, no leading zeros (RFC 6901, section 4).
     static func index(_ token: String) -> Int? {
         token.utf8.count > 1 && token.utf8.first == UInt8(ascii: "0") ? nil : Int(digits: token.utf8)
     }
@@ -68,7 +68,7 @@ public struct JSONPointer: Sendable {
 }
 
 extension JSONPointer: CustomStringConvertible {
-    /// With `~0` and `~1`.
+    /// Escaped with `~0` and `~1`.
     public var description: String {
         var bytes: [UInt8] = []
         for token in tokens {

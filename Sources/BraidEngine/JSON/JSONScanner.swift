@@ -2,9 +2,9 @@
 /// white space between tokens. One pass, no recursion.
 struct JSONScanner {
     private struct Frame {
-        /// Of its first name in `names`; -1 for an array.
+        /// Position in `names` of the object's first name; -1 for an array.
         var base: Int32
-        /// Read so far.
+        /// Read so far: in an array, the index of the element.
         var commas: Int32 = 0
 
         @inline(__always) var isObject: Bool { base >= 0 }
@@ -13,9 +13,9 @@ struct JSONScanner {
     private let input: UnsafeRawBufferPointer
     private let depthLimit: Int
     private var at = 0
-    /// The innermost; at the top a placeholder.
+    /// The innermost open array or object; outside of all, a placeholder.
     private var frame = Frame(base: -1)
-    /// Those around it, outermost first, after the placeholder.
+    /// Those around `frame`: the placeholder, then the outermost first.
     private var outer: [Frame] = []
     private var names: JSONNames
 
@@ -30,7 +30,7 @@ struct JSONScanner {
         names = JSONNames(input)
     }
 
-    /// Without white space, the text is a part of the input.
+    /// Where there is no white space to remove, the text is a part of the input.
     enum Finding {
         case part(Range<Int>)
         case compacted([UInt8])
@@ -283,7 +283,7 @@ struct JSONScanner {
         return unit
     }
 
-    /// Of a non-ASCII character; `nil` if malformed (RFC 3629, section 4).
+    /// Bytes of the non-ASCII character at `offset`; `nil` if malformed (RFC 3629, section 4).
     static func lengthOfSequence(in input: UnsafeRawBufferPointer, at offset: Int) -> Int? {
         let length: Int, second: ClosedRange<UInt8>
         switch input[offset] {
@@ -338,6 +338,7 @@ struct JSONScanner {
                 continue
             }
             let end = open[(index + 1)...].first(where: \.isObject).map { Int($0.base) } ?? names.count
+            // As many names as commas: the next name is being read, so the object itself is the place.
             if end - Int(frame.base) > Int(frame.commas) { pointer = pointer.appending(names[end - 1]) }
         }
         if case .duplicateName = fault.reason {

@@ -56,7 +56,7 @@ extension JSONText {
 
 // Each access scans the text.
 extension JSONText {
-    /// They share this text's bytes. `nil` for other kinds. O(bytes).
+    /// An array's elements, sharing this text's bytes. `nil` for other kinds. O(bytes).
     public func elements() -> [JSONText]? {
         guard kind == .array else { return nil }
         var elements: [JSONText] = []
@@ -72,7 +72,7 @@ extension JSONText {
         return elements
     }
 
-    /// In order, sharing this text's bytes. `nil` for other kinds. O(bytes).
+    /// An object's members in order, sharing this text's bytes. `nil` for other kinds. O(bytes).
     public func members() -> [(name: String, value: JSONText)]? {
         guard kind == .object else { return nil }
         var members: [(name: String, value: JSONText)] = []
@@ -128,7 +128,7 @@ extension JSONText {
 }
 
 extension JSONCursor {
-    /// From an object's start to a member's value. If missing, returns false, behind the object.
+    /// Moves from an object's start to a member's value. If it is missing, moves past the object and returns false.
     mutating func enter(member name: String) -> Bool {
         var name = name, found = false
         name.withUTF8 { utf8 in
@@ -141,7 +141,7 @@ extension JSONCursor {
         return found
     }
 
-    /// From an array's start to an element. If missing, returns false, behind the array.
+    /// Moves from an array's start to an element. If it is missing, moves past the array and returns false.
     mutating func enter(element index: Int) -> Bool {
         var left = index, found = false
         forEachElement { cursor in
@@ -153,7 +153,7 @@ extension JSONCursor {
         return found
     }
 
-    /// To the pointer's value or the innermost around it; returns how many tokens it followed.
+    /// Moves to the pointer's value or the innermost around it; returns how many tokens it followed.
     mutating func follow(_ pointer: JSONPointer) -> Int {
         for (position, token) in pointer.tokens.enumerated() {
             let start = at

@@ -88,16 +88,16 @@ public struct JSONText: Sendable, Hashable, CustomStringConvertible {
     /// A copy, unless the text is its whole buffer.
     public var bytes: [UInt8] { count == buffer.count ? buffer : Array(buffer[Int(start)..<Int(end)]) }
 
-    /// In a buffer of its own: a small part would keep a large body in memory.
+    /// The text in a buffer of its own: a small part would keep a large body in memory.
     public var detached: JSONText {
         if count == buffer.count, buffer.capacity <= 2 * count + 32 { return self }
         return withBytes { JSONText(valid: Array($0)) }
     }
 
-    /// ``withBytes(_:)`` costs less.
+    /// A copy; ``withBytes(_:)`` costs less.
     public var text: String { withBytes { String(decoding: $0, as: UTF8.self) } }
 
-    /// Must be exactly one value.
+    /// `range` must be exactly one value.
     @inline(__always)
     func part(_ range: Range<Int>) -> JSONText {
         JSONText(valid: buffer, Int(start) + range.lowerBound..<Int(start) + range.upperBound)

@@ -23,9 +23,9 @@ extension JSONText {
 /// Values wait on a stack until the array or object around them ends and moves all of them off at once.
 private struct JSONTreeBuilder: ~Copyable {
     private struct Frame {
-        /// Of its first value on the stack.
+        /// Position of its first value on the stack.
         var values: Int
-        /// Of its first name; -1 for an array.
+        /// Position of its first name; -1 for an array.
         var names: Int
     }
 
@@ -41,6 +41,7 @@ private struct JSONTreeBuilder: ~Copyable {
             switch cursor.peek {
             case .quote:
                 let string = cursor.string()
+                // The text is compact: a name's colon follows at once.
                 if cursor.peek == .colon { names.push(string) } else { values.push(.string(string)) }
             case .openBrace:
                 frames.append(Frame(values: values.count, names: names.count))
@@ -99,7 +100,7 @@ private struct JSONTreeBuilder: ~Copyable {
     }
 }
 
-/// Moves values out instead of copying.
+/// Its values are moved out, not copied.
 private struct MoveStack<Element>: ~Copyable {
     private var storage = UnsafeMutablePointer<Element>.allocate(capacity: 64)
     private var capacity = 64

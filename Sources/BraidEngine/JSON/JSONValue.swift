@@ -32,7 +32,7 @@ public struct JSONObject: Sendable {
         for (name, value) in members { self[name] = value }
     }
 
-    /// With unique names.
+    /// The names must be unique.
     init(unique members: [(name: String, value: JSONValue)]) {
         self.members = members
         reindex()
@@ -62,7 +62,7 @@ public struct JSONObject: Sendable {
         }
     }
 
-    /// In place. False if missing or no object.
+    /// Changes a member in place; false if it is missing or no object. If `change` throws, the member stays `null`.
     mutating func changeObject<Failure: Error>(_ name: String, _ change: (inout JSONObject) throws(Failure) -> Void)
         throws(Failure) -> Bool
     {

@@ -4,7 +4,7 @@ public protocol JSONWritable {
     func write(to writer: inout JSONWriter)
 }
 
-// JSON in the shape of its literal. All inlined: closures cost no call and no allocation.
+// Code in the shape of the JSON that it writes. All inlined: closures cost no call and no allocation.
 extension JSONWriter {
     /// An object:
     /// ```swift
@@ -108,7 +108,7 @@ extension JSONText {
         }
     }
 
-    /// An object in the shape of its literal. `capacity`: expected bytes.
+    /// An object, written as by `JSONWriter.object`. `capacity`: expected bytes.
     @inlinable @inline(__always)
     public static func object(
         capacity: Int = 0, _ members: (inout JSONWriter) -> Void

@@ -3,7 +3,7 @@
 /// Prefer ``object(_:)`` and `member`; `name`, `begin…` and `end…` are for what does not fit, such as a document in
 /// pieces.
 public struct JSONWriter: Sendable {
-    /// UTF-8. May be moved out between two values.
+    /// UTF-8. Between two values, you may take them out, to send a document in pieces.
     public var bytes: [UInt8] = []
     private var depth = 0
     private var needsComma = false
@@ -11,7 +11,7 @@ public struct JSONWriter: Sendable {
     /// `capacity`: expected bytes.
     public init(capacity: Int = 0) { bytes.reserveCapacity(capacity) }
 
-    /// Must be one complete value.
+    /// What was written, which must be one complete value.
     public var text: JSONText { JSONText(valid: bytes) }
 
     /// Writes `{`.

@@ -1,9 +1,9 @@
 extension JSONValue {
-    /// RFC 7396, section 2.
+    /// Applies a merge patch (RFC 7396, section 2).
     public func merging(patch: JSONValue) -> JSONValue {
         guard case .object(let patch) = patch else { return patch }
         var target = objectValue ?? JSONObject()
-        // At once: each removal would shift the members behind.
+        // Removed all at once: each removal would shift the members after it.
         var removed: Set<UTF8Key> = []
         for (name, value) in patch.members {
             if value.isNull {

@@ -1,6 +1,7 @@
 /// Suggestions for mistyped names.
 package enum Spelling {
-    /// The first of the most similar: another case, or at least four bytes with at most `limit` mistakes.
+    /// The first of the most similar names: one that differs only in case, or else has at least four bytes and at most
+    /// `limit` mistakes.
     package static func nearest(
         to name: String, among known: some Sequence<String>, mistakes limit: Int = 1
     ) -> String? {
@@ -28,7 +29,7 @@ package enum Spelling {
     /// Damerau-Levenshtein, no byte in two mistakes; `nil` above the limit. O(bytes), quadratic for the at most 64
     /// between the common ends.
     private static func mistakes(_ name: String, _ known: String, atMost limit: Int) -> Int? {
-        // Before a long name is copied for each known one.
+        // Checked before a long name is copied for each known one.
         guard limit >= 0, abs(name.utf8.count - known.utf8.count) <= limit else { return nil }
         if name.lowercased() == known.lowercased() { return 0 }
         guard limit > 0, known.utf8.count > 3 else { return nil }

@@ -17,8 +17,8 @@ enum Timestamp {
             reader.takeFraction(), let offset = reader.offset(), reader.isAtEnd
         else { return false }
         guard second == 60 else { return true }
-        // A leap second ends a month in UTC (RFC 3339, section 5.7); east of Greenwich, that can be the first of the
-        // next.
+        // A leap second ends a month in UTC (RFC 3339, section 5.7); with an offset to the east, the date can already
+        // be the first of the next month.
         let minuteInUTC = hour * 60 + minute - offset
         return minuteInUTC == 1439 && day == lastDay(ofMonth: month, year: year) || minuteInUTC == -1 && day == 1
     }

@@ -40,6 +40,7 @@ enum Builtin: String, Sendable, CaseIterable {
 extension JSONeEvaluator {
     mutating func call(_ builtin: Builtin, _ arguments: [Operand]) throws(JSONeError) -> Operand {
         guard builtin.argumentCount.contains(arguments.count) else { throw builtin.badArguments }
+        // Only `uuid` takes none.
         guard let first = arguments.first else { return try uuid() }
         switch builtin {
         case .min, .max, .sqrt, .ceil, .floor, .abs: return try callOnNumbers(builtin, arguments)
@@ -75,7 +76,7 @@ extension JSONeEvaluator {
         let first = try builtin.number(arguments[0])
         switch builtin {
         case .min, .max:
-            // The operand itself, which keeps its digits; the first of equal ones.
+            // Returns the operand itself, which keeps its digits; of equal ones, the first.
             var (best, bestNumber) = (arguments[0], first)
             for operand in arguments.dropFirst() {
                 let number = try builtin.number(operand)

@@ -38,7 +38,7 @@ struct ExpressionLexer {
         (text: "=", meant: "=="), (text: "&", meant: "&&"), (text: "|", meant: "||"),
     ]
 
-    /// With its first byte's offset.
+    /// The next token, with its first byte's offset.
     mutating func next() throws(JSONeError) -> (token: ExpressionToken, start: Int) {
         while let length = whitespaceLength { offset += length }
         let start = offset

@@ -46,7 +46,7 @@ extension ExpressionNode {
         }
     }
 
-    /// Without built-ins that are everywhere.
+    /// Adds the names that it may read, without built-ins that are everywhere.
     func collectNames(into names: inout NamesRead) {
         switch self {
         case .constant: return
@@ -88,7 +88,8 @@ extension ExpressionAccess {
 }
 
 extension NamesRead {
-    /// Not called: `fromNow` and `defined` can get other names, so count the most that they could read.
+    /// A name that is not called. `fromNow` and `defined` may be called later by another name, so count the most that
+    /// they could read.
     fileprivate mutating func insertMention(of name: String) {
         switch Builtin(rawValue: name) {
         case .fromNow?: insertTime()
@@ -98,7 +99,7 @@ extension NamesRead {
         }
     }
 
-    /// Without the arguments.
+    /// Without the names in its arguments.
     fileprivate mutating func insertCall(of function: String, _ arguments: [ExpressionNode]) {
         switch Builtin(rawValue: function) {
         case .fromNow?:

@@ -1,12 +1,12 @@
 import Synchronization
 
 /// The ids of `uuid()`. A command that runs again must get the same ones: derive them, for example from the revision
-/// and the count before.
+/// and the number of ids before.
 public final class IDSource: Sendable {
     private let count = Mutex(0)
     private let make: @Sendable (Int) -> String
 
-    /// From the id's number, from 0.
+    /// `make` gets the id's number, from 0.
     public init(_ make: @escaping @Sendable (Int) -> String) { self.make = make }
 
     /// Version 4 (RFC 9562), for what never runs again.

@@ -89,7 +89,7 @@ public struct Instant: Equatable, Sendable {
 
     // MARK: The Gregorian calendar, counted in years that begin in March
 
-    /// From 1970-01-01; the year at least 1.
+    /// Days since 1970-01-01; the year is at least 1.
     private static func dayNumber(_ year: Int, _ month: Int, _ day: Int) -> Int {
         let marchYear = month > 2 ? year : year - 1
         let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
@@ -166,7 +166,7 @@ private struct Scanner {
         return true
     }
 
-    /// `nil` unless so many; `allowed` ends at 18, as that fits into `Int`.
+    /// `nil` unless their number is allowed; `allowed` ends at 18, as so many fit into `Int`.
     mutating func digits(_ allowed: ClosedRange<Int>) -> Int? {
         let digits = rest.prefix { ("0"..."9").contains($0) }
         let count = digits.count
@@ -181,7 +181,7 @@ private struct Scanner {
         return letters.isEmpty ? nil : String(letters)
     }
 
-    /// `.` and digits, in microseconds; 0 without.
+    /// `.` and digits, in microseconds; 0 if there is no `.`.
     mutating func fraction() -> Int? {
         guard take(".") else { return 0 }
         let digits = rest.prefix { ("0"..."9").contains($0) }
@@ -202,7 +202,7 @@ private struct Scanner {
 }
 
 extension JSONeEvaluator {
-    /// Without a reference, from `now`.
+    /// The offset is added to the reference or, without one, to `now`.
     mutating func fromNow(_ offset: String, _ reference: JSONValue?) throws(JSONeError) -> String {
         try budget.spend(scanning: offset.utf8.count + (reference?.stringValue?.utf8.count ?? 0))
         guard let offset = TimeOffset(offset) else { throw .template("offset string: '\(offset)' does not parse") }

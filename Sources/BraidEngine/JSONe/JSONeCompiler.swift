@@ -32,7 +32,7 @@ struct JSONeCompiler {
 
     static let reference = "$template"
 
-    /// With their places.
+    /// The names that `$template` members give, with their places.
     static func references(in value: JSONValue) -> [(name: String, place: [String])] {
         switch value {
         case .array(let elements):

@@ -12,7 +12,7 @@ public struct JSONeContext: Sendable {
     /// Empty up to `linearLimit` names: these are searched.
     private var places: [UTF8Key: Int] = [:]
     private static let linearLimit = 16
-    /// RFC 3339: the value of `now` unless set.
+    /// RFC 3339: the value of the name `now`, unless that is set.
     public let now: String
     /// For all its renderings together.
     var sharedBudget: SharedJSONeBudget?
@@ -25,7 +25,7 @@ public struct JSONeContext: Sendable {
         for (name, value) in names { self[name] = value }
     }
 
-    /// Throws ``JSONeError``, the name as its pointer, for no identifier.
+    /// Throws ``JSONeError`` for a name that is no identifier, with the name as its pointer.
     public init(now: String, _ object: JSONObject) throws(JSONeError) {
         if let name = object.members.first(where: { !$0.name.isTemplateIdentifier })?.name {
             throw .interpreter("a name of the context must follow /[a-zA-Z_][a-zA-Z0-9_]*/").inside(name)
@@ -33,7 +33,7 @@ public struct JSONeContext: Sendable {
         self.init(now: now, object.members.map { ($0.name, $0.value) })
     }
 
-    /// Reading computes lazy values; `nil` removes.
+    /// Reading computes lazy values; setting `nil` removes the name.
     public subscript(name: String) -> JSONValue? {
         get {
             guard let position = position(of: name) else { return name == "now" ? .string(now) : nil }
@@ -59,7 +59,7 @@ public struct JSONeContext: Sendable {
         set(name, .lazy(LazyValue(make)))
     }
 
-    /// Computes nothing.
+    /// Does not compute a lazy value.
     public func contains(_ name: String) -> Bool { name == "now" || position(of: name) != nil }
 
     private mutating func set(_ name: String, _ slot: Slot) {
@@ -90,6 +90,7 @@ private final class LazyValue: Sendable {
     init(_ make: @escaping @Sendable () -> JSONValue) { self.make = make }
 
     var value: JSONValue {
+        // Others wait while `make` runs, so that it runs once; it must not read its own value.
         made.withLock { made in
             if let made { return made }
             let value = make()

@@ -29,7 +29,7 @@ public struct JSONeError: Error, Sendable, Equatable {
         self.pointer = pointer
     }
 
-    /// One level further out.
+    /// The error seen one level further out. A pointer within a named template is complete, and stays.
     func inside(_ token: String) -> JSONeError {
         var error = self
         if namedTemplate == nil { error.pointer.insert(token, at: 0) }
@@ -48,12 +48,12 @@ public struct JSONeError: Error, Sendable, Equatable {
         return error
     }
 
-    /// In the document that has the template at `place`.
+    /// The pointer in the document that has the template at `place`.
     package func pointer(from place: JSONPointer) -> JSONPointer {
         pointer.reduce(namedTemplate ?? place) { $0.appending($1) }
     }
 
-    /// With the expression, if the pointer does not lead to it.
+    /// The message, with the expression if the pointer does not lead to it.
     package var detail: String {
         guard let expression else { return message }
         let scalars = expression.unicodeScalars, limit = 100

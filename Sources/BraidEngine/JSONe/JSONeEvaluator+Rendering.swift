@@ -108,7 +108,7 @@ extension JSONeEvaluator {
 
     // MARK: Local names, and the operator $let
 
-    /// Also after an error.
+    /// `names` are local to `body`, and go also after an error.
     mutating func with<Result>(
         _ names: [(name: String, value: JSONValue)], _ body: (inout JSONeEvaluator) throws(JSONeError) -> Result
     ) throws(JSONeError) -> Result {
@@ -134,7 +134,7 @@ extension JSONeEvaluator {
 
     // MARK: $match and $switch
 
-    /// How many conditions are true, at most `limit`, and their present values.
+    /// How many conditions are true, and their present values. Throws if more than `limit` are.
     private mutating func matches(
         _ cases: [JSONeCase], atMost limit: Int?
     ) throws(JSONeError) -> (found: Int, values: [JSONValue]) {
@@ -176,7 +176,7 @@ extension JSONeNode {
 
 /// Operators on arrays and objects (json-e.js.org/operators.html).
 extension JSONeEvaluator {
-    /// Checks size and depth once, if the template built it.
+    /// Renders what an operator works on; checks its size and depth once, if the template built it.
     private mutating func operand(_ node: JSONeNode, of name: String) throws(JSONeError) -> JSONValue? {
         let value = try render(node, at: name)
         if let value, !node.isPath { try budget.admit(value, counting: false) }

@@ -85,7 +85,7 @@ struct JSONeEvaluator {
         return sign == .minus ? .number(try number.negated()) : operand
     }
 
-    /// The exponent first, as in the reference implementation.
+    /// Evaluates the exponent first, as in the reference implementation.
     private mutating func power(_ base: ExpressionNode, _ exponent: ExpressionNode) throws(JSONeError) -> Operand {
         let exponent = try evaluate(exponent)
         let base = try evaluate(base)
@@ -178,7 +178,7 @@ struct JSONeEvaluator {
 
     // MARK: Equality
 
-    /// Deep. 64-bit integers exactly, other numbers as doubles; different types never.
+    /// Deep. 64-bit integers exactly, other numbers as doubles; different types are never equal.
     mutating func areEqual(_ left: Operand, _ right: Operand) throws(JSONeError) -> Bool {
         switch (left, right) {
         case (.json(let left), .json(let right)): return try areEqual(left, right)
@@ -252,7 +252,7 @@ extension JSONeEvaluator {
         return try call(builtin, arguments)
     }
 
-    /// A missing member is `null`; negative indices count from the end; beyond is an error.
+    /// A missing member is `null`; negative indices count from the end; an index beyond is an error.
     private mutating func element(_ index: Operand, of value: Operand) throws(JSONeError) -> Operand {
         switch value {
         case .json(.object(let object)):
@@ -278,7 +278,7 @@ extension JSONeEvaluator {
         return index < 0 ? index + count : index
     }
 
-    /// Clamps. As in the reference implementation, an object's `[name:]` is `[name]`.
+    /// Clamps the bounds. As in the reference implementation, an object's `[name:]` is `[name]`.
     private mutating func slice(
         of value: Operand, _ from: ExpressionNode?, _ to: ExpressionNode?
     ) throws(JSONeError) -> Operand {

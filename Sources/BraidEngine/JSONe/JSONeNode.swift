@@ -34,7 +34,7 @@ struct JSONeCase: Sendable {
     let value: JSONeNode
 }
 
-/// Of `each(…)` or `by(…)`; `key` as written.
+/// The names in `each(x, i)` or `by(x)`; `key` is the clause as written.
 struct EachClause: Sendable {
     let key: String
     let names: [String]
@@ -53,7 +53,7 @@ struct InterpolatedText: Sendable {
 
     let parts: [Part]
 
-    /// `nil` with expressions. `$${` is `${` already.
+    /// The whole text, in which `$${` is `${` already; `nil` if there are expressions.
     var constant: String? {
         switch parts.count {
         case 0: return ""
@@ -83,7 +83,7 @@ struct InterpolatedText: Sendable {
             }
             offset += 2
             if offset - 3 >= segmentStart, bytes[offset - 3] == dollar {
-                // The first dollar is there already.
+                // The first dollar is in `text` already.
                 text.append(brace)
             } else {
                 if !text.isEmpty { parts.append(.text(String(decoding: text, as: UTF8.self))) }
@@ -113,12 +113,12 @@ extension JSONeNode {
     }
 }
 
-/// Compiled once; a use reads the names of its own place.
+/// Compiled once; where `$template` uses it, it reads the names of that place.
 final class NamedTemplate: Sendable {
     let node: JSONeNode
     let names: NamesRead
     let mayBeAbsent: Bool
-    /// How deep, with the templates that it uses.
+    /// Levels of nesting, with those of the templates that it uses.
     let height: Int
     /// In the table description.
     let place: JSONPointer
@@ -157,7 +157,7 @@ extension JSONeNode {
         }
     }
 
-    /// Without local names that its operators certainly define.
+    /// The context names that it may read, without local names that its operators certainly define.
     var names: NamesRead {
         var names = NamesRead()
         switch self {
@@ -179,7 +179,7 @@ extension JSONeNode {
             names = node.names
             if let from {
                 names.formUnion(from.names)
-                // Null means the context's time; an empty text fails.
+                // A null `from` means the context's time; an empty text fails.
                 if from.kind == nil || from.kind == .null { names.insertTime() }
             } else {
                 names.insert("now")
@@ -187,6 +187,7 @@ extension JSONeNode {
         case .binding(let values, let body):
             names = body.names
             let (sure, possible) = values.memberNames
+            // Before the values' names are added: the values do not see what they define.
             names.tolerate(possible)
             names.subtract(sure)
             names.formUnion(values.names)
@@ -213,7 +214,7 @@ extension JSONeNode {
         return names
     }
 
-    /// Of the object that this gives: always there, and maybe there (`nil`: any).
+    /// Members of the object that this gives: those always there, and those maybe there (`nil`: any).
     var memberNames: (sure: [String], possible: [String]?) {
         switch self {
         case .literal(.object(let object)): (object.members.map(\.name), [])
@@ -266,7 +267,7 @@ struct NamesRead {
         if readsTime { all.insert("now") }
     }
 
-    /// `nil`: all.
+    /// `nil` stands for all names.
     mutating func tolerate(_ names: [String]?) { tolerated.formUnion(names.map { all.intersection($0) } ?? all) }
 }
 
@@ -277,7 +278,8 @@ extension InterpolatedText {
 }
 
 extension JSONeNode {
-    /// With places, and the names that operators define there; without named templates.
+    /// Visits constant strings, with their places and the names that operators define there; not those in named
+    /// templates.
     func forEachLiteral(
         at place: [String] = [], names: [String] = [], _ visit: (String, _ place: [String], _ names: [String]) -> Void
     ) {

@@ -19,7 +19,7 @@
 public struct JSONeTemplate: Sendable {
     let node: JSONeNode
 
-    /// Without built-ins. May have more than is read, and lacks computed names for `defined`.
+    /// The context names that it may read, without built-ins and without names that `defined` computes.
     let names: NamesRead
 
     /// In the table description, for messages.
@@ -37,10 +37,10 @@ public struct JSONeTemplate: Sendable {
     /// The value, if always the same.
     public var constant: JSONValue? { node.literal }
 
-    /// `nil` if unknown before rendering: only operators change it.
+    /// `nil` for an operator: unknown before rendering.
     var kind: JSONKind? { node.kind }
 
-    /// True also if unknown.
+    /// True also if the kind is unknown.
     func canGive(_ kinds: JSONKind...) -> Bool { kind.map(kinds.contains) ?? true }
 
     /// Takes its cost from the budget. `nil` if absent: `{"$if": "false", "then": 1}`. Throws ``JSONeError``, also when

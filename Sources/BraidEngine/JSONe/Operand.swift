@@ -14,13 +14,13 @@ enum Operand: Sendable {
         } else if literal.utf8.contains(UInt8(ascii: ".")), let number = JSONeNumber(JSONNumber(validLexeme: literal)) {
             self = .number(number)
         } else {
-            // Beyond 64 bits, or a double: keeps its digits, without leading zeros.
+            // Beyond 64 bits, or beyond a double: keeps its digits, without leading zeros.
             let digits = literal.drop { $0 == "0" }
             self = .json(.number(JSONNumber(validLexeme: digits.isEmpty ? "0" : String(digits))))
         }
     }
 
-    /// From the context.
+    /// A value from the context, where a function is a number: see ``json()``.
     init(_ value: JSONValue) {
         if case .number(let number) = value, let function = number.function {
             self = .function(function)
@@ -62,7 +62,7 @@ enum Operand: Sendable {
         }
     }
 
-    /// As `${…}` and `str()`; `nil` for arrays, objects, functions.
+    /// What `${…}` and `str()` give; `nil` for arrays, objects, functions.
     var text: String? {
         switch self {
         case .number(let number): number.text
@@ -93,7 +93,7 @@ extension JSONValue {
         }
     }
 
-    /// As `${…}` and `str()`; `nil` for arrays, objects, functions.
+    /// What `${…}` and `str()` give; `nil` for arrays, objects, functions.
     var templateText: String? {
         switch self {
         case .null: "null"

@@ -27,7 +27,7 @@ extension String {
         return string.withUTF8 { string in part.withUTF8 { part in !string.offsets(of: part, atMost: 1).isEmpty } }
     }
 
-    /// Not empty. O(both).
+    /// `separator` must not be empty. O(both).
     func split(separatedBy separator: String) -> [String] {
         var (string, separator) = (self, separator)
         return string.withUTF8 { string in
@@ -65,7 +65,7 @@ extension String {
 }
 
 extension UnsafeBufferPointer<UInt8> {
-    /// Without overlaps, by Knuth, Morris and Pratt: O(both) even for hostile texts.
+    /// Without overlaps, by Knuth, Morris and Pratt: O(both) even for hostile texts. `part` must not be empty.
     fileprivate func offsets(of part: UnsafeBufferPointer<UInt8>, atMost limit: Int = .max) -> [Int] {
         // borders[i]: the longest proper prefix of `part` that is a suffix of part[0...i].
         var borders = [Int](repeating: 0, count: part.count), matched = 0

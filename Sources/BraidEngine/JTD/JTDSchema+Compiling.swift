@@ -51,7 +51,7 @@ private struct JTDCompiler {
     var faults: [JTDSchema.SyntaxError] = []
     private var budget = FaultBudget()
     private var pending: [Pending]
-    /// In `nodes`.
+    /// Position in `nodes` of the first definition's schema; the others follow.
     private var firstDefinition = 0
     private var definitions = JTDNames()
 
@@ -63,7 +63,7 @@ private struct JTDCompiler {
         while let next = pending.popLast() {
             let count = pending.count
             compile(next)
-            // Worked off from the end: keeps the document's order.
+            // Reversed, as the list is worked off from its end: keeps the document's order.
             pending[count...].reverse()
         }
     }
@@ -86,6 +86,7 @@ private struct JTDCompiler {
             return
         }
         checkKeywords(of: object, at: position)
+        // Before any form: a `ref` needs all names.
         if position == 0 { compileDefinitions(of: object) }
         if let metadata = object["metadata"], metadata.objectValue == nil {
             fault(position, ["metadata"], .wrongType, "must be an object, not \(shown(metadata))")
@@ -123,7 +124,7 @@ private struct JTDCompiler {
         }
     }
 
-    /// Not a JSON Type Definition with a mistake.
+    /// Tells JSON Schema from a JSON Type Definition with a mistake.
     private static func isJSONSchema(_ object: JSONObject) -> Bool {
         object["$schema"] != nil || object["required"]?.arrayValue != nil
             || object["type"]?.stringValue == "object" && object["properties"] != nil
@@ -248,7 +249,7 @@ private struct JTDCompiler {
                 position, ["optionalProperties", name], .duplicate,
                 "\(quoted(name)) is in \"properties\" too, but a member is either required or optional")
         }
-        // Required before optional: nodes in the order of `names`.
+        // Required before optional, so that the nodes are in the order of `names`.
         let first = required.map { add($0, under: "properties", of: position) } ?? nodes.count
         if let optional { _ = add(optional, under: "optionalProperties", of: position) }
         return .properties(
@@ -283,7 +284,7 @@ private struct JTDCompiler {
         return nodes.count - 1
     }
 
-    /// One for each member; returns where the first is in `nodes`.
+    /// Adds one for each member; returns the first one's position in `nodes`.
     private mutating func add(
         _ schemas: JSONObject, under keyword: String, of parent: Int, in mapping: Mapping? = nil
     ) -> Int {
@@ -359,7 +360,7 @@ extension [JTDNode] {
         }
     }
 
-    /// The target is resolved.
+    /// The target must have been resolved before.
     private mutating func follow(from position: Int, to target: Int) {
         switch self[target].form {
         case .reference(let last): self[position].form = .reference(last)

@@ -30,10 +30,10 @@ private struct JTDValidation {
         }
 
         let children: Children
-        /// Begun.
+        /// Children begun.
         var count = 0
 
-        /// The current child's.
+        /// The current child's, in its path.
         var token: String {
             switch children {
             case .elements: String(count - 1)

@@ -61,7 +61,7 @@ struct JTDNode: Sendable {
         /// Required first.
         var names: JTDNames
         var requiredCount: Int
-        /// Of the first name's schema; the others follow.
+        /// Position of the first name's schema; the others follow.
         var first: Int
         var allowsAdditional: Bool
         /// Contains `properties`, which then rejects what is no object (RFC 8927, 3.3.6).
@@ -71,13 +71,13 @@ struct JTDNode: Sendable {
     struct Discriminator: Sendable {
         var tag: String
         var mapping: JTDNames
-        /// Of the first name's schema; the others follow. All have the properties form.
+        /// Position of the first name's schema; the others follow. All have the properties form.
         var first: Int
     }
 
     var form = Form.empty
     var isNullable = false
-    /// With the path from it: a keyword, maybe a name.
+    /// The schema around it, and the path from there: a keyword, maybe a name.
     var parent = 0
     var keyword = ""
     var name: String?

@@ -42,8 +42,8 @@ extension BindingChain where Model == Never {
         provide((any ReuseIdentifiable).self, models, name: nil, cellProvider)
     }
 
-    /// Shows a number of cells that a closure makes (section, index), without models: at every refresh and in commands,
-    /// as nothing else says whether a row changed.
+    /// Shows a number of cells that a closure makes (section, index), without models. It is called for each row, at
+    /// every refresh and in commands, as nothing else says whether a row changed.
     @discardableResult
     public func bind(
         cellProvider: @escaping (Section, Int) throws -> any ReuseIdentifiable,
@@ -104,7 +104,7 @@ extension BindingChain where Model == Never {
         bind(cellProvider: cellProvider, numberOfCells: alone(numberOfCells))
     }
 
-    /// Of several sections, it is a mistake for `finish()`.
+    /// With several sections, a mistake, which `finish()` throws.
     private func alone<Value>(_ value: @escaping () throws -> Value) -> () throws -> [Section: Value] {
         let named = binding.scope.named(in: bindings.declared)
         guard named.count == 1, let section = try? bindings.sections.section(named[0]) else {

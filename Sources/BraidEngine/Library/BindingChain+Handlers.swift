@@ -95,7 +95,7 @@ extension BindingChain {
     }
 
     /// Runs when a row is displayed at most `cellsFromEnd` before the last (``SectionedTableBinder/willDisplay(_:)``):
-    /// section, index. Again only with more rows, another last one, or after a refill with fewer.
+    /// section, index. Runs again only with more rows, another last one, or after a refill with fewer.
     @discardableResult
     public func prefetch(cellsFromEnd: Int, _ run: @escaping (Section, Int) throws -> Void) -> Self {
         if cellsFromEnd < 0 { bindings.mistakes.append("`cellsFromEnd` must be 0 at least.") }
@@ -119,7 +119,8 @@ extension ProgramBindings {
 }
 
 extension ViewEventEmitting {
-    /// By type, as two types can share a reuse identifier. One for all of its events, which are the parameters.
+    /// Names the type, as two types can share a reuse identifier. One name for all of its events, which are the
+    /// parameters.
     static var eventName: String { "\(ObjectIdentifier(Self.self))" }
 }
 

@@ -104,7 +104,7 @@ extension BindingChain {
     }
 }
 
-/// Represented by a number, so that two of one name and different content differ.
+/// A header or footer view. The table has a number for it, so that two of one name and different content differ.
 protocol ShownView {
     var view: any ReuseIdentifiable { get }
 }

@@ -25,7 +25,7 @@ public final class DataSourceController {
 
     /// Is notified of changes.
     public weak var delegate: (any DataSourceControllerDelegate)?
-    /// After the last call with `notify` true that was not ignored.
+    /// The table after the last call with `notify` true that was not ignored.
     public private(set) var snapshot: Snapshot
     /// That call's update, for batch updates.
     public private(set) var lastUpdate: BatchUpdate?

@@ -45,8 +45,8 @@ public struct SectionDataModel: SectionDataModelType {
 
 /// Prepares a model for the cell that shows it.
 public protocol CellDataController {
-    /// The cell's.
+    /// That of the cell that shows the model.
     var reuseIdentifier: String { get }
-    /// With what the model's cell shows.
+    /// Makes one with what the model's cell shows.
     static func populate(with model: Any) -> any CellDataController
 }

@@ -29,6 +29,8 @@ final class Subscribers: Sendable {
         return stream
     }
 
+    // Neither holds the lock while it calls a continuation, which may call `onTermination`, which takes the lock.
+
     func send(_ update: BatchUpdate) {
         for continuation in continuations.withLock({ Array($0.all.values) }) { continuation.yield(update) }
     }

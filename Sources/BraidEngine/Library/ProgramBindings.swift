@@ -1,7 +1,7 @@
 /// What a binder's chains share.
 final class ProgramBindings<Section: TableSection>: TableBindings {
     let sections: SectionNames<Section>
-    /// By the numbers that stand for them in the table.
+    /// The program's values, by the numbers that stand for them in the table.
     let values = Values()
     var providers: [any ModelProvider] = []
     /// Each reads one sequence, and calls `arrived` after every element.
@@ -31,7 +31,7 @@ final class ProgramBindings<Section: TableSection>: TableBindings {
         return BindingChain(bindings: self, index: bindings.count - 1)
     }
 
-    /// It would have no effect.
+    /// What is bound after `finish()` is a mistake: it would have no effect.
     func noteBinding() {
         if isFinished, mistakes.isEmpty {
             mistakes.append("Something was bound after `finish()`: bind all chains before it.")

@@ -5,7 +5,7 @@
 final class ProvidedCells {
     private let make: (RowInput) throws -> any ReuseIdentifiable
     private var names: [SectionID: [Named?]] = [:]
-    /// Since the models were last read.
+    /// Cells made since the models were last read.
     private var made: [SectionID: [Int: any ReuseIdentifiable]] = [:]
 
     private struct Named {
@@ -29,7 +29,7 @@ final class ProvidedCells {
         return name
     }
 
-    /// The rendering's, or a new one.
+    /// The one that rendering made, or a new one.
     func cell(for row: RowInput) throws -> any ReuseIdentifiable {
         if known(row) != nil, let cell = made[row.section]?[row.row] { return cell }
         return try make(row)
@@ -45,7 +45,7 @@ final class ProvidedCells {
     /// In a new command, what the provider reads may have changed.
     func dropCells() { made = [:] }
 
-    /// Of rows that are gone.
+    /// Forgets the names of rows that are gone.
     func dropNames(count: (SectionID) -> Int) {
         for (section, known) in names {
             let count = count(section)

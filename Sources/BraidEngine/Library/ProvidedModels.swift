@@ -40,9 +40,10 @@ struct ModelTraits<Model> {
     }
 }
 
+/// What a chain's `models` closure gives, and where it differs from the last reading.
 final class ProvidedModels<Section: TableSection, Model>: ModelProvider, @unchecked Sendable {
     private let bindings: ProgramBindings<Section>
-    /// In `bindings`.
+    /// Position in `bindings`.
     private let chain: Int
     private let provided: () throws -> [Section: [Model]]
     let traits = ModelTraits<Model>()
@@ -105,7 +106,7 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider, @unchec
         departed = []
         for (section, models) in read {
             let old = before[section] ?? []
-            // If there are changes, `place` refuses the command.
+            // `nil` if something else changed the rows: `place` then refuses the command, if there are changes.
             let stored = table[section].flatMap { $0.rows.count == old.count ? $0 : nil }
             guard let change = change(from: old, to: models, in: section, stored) else { continue }
             if let stored {
@@ -156,10 +157,10 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider, @unchec
             ? nil : Change(section: section, models: new, oldCount: old.count, stretches: stretches)
     }
 
-    /// By identity, not content.
+    /// Compares by identity, not content.
     private struct Identities {
         let areSame: (_ old: Int, _ new: Int) -> Bool
-        /// The old one of the same identity.
+        /// Index of the old model with the new one's identity.
         let old: (_ new: Int) -> Int?
     }
 
@@ -305,7 +306,7 @@ class ProvidedValues<Section: TableSection, Value>: ModelProvider, @unchecked Se
     func rollBack() {}
 }
 
-/// Numbers of cells. With fewer than at its last run, `prefetch` can run again.
+/// Numbers of cells. `prefetch` can run again when there are fewer than at its last run.
 final class CountedSections<Section: TableSection>: ProvidedValues<Section, Int>, @unchecked Sendable {
     var cells: ProvidedCells?
 

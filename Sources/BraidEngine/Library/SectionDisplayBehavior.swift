@@ -47,14 +47,14 @@ public struct SectionDisplayBehavior<Section: TableSection> {
     }
 }
 
-/// Set after `finish()`, takes effect only if its command succeeds.
+/// The binder's behavior. One that is set after `finish()` takes effect only if its command succeeds.
 final class DisplayRule<Section: TableSection>: ModelProvider, @unchecked Sendable {
     private(set) var behavior: SectionDisplayBehavior<Section> = .manuallyManaged
-    /// Before a behavior that no command has applied yet.
+    /// What was valid before a behavior that no command has applied yet.
     private var before: (behavior: SectionDisplayBehavior<Section>, displayed: [SectionID])?
     let sections: Set<SectionID> = []
 
-    /// - Parameter displayed: once there is a table.
+    /// - Parameter displayed: `nil` while there is no table.
     func set(_ new: SectionDisplayBehavior<Section>, displayed: [SectionID]?) {
         if let displayed, before == nil { before = (behavior, displayed) }
         behavior = new
@@ -65,7 +65,7 @@ final class DisplayRule<Section: TableSection>: ModelProvider, @unchecked Sendab
     func place(into editor: inout TableEditor, _ departures: inout Departures) {
         guard let before else { return }
         editor.noteDisplay()
-        // They stay until others are set.
+        // The displayed sections stay until others are set.
         if behavior.behavior == .manuallyManaged, before.behavior.behavior != .manuallyManaged {
             editor.setDisplayedSections(before.displayed)
         }

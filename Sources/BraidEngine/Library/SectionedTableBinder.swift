@@ -116,8 +116,8 @@ public final class SectionedTableBinder<Section: TableSection> {
     /// another number means a change. See ``model(at:as:)``.
     public var snapshot: Snapshot { bound?.snapshot ?? Snapshot() }
 
-    /// In order. With `manuallyManaged` you can set them, with effect at ``finish()`` or the next ``refresh()`` outside
-    /// a handler; if that throws, they are reset. Otherwise setting does nothing.
+    /// The displayed sections, in order. With `manuallyManaged` you can set them, with effect at ``finish()`` or the
+    /// next ``refresh()`` outside a handler; if that throws, they are reset. Otherwise setting does nothing.
     public var displayedSections: [Section] {
         get { wantedSections ?? snapshot.sections.compactMap { try? bindings.sections.section($0.id) } }
         set { if case .manuallyManaged = sectionDisplayBehavior.behavior { wantedSections = newValue } }
@@ -310,7 +310,7 @@ public final class SectionedTableBinder<Section: TableSection> {
         return outcome.update
     }
 
-    /// If it throws, the models stay.
+    /// Runs a command; if it throws, the program's models count as not read.
     private func attempt<Result>(_ body: () throws -> Result) throws -> Result {
         isUnderWay = true
         defer { isUnderWay = false }

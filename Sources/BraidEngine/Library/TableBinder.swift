@@ -1,4 +1,4 @@
-/// Of a table without sections: `table`.
+/// The only section of a ``TableBinder``.
 public enum OnlySection: String, TableSection, CaseIterable { case table }
 
 /// A ``SectionedTableBinder`` with one section, always displayed. Rows are named by index. Source: Braid's
@@ -32,9 +32,9 @@ public final class TableBinder {
         try binder.cell(at: Self.path(row), in: sections)
     }
 
-    /// `nil` for a title or none.
+    /// The header's view; `nil` for a title or none.
     public func headerView() throws -> (any ReuseIdentifiable)? { try binder.headerView(ofSection: 0) }
-    /// `nil` for a title or none.
+    /// The footer's view; `nil` for a title or none.
     public func footerView() throws -> (any ReuseIdentifiable)? { try binder.footerView(ofSection: 0) }
 
     /// See ``SectionedTableBinder/refresh()``.

@@ -6,7 +6,7 @@
 final class Values {
     private var values: [Int: Any] = [:]
     private var retired: [Int] = []
-    /// By the last successful command; the next forgets them.
+    /// Retired by the last successful command; the next one forgets them.
     private var outgoing: [Int] = []
     private var added: [Int] = []
     private var next = 1
@@ -21,7 +21,7 @@ final class Values {
     /// `nil` if unknown.
     subscript(number: JSONText) -> Any? { Self.integer(number).flatMap { values[$0] } }
 
-    /// If the command succeeds.
+    /// Says that a number is no longer used, if the command succeeds.
     func retire(_ number: JSONText) {
         if let number = Self.integer(number) { retired.append(number) }
     }
@@ -35,7 +35,7 @@ final class Values {
         (outgoing, retired, added) = (retired, [], [])
     }
 
-    /// At once.
+    /// Forgets a value at once.
     func forget(_ number: JSONText) {
         if let number = Self.integer(number) { values[number] = nil }
     }

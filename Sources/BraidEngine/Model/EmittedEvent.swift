@@ -1,6 +1,6 @@
 /// Emitted by a handler's action `emit`. Does not change the table.
 public struct EmittedEvent: Sendable {
-    /// The event's.
+    /// The event's name.
     public var name: String
     /// `nil` if the action has none, or its template gave nothing.
     public var payload: JSONText?

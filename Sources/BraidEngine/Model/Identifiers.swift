@@ -2,7 +2,7 @@
 ///
 /// Equal if the UTF-8 bytes are: JSON's rule, and faster than `String`'s canonical equivalence.
 public struct RowID: Hashable, Sendable, CustomStringConvertible {
-    /// An integer in decimal, such as `42`.
+    /// The id; an integer is in decimal, such as `42`.
     public let text: String
 
     /// From text.
@@ -116,7 +116,7 @@ public struct RowPath: Hashable, Sendable, Comparable, CustomStringConvertible {
 }
 
 extension String {
-    /// Bitwise. If not, the bytes may still be the same.
+    /// Compares the two values' own bits, without following references. If false, the text may still be the same.
     @inline(__always)
     fileprivate func isIdentical(to other: String) -> Bool {
         withUnsafeBytes(of: self) { mine in withUnsafeBytes(of: other) { mine.hasSameBytes(as: $0) } }

@@ -93,7 +93,7 @@ public struct Refusal: Error, Sendable, Equatable {
     public var code: Code
     /// For developers.
     public var detail: String
-    /// The first ones, if they are of a document.
+    /// A document's first faults; empty if it is about no document.
     public var faults: [Fault]
 
     /// A handler can throw one to refuse a command for any reason.
@@ -107,6 +107,7 @@ public struct Refusal: Error, Sendable, Equatable {
         self.init(.templateFailed, detail, faults: [.init(pointer: pointer, code: .templateFailed, detail: detail)])
     }
 
+    /// Adds the place to a failed template's faults that have none yet.
     func failed(in place: @autoclosure () -> Fault.Place) -> Refusal {
         guard code == .templateFailed else { return self }
         var refusal = self
@@ -141,7 +142,8 @@ public struct Refusal: Error, Sendable, Equatable {
         )
     }
 
-    /// With pointers inside a larger document. Below a long `place` only the first are kept (`FaultBudget`).
+    /// With pointers for a larger document, which has the faulty one at `place`. Below a long `place` only the first
+    /// are kept (`FaultBudget`).
     public func placed(at place: JSONPointer) -> Refusal {
         var refusal = self, budget = FaultBudget()
         let placed = faults.map { fault in

@@ -19,7 +19,7 @@ public struct RegisteredCells: Sendable, Equatable {
     /// No registrations.
     public var isEmpty: Bool { cells.isEmpty }
 
-    /// `nil` removes it.
+    /// The cell's name; setting `nil` removes the registration.
     public subscript(modelType: String) -> String? {
         get { cells[UTF8Key(modelType)] }
         set { cells[UTF8Key(modelType)] = newValue }

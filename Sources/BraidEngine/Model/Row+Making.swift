@@ -27,8 +27,8 @@ extension RowParts {
 }
 
 extension Row {
-    /// Encodes the row's object, in one allocation if id and cell need no escapes. The order of the members is fixed,
-    /// so rows with equal parts have equal bytes.
+    /// Encodes the row's object, in one allocation if id and cell need no escapes. The order of the members is fixed:
+    /// equal rows have equal bytes, the id is first, and what cells do not show is last (see `RowContent`).
     init(parts: RowParts) {
         let size = parts.encodedSize
         var writer = JSONWriter(capacity: size + RowContent.room(behind: size))

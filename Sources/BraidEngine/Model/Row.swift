@@ -23,7 +23,7 @@ public struct Row: Sendable {
     /// By `updates: "manually"`: updates then have `updateRows` for it.
     public var updatesManually: Bool { marks.updatesManually }
 
-    /// In everything that a snapshot shows. O(1).
+    /// Whether everything that a snapshot shows is the same. Compares hashes, O(1).
     @inline(__always)
     public func isSame(as other: Row) -> Bool { marks.shown == other.marks.shown }
 

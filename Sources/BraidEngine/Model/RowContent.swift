@@ -34,7 +34,7 @@ struct RowContent: Sendable {
         self.init(&writer, contentLength: writer.bytes.count, model: start..<start + model.count)
     }
 
-    /// After JSON of this length.
+    /// Bytes that follow JSON of this length.
     static func room(behind length: Int) -> Int { 3 * width(for: length) + 1 }
 
     private static func width(for length: Int) -> Int { length <= 0xFF ? 1 : length <= 0xFFFF ? 2 : 4 }
@@ -73,7 +73,7 @@ extension RowContent {
     /// Otherwise the first member is `cell` or `model`.
     var hasID: Bool { bytes[2] == UInt8(ascii: "i") }
 
-    /// As JSON; 0 without one.
+    /// The id's bytes as JSON, with quotes; 0 without one.
     var idSize: Int {
         guard hasID else { return 0 }
         return bytes.withUnsafeBytes {
@@ -107,6 +107,7 @@ extension RowContent {
         }
     }
 
+    /// Whether this displayed row is of the stored one: the same id and model.
     func holds(_ stored: RowContent) -> Bool {
         (hasID ? hasSameID(as: stored) : !stored.hasID) && model == stored.model
     }
@@ -129,6 +130,7 @@ extension RowContent {
         return withID { $0.map { RowHash.hash(ofID: $0) } } ?? id.map { RowHash.hash($0) } ?? 0
     }
 
+    /// `body` gets the id's bytes, or `nil` if it has escapes.
     private func withID<Result>(_ body: (UnsafeRawBufferPointer?) -> Result) -> Result {
         bytes.withUnsafeBytes { bytes in
             var cursor = JSONCursor(bytes, at: Self.idStart)

@@ -3,7 +3,7 @@
 /// Multiplies sixteen bytes as two factors and folds the product into the next state. Source: wyhash
 /// (github.com/wangyi-fudan/wyhash) and aHash's fallback (github.com/tkaitchuck/aHash).
 enum RowHash {
-    /// Of all the JSON, and of what the cell shows; independent, together 128 bits.
+    /// Hashes of all the JSON, and of what the cell shows; independent, together 128 bits.
     struct Pair: Sendable, Equatable {
         let whole: UInt64
         let content: UInt64
@@ -14,7 +14,7 @@ enum RowHash {
         return (generator.next() | 1, generator.next() | 1, generator.next() | 1)
     }()
 
-    /// Even and never 0.
+    /// Even and never 0: the lowest bit is free for `RowMarks`, and 0 means no id.
     static func hash(_ id: RowID) -> UInt64 {
         var text = id.text
         return text.withUTF8 { hash(ofID: UnsafeRawBufferPointer($0)) }
@@ -38,7 +38,7 @@ enum RowHash {
         return Pair(whole: folded(whole, end), content: folded(content, end))
     }
 
-    /// So that equal ids in two sections almost always differ. Section 0 keeps the hash.
+    /// Mixes in the section, so that equal ids in two sections almost always differ. Section 0 keeps the hash.
     @inline(__always)
     static func hash(_ hash: UInt64, in section: Int32) -> UInt64 {
         section == 0 ? hash : folded(hash ^ UInt64(UInt32(bitPattern: section)), end)
@@ -55,7 +55,7 @@ enum RowHash {
 }
 
 extension UnsafeRawBufferPointer {
-    /// In 8-byte words. The last pair may repeat bytes or, below 16, be padded with zeros.
+    /// In 8-byte words. The last pair may repeat bytes or, below 16 bytes, be padded with zeros.
     @inline(__always)
     fileprivate func forEachPair(_ body: (UInt64, UInt64) -> Void) {
         var offset = 0

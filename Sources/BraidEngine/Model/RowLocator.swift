@@ -21,7 +21,7 @@ struct RowLocator: Sendable {
     /// Ascending by hash, then section; distinct.
     struct Entries {
         var list: PersistentList<Entry>
-        /// Limits the entries of rows that left.
+        /// Above this many, a new index is built: rows that left keep their entries.
         let most: Int
     }
 

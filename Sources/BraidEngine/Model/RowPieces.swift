@@ -5,7 +5,7 @@ struct RowPieces {
         /// Old index of the first row; `nil` for inserted ones.
         var start: Int?
         var count: Int
-        /// Of one row only.
+        /// Only in pieces of one row.
         var isReplaced = false
 
         func cut(at offset: Int) -> (Piece, Piece) {
@@ -13,7 +13,7 @@ struct RowPieces {
         }
     }
 
-    /// The real number is unknown: more than a table can contain.
+    /// Stands for an unknown length, beyond any table's; not `.max`, so that lengths can be added.
     static let endless = 1 << 31
 
     private var rope = Rope(Piece(start: 0, count: endless))

@@ -1,5 +1,5 @@
 extension Snapshot {
-    /// Stops counting there.
+    /// Estimates the JSON's size; stops counting above `bytes`.
     package func isLarger(than bytes: Int) -> Bool {
         var rest = bytes - state.count - (empty?.count ?? 0)
         for section in sections {
@@ -13,8 +13,8 @@ extension Snapshot {
         return rest < 0
     }
 
-    /// UTF-8 JSON as of the API: of session id, description's name and session's epoch, `nil` leaves the member out.
-    /// Copies the rows' bytes.
+    /// The API's JSON, in UTF-8. Session id, description's name and session's epoch are left out if `nil`. Copies the
+    /// rows' bytes.
     public func encoded(session: String? = nil, table: String? = nil, epoch: String? = nil) -> [UInt8] {
         encoded(session: session, table: table, epoch: epoch) { _ in }
     }
@@ -32,8 +32,8 @@ extension Snapshot {
         sections.reduce(256 + state.count + (empty?.count ?? 0)) { $0 + $1.encodedSize }
     }
 
-    /// The same bytes, encoded piece by piece. Each but the last has at least `size` bytes; up to 64 rows are encoded
-    /// at once.
+    /// The same bytes as `encoded`, piece by piece. Each but the last has at least `size` bytes; up to 64 rows are
+    /// encoded at once.
     public func encodedPieces(session: String? = nil, table: String? = nil, epoch: String? = nil, size: Int)
         -> SnapshotPieces
     {
@@ -102,7 +102,7 @@ extension Section: JSONWritable {
     }
 }
 
-/// A snapshot's JSON. Later commands do not change it.
+/// A snapshot's JSON in pieces. Later commands do not change it.
 public struct SnapshotPieces: Sequence, IteratorProtocol, Sendable {
     private let snapshot: Snapshot
     private let size: Int

@@ -32,7 +32,7 @@ public struct Section: Sendable {
 }
 
 extension Section {
-    /// Without comparing rows, `id` and `extent`. If not, they may still be the same.
+    /// Whether all but `id` and `extent` is surely the same, without comparing rows. If false, it may still be.
     func isShared(with other: Section) -> Bool {
         rows.isShared(with: other.rows) && isDiffable == other.isDiffable && header == other.header
             && footer == other.footer
@@ -64,7 +64,7 @@ public struct Snapshot: Sendable {
     var now = ""
     /// Rows of hidden sections, if they had to be rendered to decide that.
     var offstage: [SectionID: PersistentList<Row>] = [:]
-    /// Of displayed rows, for sections that can hide rows and lack ids.
+    /// Keys of the displayed rows, for sections that can hide rows and lack ids.
     var shownKeys: [SectionID: [Int]] = [:]
 
     /// O(sections).

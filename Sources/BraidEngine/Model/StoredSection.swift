@@ -35,7 +35,7 @@ public struct StoredSection: Sendable {
         self.ranks = ranks
     }
 
-    /// In ``rows``. O(log rows).
+    /// Index in ``rows``. O(log rows).
     public func index(of id: RowID) -> Int? {
         ranks.first(of: RowHash.hash(id)) { rank in
             let index = index(ofRank: rank)
@@ -47,11 +47,11 @@ public struct StoredSection: Sendable {
 
     var isWhollyIdentified: Bool { ranks.count == rows.count }
 
-    /// Or where it would be inserted.
+    /// Where the row with this rank is, or would be inserted.
     func index(ofRank rank: Int) -> Int { rows.firstPosition { $0.rank >= rank } }
 
-    /// Sets the row's rank. `relabel` gets each row, with its old rank, that makes room. Returns the indices after the
-    /// insert of these and the new row.
+    /// Inserts a row and sets its rank. `relabel` gets, with its old rank, each row that has to make room. Returns the
+    /// indices that those and the new row then have; `nil` if there was room.
     mutating func insert(_ row: StoredRow, at index: Int, relabel: (StoredRow) -> Void) -> Range<Int>? {
         var row = row
         let relabelled = makeRoom(at: index, relabel)
@@ -69,8 +69,8 @@ public struct StoredSection: Sendable {
         return removed
     }
 
-    /// Ranks must fit, and ids differ. Throws `duplicateRowID` for the id of a row that stays: the section is then
-    /// invalid.
+    /// The new rows' ranks must fit, and their ids differ. Throws `duplicateRowID` for the id of a row that stays: the
+    /// section is then invalid.
     mutating func replace(_ replacements: [PersistentList<StoredRow>.Replacement]) throws(Refusal) {
         var gone: [(hash: UInt64, rank: Int)] = [], come: [(content: RowContent, hash: UInt64, rank: Int)] = []
         var window = PersistentList.Window(rows)
@@ -87,6 +87,7 @@ public struct StoredSection: Sendable {
             rows.replace(replacements)
             try index(Array(rows))
         } else {
+            // `rows` changes last: until then, the old ranks lead into it.
             ranks.remove(gone)
             for (content, hash, _) in come {
                 let twin = ranks.first(of: hash) { rank in
@@ -100,7 +101,7 @@ public struct StoredSection: Sendable {
         }
     }
 
-    /// With displayed rows at the same index that have the same id and model.
+    /// Shares the bytes of displayed rows that have the same index, id and model.
     mutating func shareModels(with shown: PersistentList<Row>) {
         rows = PersistentList(
             zip(rows, shown).lazy.map { stored, shown in

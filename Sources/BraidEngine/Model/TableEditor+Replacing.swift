@@ -2,7 +2,8 @@ extension TableEditor {
     typealias Stretch = (old: Range<Int>, new: Range<Int>)
     typealias Model = (id: RowID?, model: JSONText)
 
-    /// A model with an old row's id keeps its key, and is written only if it changed. O(n log n) in old and new rows.
+    /// Replaces all models. One with an old row's id keeps its key, and is written only if it changed. O(n log n) in
+    /// old and new rows.
     mutating func setModels(_ models: [Model], in section: SectionID) throws(Refusal) {
         let position = try position(of: section), stored = table.sections[position].rows
         var rows = PersistentList.Window(stored)
@@ -20,7 +21,8 @@ extension TableEditor {
         try noteFilled(section, rows: models.count)
     }
 
-    /// As `setModels`, in stretches that ascend and are disjoint; `models` are those of all. A refill is a whole list.
+    /// As `setModels`, in stretches that ascend and are disjoint; `models` are those of all stretches. A refill is a
+    /// whole list.
     ///
     /// - Complexity: O(n log n) in the rows of the stretches, and that of `PersistentList.replace`.
     mutating func replace(
@@ -124,6 +126,7 @@ private struct NoRoom: Error {
     var ranges: [Range<Int>] = []
 }
 
+/// Which new models keep the key, or key and rank, of an old row.
 private struct Arrivals {
     private var rows = ContiguousArray<StoredRow>()
     /// For each model, the place in `rows` of the row whose key it keeps.
@@ -183,6 +186,7 @@ private struct Arrivals {
 
     func source(of place: Int) -> StoredRow? { sources[place].map { rows[$0] } }
 
+    /// Rows that stay keep theirs; the others' are spread evenly in the gaps. Throws the stretches without room.
     func ranks(_ stretches: [TableEditor.Stretch], in section: StoredSection) throws(NoRoom) -> [Int] {
         var ranks: [Int] = [], noRoom = NoRoom()
         ranks.reserveCapacity(sources.count)

@@ -3,14 +3,14 @@
 struct TableEditor {
     var table: TableModel
     let before: TableModel
-    /// Stored rows, which are the displayed ones where all are.
+    /// By stored rows' indexes, which are those of displayed rows where all are displayed.
     private(set) var allTouched = TouchedRows()
-    /// Since `takeStep()`, called for each snapshot.
+    /// What changed since `takeStep()`, called for each snapshot.
     var step = Step()
 
     struct Step {
         var touched = TouchedRows()
-        /// With other rows or titles, added, removed or reordered; hidden ones, too.
+        /// Those with other rows or titles, added, removed or reordered; hidden ones, too.
         var sections: Set<SectionID> = []
         var stateChanged = false
         /// Sections came, went or were reordered, or others were chosen to be displayed.
@@ -22,6 +22,7 @@ struct TableEditor {
         var changedAnything: Bool { !sections.isEmpty || stateChanged || displayChanged || cellsChanged }
     }
 
+    // By key; each row is in at most one of the three. `removed` has only rows of the store.
     var written: [Int: (section: Int, row: StoredRow)] = [:]
     var placed: [Int: (section: Int, rank: Int)] = [:]
     var removed: Set<Int> = []
@@ -74,6 +75,7 @@ struct TableEditor {
         if row.key < firstNewKey, originals[row.key] == nil { originals[row.key] = (section, row) }
     }
 
+    /// What a store writes to take the command back.
     var undo: TableChange {
         var undo = TableChange()
         for (key, original) in originals.sorted(by: { $0.key < $1.key }) {
@@ -95,7 +97,7 @@ struct TableEditor {
         return undo
     }
 
-    /// Of a row that comes, or gets another id.
+    /// Checks the id of a row that comes, or gets another id.
     func check(_ id: RowID?, in section: SectionID) throws(Refusal) {
         if checksIDs, let id, !IDRule.admits(id.text) { throw .idInvalid(id, in: section) }
     }

@@ -4,7 +4,7 @@ public struct TableModel: Sendable {
     public internal(set) var sections: PersistentList<StoredSection> = [] { didSet { locator.noteChange() } }
     private(set) var locator = RowLocator()
     private var positions: [SectionID: Int] = [:]
-    /// In display order; `nil` without a choice.
+    /// Chosen by a command, in display order; `nil` without a choice.
     public internal(set) var displayedSections: [SectionID]?
     /// A JSON object.
     public internal(set) var state: JSONText
@@ -53,7 +53,7 @@ public struct TableModel: Sendable {
         sections.chunks.reduce(0) { count, chunk in chunk.indices.reduce(count) { $0 + chunk[$1].rows.count } }
     }
 
-    /// In ``sections``. O(1).
+    /// Index in ``sections``. O(1).
     public func position(of id: SectionID) -> Int? { positions[id] }
 
     /// Displayed or not.
@@ -73,10 +73,10 @@ public struct TableModel: Sendable {
         locator.noteArrivals(hashes, in: section)
     }
 
-    /// At first, so that most new sections fit between two others.
+    /// Between two sections at first, so that most new ones fit between them.
     private static let ordinalGap = 1 << 16
 
-    /// O(sections after it). Returns it, and those with new ordinals.
+    /// O(sections after it). Returns the new section, and those with new ordinals.
     mutating func insertSection(_ id: SectionID, at position: Int) -> [SectionID] {
         let before = position > 0 ? sections[position - 1].summary.ordinal : nil
         let after = position < sections.count ? sections[position].summary.ordinal : nil
@@ -94,15 +94,15 @@ public struct TableModel: Sendable {
         return [id] + raiseOrdinals(from: position)
     }
 
-    /// Each id once. Returns those with new ordinals.
+    /// `order` has each id once. Returns those with new ordinals.
     mutating func arrangeSections(_ order: [SectionID]) -> [SectionID] {
         sections = PersistentList(order.compactMap { self[$0] })
         reindex()
         return raiseOrdinals(from: 1)
     }
 
-    /// Raises those not above the one before; all get new ones if one leaves `StoredSection.places`. Returns the
-    /// changed.
+    /// Raises ordinals that are not above the one before; all get new ones if one leaves `StoredSection.places`.
+    /// Returns the sections that changed.
     private mutating func raiseOrdinals(from position: Int) -> [SectionID] {
         var raised: [SectionID] = []
         for position in max(1, position)..<max(1, position, sections.count) {
@@ -126,8 +126,8 @@ public struct TableModel: Sendable {
 }
 
 extension TableModel {
-    /// With models that share the bytes of displayed rows, so that each is in memory once. Skips sections that do not
-    /// display all rows. O(rows).
+    /// A copy whose models share the bytes of displayed rows, so that each is in memory once. Skips sections that do
+    /// not display all rows. O(rows).
     public func sharingModels(with snapshot: Snapshot) -> TableModel {
         var table = self
         for shown in snapshot.sections {

@@ -55,13 +55,14 @@ struct TouchedRows: Sendable {
             append(later, section)
         case .edits(let edits) where edits.count + later.count > Self.most: notes[section] = .whole
         case .edits(var edits):
+            // The only reference is now `edits`, so appending copies nothing.
             notes[section] = nil
             edits += later
             notes[section] = .edits(edits)
         }
     }
 
-    /// Above, the whole section counts as changed: comparing all rows is then mostly faster.
+    /// With more edits, the whole section counts as changed: comparing all rows is then mostly faster.
     private static var most: Int { 1 << 18 }
 
     enum Rows: Sendable {
@@ -70,7 +71,7 @@ struct TouchedRows: Sendable {
         case whole
     }
 
-    /// Folded into one step. O(k log k) in the notes.
+    /// A section's notes, folded into one step. O(k log k) in the notes.
     func rows(in section: SectionID) -> Rows {
         switch notes[section] {
         case nil: return .untouched
@@ -112,6 +113,7 @@ struct TouchedRows: Sendable {
             return changes
         }
 
+        /// In an order in which each index is right when its turn comes: removes from the end first.
         fileprivate var oneByOne: [Edit] {
             removed.reversed().map { Edit(kind: .remove, index: $0) } + inserted.map { Edit(kind: .insert, index: $0) }
                 + replaced.map { Edit(kind: .replace, index: $0) }

@@ -16,7 +16,7 @@ public struct TableWindow: Sendable, Hashable {
 
     /// A row that a window keeps showing while others come, go and move.
     public struct Anchor: Sendable, Hashable {
-        /// Which displays it.
+        /// The section that displays it.
         public var section: SectionID
         /// Its id.
         public var id: RowID

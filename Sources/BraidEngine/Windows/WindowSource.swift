@@ -15,7 +15,7 @@ public struct WindowSource: Sendable {
     /// Without the stored table, an anchor is found by examining each row. O(sections).
     public init(_ snapshot: Snapshot) { self.init(snapshot, stored: nil) }
 
-    /// `binder` made it of `table`. O(sections).
+    /// `binder` made the snapshot of `table`. O(sections).
     public init(_ snapshot: Snapshot, of table: TableModel, by binder: Binder) {
         self.init(snapshot, stored: (table, binder))
     }
@@ -32,13 +32,14 @@ public struct WindowSource: Sendable {
         self.starts = starts
     }
 
-    /// Hidden sections have no rows. O(sections of the window + log rows); O(sections) for one section.
+    /// The window at an offset. Hidden sections have no rows. O(sections of the window + log rows); O(sections) for one
+    /// section.
     public func cut(section: SectionID? = nil, offset: Int, limit: Int) -> WindowedSnapshot {
         cut(TableWindow(section: section, .rows(offset: offset, limit: limit)), anchorAt: nil)
     }
 
-    /// `nil` if no displayed row is the anchor, or it is in another section. O(log² rows + sections), or O(rows of the
-    /// section) without the stored table and for `modelsFrom`.
+    /// The window around a row. `nil` if no displayed row is the anchor, or it is in another section. O(log² rows +
+    /// sections), or O(rows of the section) without the stored table and for `modelsFrom`.
     public func cut(
         section: SectionID? = nil, around anchor: TableWindow.Anchor, before: Int, after: Int
     ) -> WindowedSnapshot? {
@@ -53,13 +54,13 @@ public struct WindowSource: Sendable {
         cut(place.window, anchorAt: place.anchorPath.flatMap { contains($0) ? $0 : nil })
     }
 
-    /// At a later revision, if the updates between are unknown. An offset stays. So does an anchor that is displayed;
-    /// otherwise the row at its index, or the last, becomes the anchor, or else the first one with an id.
+    /// The window at a later revision, if the updates between are unknown. An offset stays. So does an anchor that is
+    /// displayed; otherwise the row at its index, or the last, becomes the anchor, or else the first one with an id.
     public func cut(following old: WindowPlace) -> WindowedSnapshot {
         cut(old.window, anchorAt: displayedAnchor(of: old.window) ?? path(near: old.anchorIndex ?? 0, old.window))
     }
 
-    /// In another section only if no other displays the id, and the window is not of one section.
+    /// Where the anchor is. In another section only if no other displays the id, and the window is not of one section.
     func displayedAnchor(of window: TableWindow) -> RowPath? {
         guard case .around(let anchor?, _, _) = window.run else { return nil }
         if let path = path(of: anchor.id, in: anchor.section) { return path }
@@ -68,7 +69,7 @@ public struct WindowSource: Sendable {
         return sections.count == 1 ? path(of: anchor.id, in: sections[0]) : nil
     }
 
-    /// Those that display it. O(sections · log² rows), or O(rows) without the stored table.
+    /// The sections that display a row with the id. O(sections · log² rows), or O(rows) without the stored table.
     public func sections(with id: RowID) -> [SectionID] {
         places(thatMayShow: id).filter { index(of: id, in: snapshot.sections[$0]) != nil }
             .map { snapshot.sections[$0].id }
@@ -138,7 +139,7 @@ public struct WindowSource: Sendable {
             anchorPath: path, starts: starts)
     }
 
-    /// In bounds. O(log sections).
+    /// `index` must be in bounds. O(log sections).
     func path(at index: Int) -> RowPath {
         let section = starts.firstPosition { $0 > index } - 1
         return RowPath(section: section, row: index - starts[section])
@@ -172,6 +173,7 @@ public struct WindowSource: Sendable {
                     ? old.snapshot.sections[place].rows : nil
             }
             if rows.count < all.count || known != nil {
+                // Setting the rows resets it, but a part's ids differ if all do.
                 let checked = section.idsWereChecked
                 section.rows = section.rows.slice(rows, sharing: known)
                 section.idsWereChecked = checked

@@ -9,7 +9,7 @@ public struct WindowUpdate: Sendable {
     /// `nil` if offset and anchor stay.
     private let place: WindowedSnapshot?
 
-    /// O(rows of both). `revision` is that before, if the window showed `old` then. Throws as
+    /// O(rows of both). `revision` is the one to start from, if the window showed the same as `old` then. Throws as
     /// ``BatchUpdate/init(from:to:)``.
     public init(
         from old: WindowedSnapshot, to new: WindowedSnapshot, since revision: Int? = nil
@@ -51,7 +51,7 @@ public struct WindowUpdate: Sendable {
     /// An update's members, then `extents` and `window` where they changed.
     public var json: JSONText { update.json { writeMembers(to: &$0) } }
 
-    /// With `operations` in place of `stages`.
+    /// ``json`` with `operations` in place of `stages`.
     public var sequentialJSON: JSONText { update.sequentialJSON { writeMembers(to: &$0) } }
 
     private func writeMembers(to writer: inout JSONWriter) {

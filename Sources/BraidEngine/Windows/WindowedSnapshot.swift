@@ -16,9 +16,9 @@ public struct WindowedSnapshot: Sendable {
         if case .around(let anchor, _, _) = window.run { anchor } else { nil }
     }
 
-    /// At the next revision. An offset stays. So does an anchor, even if its row is replaced by one with its id;
-    /// otherwise the nearest row with an id, of two the later, becomes it. If there is none within 1,000 rows, it is
-    /// the row now at its index or the last, or else the first one with an id. O(log rows + log operations).
+    /// The window at the next revision. An offset stays. So does an anchor, even if its row is replaced by one with its
+    /// id; otherwise the nearest row with an id, of two the later, becomes it. If there is none within 1,000 rows, it
+    /// is the row now at its index or the last, or else the first one with an id. O(log rows + log operations).
     public func following(_ follower: RowFollower, to source: WindowSource) -> WindowedSnapshot {
         source.cut(window, anchorAt: nextAnchor(follower, source), sharing: self)
     }
