@@ -10,7 +10,7 @@ package final class ReaderPool<Connection>: @unchecked Sendable {
     }
 
     private let condition = Condition()
-    /// Those from `next` on wait.
+    /// From `next` on, they wait.
     private var reads: [Read?] = []
     private var next = 0
     private var threads = 0
@@ -64,7 +64,7 @@ package final class ReaderPool<Connection>: @unchecked Sendable {
     private func work() {
         var connection: Connection?
         while let read = nextRead() { connection = serve(read, connection) }
-        connection = nil
+        connection = nil  // `close` returns when all connections are closed.
         condition.withLock {
             threads -= 1
             condition.broadcast()

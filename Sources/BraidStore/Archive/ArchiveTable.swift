@@ -1,7 +1,7 @@
 import BraidEngine
 
-/// The same in SQLite and PostgreSQL (the tests compare both schemas). A change of these declarations must raise
-/// ``Archive/version``.
+/// A table, the same in SQLite and PostgreSQL (the tests compare both schemas). A change of these declarations must
+/// raise ``Archive/version``.
 package struct ArchiveTable: Sendable {
     package struct Column: Sendable {
         package enum Kind: Sendable {
@@ -124,6 +124,7 @@ extension ArchiveTable.Column {
 }
 
 extension ArchiveTable {
+    /// SQL for each column.
     package func expressions(_ dialect: SQLDialect) -> [String] {
         let names = columns.map { column in
             guard case .answerTime = column.kind else { return column.name }
