@@ -2,9 +2,9 @@
 import BraidStore
 import Glibc
 
-/// In the first schema of the search path (by default `public`).
+/// Makes, upgrades and checks the tables in the first schema of the search path (by default `public`).
 enum PostgresOpening {
-    /// Arbitrary; for servers that start together.
+    /// The key of an advisory lock, for servers that start together. Arbitrary.
     static let lock = 1_114_792_297
 
     /// Returns the schema version before, 0 without tables.

@@ -1,11 +1,11 @@
 #if PostgreSQL
 internal import CPostgreSQL
 
-/// In PostgreSQL's binary format.
+/// A statement's result, in PostgreSQL's binary format.
 final class PostgresRows {
     fileprivate let result: OpaquePointer
 
-    /// Frees it.
+    /// Takes `result` over, and frees it.
     init(result: OpaquePointer) { self.result = result }
 
     deinit { PQclear(result) }
