@@ -147,7 +147,7 @@ extension HTTPConnection {
             reader.fail(failure)
             isHandled = true
         }
-        // Otherwise it would be the last request's.
+        // Otherwise `framing` would be the last request's.
         if exchange == nil { framing = ResponseFraming() }
         framing.keepsAlive = false
         if let exchange { return writeAnswer(exchange.refusal(for: failure, isHandled: isHandled)) }

@@ -46,14 +46,14 @@ final class HTTPConnection {
     private var isReadable = false
     /// The client has closed its sending side or disconnected. The kernel may still hold earlier bytes.
     private(set) var peerIsDone = false
-    /// Those are read as well: `recv` has returned 0.
+    /// The kernel's last bytes are read as well: `recv` has returned 0.
     private var isReadToEnd = false
     /// How many more this turn may read and write.
     private var turnBytes = 0
     /// The loop already lists it to go on.
     private var waitsForTurn = false
 
-    /// From its head's end until its answer begins.
+    /// The request, from its head's end until its answer begins.
     var exchange: (any HTTPExchange)?
     var framing = ResponseFraming()
     var body: [UInt8] = []

@@ -64,7 +64,7 @@ public struct HTTPParser {
 
     private let limits: Limits
     private var state = State.requestLine
-    /// Of the head so far, then of the trailers.
+    /// What has come of the head, later of the trailers.
     private var bytes: [UInt8] = []
     private var lineStart = 0
     private var requestLine = RequestLine()

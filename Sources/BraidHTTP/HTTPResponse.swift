@@ -26,7 +26,7 @@ package struct HTTPResponse: Sendable {
 package enum HTTPBody: Sendable {
     case none
     case bytes([UInt8])
-    /// For several answers.
+    /// Several answers share the bytes.
     case shared(SharedBytes)
     case stream(ByteStream)
 

@@ -7,16 +7,16 @@ import Synchronization
 package final class HTTPServer: Sendable {
     package struct Limits: Sendable {
         package var parser: HTTPParser.Limits
-        /// For a head, from first byte to end.
+        /// How long a head may take, from first byte to end.
         package var headTime: Duration
         /// The average of a buffered body, after `bodyGrace`; slower clients get 408. While more than half of
         /// `incoming` is leased, 64 times as much, so that slow clients cannot keep the memory.
         package var leastBodyBytesPerSecond: Int
-        /// From a buffered body's start.
+        /// How long after its start a buffered body may be slower.
         package var bodyGrace: Duration
-        /// Between the bytes of a body that is read while it arrives.
+        /// The longest pause in a body that is read while it arrives.
         package var streamedBodyPause: Duration
-        /// Before the first request, or between two.
+        /// How long a connection waits for its first request, or between two.
         package var idleTime: Duration
         /// How long a client may read nothing of its answer.
         package var writeTime: Duration
@@ -27,7 +27,7 @@ package final class HTTPServer: Sendable {
         package var lingerTimeAtStop: Duration
         /// How long a reserved connection may stay open.
         package var reservedTime: Duration
-        /// Between checks of deadlines.
+        /// The time between checks of deadlines.
         package var sweep: Duration
 
         package init(
