@@ -16,7 +16,7 @@ package final class ByteStream: Sendable {
     package struct Taken: Sendable {
         package var pieces: [[UInt8]] = []
         package var bytes = 0
-        /// Of large pieces.
+        /// Those of large pieces.
         package var leases: [Quota.Lease] = []
         package var isLast = false
         /// The producer has failed. The loop closes the connection, so that the client sees it.

@@ -40,7 +40,7 @@ package func startThread(named name: String, _ body: @escaping @Sendable () -> V
 }
 
 package struct ThreadFailure: Error, CustomStringConvertible {
-    /// Of pthread_create(3).
+    /// The error number of pthread_create(3).
     let number: Int32
 
     package var description: String {
