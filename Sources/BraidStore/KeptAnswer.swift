@@ -9,7 +9,7 @@ package struct KeptAnswer: Sendable, Equatable {
     package var session: Int
     /// The token's id, or empty for a controller.
     package var requester: String
-    /// Without quotes.
+    /// The header's, without quotes.
     package var key: String
     /// Milliseconds of the store's ``AnswerClock``.
     package var at: Int

@@ -10,7 +10,7 @@ package final class ReaderPool<Connection>: @unchecked Sendable {
     }
 
     private let condition = Condition()
-    /// From `next` on, they wait.
+    /// Reads from `next` on still wait.
     private var reads: [Read?] = []
     private var next = 0
     private var threads = 0
@@ -38,7 +38,7 @@ package final class ReaderPool<Connection>: @unchecked Sendable {
         }
     }
 
-    /// For a caller outside a task.
+    /// Like `read`, for a caller outside a task.
     package func run(
         perform: @escaping @Sendable (Connection) throws -> @Sendable () -> Void,
         fail: @escaping @Sendable (any Error) -> Void

@@ -79,7 +79,7 @@ package protocol SessionStore: Sendable {
     func size() async throws -> StoreSize
     /// Throws why the store cannot be read or written. SQLite's full disk is a condition, no error.
     func check() async throws -> StoreCondition
-    /// After the waiting writes. Later calls throw `closed`.
+    /// Returns after the waiting writes. Later calls throw `closed`.
     func close() async
 }
 
@@ -100,7 +100,7 @@ extension SessionStore {
     package var sharing: (any StoreSharing)? { nil }
 }
 
-/// For test mode.
+/// What test mode needs of a store.
 package protocol TestableStore: SessionStore {
     /// Copies the content to memory, in place of an earlier copy.
     func keepContent() throws

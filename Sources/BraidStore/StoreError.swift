@@ -45,7 +45,7 @@ package enum StoreError: Error, Sendable, Equatable {
     /// For a new file, which was removed.
     case noRoom(path: String)
     case otherVersion(found: Int, known: Int)
-    /// For an import.
+    /// An import needs an empty database.
     case notEmpty(path: String)
 }
 

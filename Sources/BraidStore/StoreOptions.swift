@@ -1,7 +1,7 @@
 import BraidRuntime
 import Glibc
 
-/// For every store.
+/// Options of every store.
 ///
 ///     let store = try SQLiteStore(path: "braid.sqlite", options: StoreOptions(journalLimit: 100))
 package struct StoreOptions: Sendable {
@@ -22,7 +22,7 @@ package struct StoreOptions: Sendable {
     package var journalBytes: Int
     /// A hyphen, and what differs from all suffixes before.
     package var newEpochSuffix: @Sendable (_ last: String) -> String
-    /// On any thread; must not block.
+    /// Called on any thread; must not block.
     package var onChange: @Sendable (StoreChange) -> Void
     /// For tests: before each statement of a schema upgrade and before COMMIT.
     package var upgrading: (@Sendable (Int) throws -> Void)?

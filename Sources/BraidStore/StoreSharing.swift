@@ -26,7 +26,7 @@ package struct StoredRevision: Sendable, Equatable {
     }
 }
 
-/// From the other servers.
+/// What a server hears from the others on the store.
 package enum StoreNotice: Sendable, Equatable {
     /// The session is probably at this revision, or at a later one.
     case committed(session: Int, revision: Int)

@@ -12,13 +12,13 @@ package protocol GroupCommitter<Work>: AnyObject, Sendable {
     func prepare()
     /// How long the writer waits for requests before it calls `commitGroup` with an empty group. `nil`: for ever.
     var pause: Duration? { get }
-    /// After the last group.
+    /// The last call, after the last group.
     func close(for writer: StoreWriter<Self>)
 }
 
 package struct WriteRequest<Work: Sendable>: Sendable {
     package let work: Work
-    /// Not counted as a commit.
+    /// The statistics do not count it as a commit.
     package let isTest: Bool
     package let fail: @Sendable (StoreError) -> Void
 }

@@ -11,7 +11,7 @@ package protocol StoredColumns {
 extension StoredColumns {
     package func optionalInt(_ column: CInt) -> Int? { isNull(column) ? nil : int(column) }
 
-    /// Throws `corrupt`, with `name`.
+    /// Throws `corrupt`, which quotes `name`, if it is out of range.
     package func number(_ column: CInt, _ kind: StoredNumber, _ name: String) throws -> Int {
         try kind.checked(int(column), name)
     }

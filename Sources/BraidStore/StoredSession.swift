@@ -88,13 +88,13 @@ package struct SessionSummary: Sendable, Equatable {
     /// Never used again.
     package var number: Int
     package var table: String?
-    /// Of a registered description.
+    /// `nil` without a registered description.
     package var tableVersion: Int?
     /// Distinguishes sessions with the same id. Ends with the database's suffix if the session is older than that.
     package var epoch: String
     package var revision: Int
     package var created: Int
-    /// By the last revision.
+    /// When the last revision was made.
     package var updated: Int
     /// Visible to clients.
     package var totalRowCount: Int

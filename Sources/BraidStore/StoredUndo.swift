@@ -52,7 +52,7 @@ package struct StoredUndo: Sendable {
         }
     }
 
-    /// Throws `corrupt`.
+    /// Reads `json`. Throws `corrupt`.
     package init(json: JSONText) throws {
         func keys(_ name: String) throws -> [Int] { try (json[name]?.elements() ?? []).map { try $0.stored(.key) } }
         change = TableChange()

@@ -8,9 +8,9 @@ package struct ArchiveTable: Sendable {
             case integer(StoredNumber)
             /// Milliseconds since the newest answer, 0 or negative, because an ``AnswerClock`` is of one database.
             case answerTime
-            /// May contain U+0000.
+            /// A text that may contain U+0000.
             case name
-            /// Without U+0000.
+            /// A text without U+0000.
             case word
             case json
         }

@@ -15,7 +15,7 @@ extension SQLiteStore {
         }
     }
 
-    /// With any schema version that this server can use.
+    /// Like the other, but with any schema version that this server can use.
     static func reading<Value>(_ path: String, _ body: (SQLiteConnection, String) throws -> Value) throws -> Value {
         let path = literal(path)
         do {

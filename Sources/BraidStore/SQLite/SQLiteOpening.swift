@@ -5,7 +5,7 @@ struct SQLiteOpening {
     struct Opened {
         let database: SQLiteDatabase
         let readers: ReaderPool<SQLiteQueries>
-        /// Before an upgrade; 0 if new.
+        /// The version before an upgrade, 0 if the database is new.
         let schemaVersion: Int
         /// `nil` in memory, like `reserve`.
         let lock: ProcessLock?

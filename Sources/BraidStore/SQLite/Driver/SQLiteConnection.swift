@@ -290,9 +290,9 @@ extension SQLiteConnection {
 
 extension SQLiteConnection {
     enum CheckpointMode {
-        /// As far as possible without waiting.
+        /// Copies as much as possible without waiting.
         case passive
-        /// Waits for readers, and empties the log file.
+        /// Waits for readers, copies all, and empties the log file.
         case truncate
     }
 

@@ -21,7 +21,7 @@ extension SQLiteQueries {
             options.newEpochSuffix(last))
     }
 
-    /// For the next opening.
+    /// Whether the next opening begins new epochs.
     func setNewEpochsDue(_ isDue: Bool) throws {
         try db.run("UPDATE epoch_suffix SET is_due = ?", isDue ? 1 : 0)
     }
