@@ -11,7 +11,7 @@ final class PostgresCommitter: GroupCommitter, @unchecked Sendable {
         let statements: [PostgresStatement]
         /// For the other servers, after the commit. `nil` also if the statements send it.
         let notice: String?
-        /// After the commit.
+        /// Called after the commit, with each statement's rows.
         let succeed: @Sendable ([PostgresRows]) -> Void
     }
     typealias Request = WriteRequest<Work>
@@ -34,7 +34,7 @@ final class PostgresCommitter: GroupCommitter, @unchecked Sendable {
     private var connection: PostgresConnection? {
         didSet { if connection !== oldValue { mark = nil } }
     }
-    /// Of the connection's last transaction.
+    /// The mark of the connection's last transaction.
     private var mark: CommitMark?
     private var unconfirmed: [UnconfirmedGroup] = []
     /// How long after its start a write's outcome is sought, every `pause`.

@@ -7,7 +7,7 @@ enum PostgresOpening {
     /// The key of an advisory lock, for servers that start together. Arbitrary.
     static let lock = 1_114_792_297
 
-    /// Returns the schema version before, 0 without tables.
+    /// Returns the schema version found, 0 without tables.
     static func prepare(
         _ connection: PostgresConnection, name: String, before: ((Int) throws -> Void)? = nil
     ) throws -> Int {

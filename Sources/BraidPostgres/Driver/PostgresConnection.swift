@@ -13,7 +13,7 @@ final class PostgresConnection {
     /// What the database has answered of the pipeline.
     struct Answers {
         var outcomes: [Result<PostgresRows, PostgresError>] = []
-        /// After the last outcome.
+        /// The connection was lost after the last outcome.
         var lost: LostConnection?
     }
 
