@@ -4,15 +4,15 @@ import Glibc
 import Synchronization
 
 package struct HTTPConnections: Sendable {
-    /// Without reserved ones, as `maximum`.
+    /// Without reserved ones, like `maximum`.
     package var open: Int
     package var maximum: Int
     package var accepted: Int
-    /// With 503, on reserved connections.
+    /// Requests that got 503 on a reserved connection.
     package var refused: Int
     /// Closed because the client read nothing of its answer for too long.
     package var stalled: Int
-    /// With an unfinished stream.
+    /// Those of `stalled` with an unfinished stream.
     package var stalledStreams: Int
 }
 
@@ -27,7 +27,7 @@ final class ServerLoad: Sendable {
     private let isAcceptorWaiting = Atomic<Bool>(false)
     private let wakeAcceptor = Mutex<(@Sendable () -> Void)?>(nil)
     let maximum: Int
-    /// See `HTTPServer.Configuration`.
+    /// Both: see `HTTPServer.Configuration`.
     let incoming: Quota
     let outgoing: Quota
 
@@ -42,7 +42,7 @@ final class ServerLoad: Sendable {
             || reserved.load(ordering: .relaxed) < HTTPServer.reservedConnections
     }
 
-    /// Then idle connections are closed soon.
+    /// At most an eighth of the places is free: idle connections are closed after two sweeps.
     var isCrowded: Bool { open.load(ordering: .relaxed) >= maximum - maximum / 8 }
 
     var statistics: HTTPConnections {
@@ -95,14 +95,15 @@ final class ServerLoad: Sendable {
         if isAcceptorWaiting.exchange(false, ordering: .sequentiallyConsistent) { wakeAcceptor.withLock { $0 }?() }
     }
 
+    /// Wakes the acceptor at the next close. One just before goes unnoticed, until the next sweep accepts again.
     func waitForRoom() { isAcceptorWaiting.store(true, ordering: .sequentiallyConsistent) }
 
     func onRoom(_ action: (@Sendable () -> Void)?) { wakeAcceptor.withLock { $0 = action } }
 }
 
 /// Accepts on the first loop's thread, and deals connections to the loops in turn, which is fair even with few.
-/// Beyond `maxConnections` they are reserved, for probes. Without those, or without file descriptors or memory, it
-/// pauses: clients wait in the kernel's backlog until a connection closes or the next check of deadlines.
+/// Beyond `maxConnections` they are reserved, for probes. When those are used up, too, or file descriptors or memory
+/// lack, it pauses: clients wait in the kernel's backlog until a connection closes or the next check of deadlines.
 final class Acceptor {
     let socket: Int32
     var isPaused = false
@@ -125,7 +126,8 @@ final class Acceptor {
         self.onLimit = onLimit
     }
 
-    /// At most 64, so that open connections get their turn.
+    /// Accepts at most 64, so that open connections get their turn. The listener is level-triggered: epoll reports the
+    /// rest again.
     func accept() {
         for _ in 0..<64 {
             guard load.hasRoom else { return pause() }
@@ -162,7 +164,7 @@ final class Acceptor {
 
     var isSuspended: Bool { suspensions > 0 }
 
-    /// Until as many calls of `resume`.
+    /// Refuses new connections until `resume` was called as often.
     func suspend() {
         if !isSuspended { listener.suspend() }
         suspensions += 1
@@ -175,6 +177,7 @@ final class Acceptor {
     }
 
     func close() {
+        // A suspended Unix socket's file has another name, under which `close` would not remove it.
         if isSuspended { listener.resume() }
         listener.close()
     }

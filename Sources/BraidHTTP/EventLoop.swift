@@ -9,7 +9,7 @@ import Synchronization
 final class EventLoop: @unchecked Sendable {
     enum Mail {
         case adopt(Int32, isReserved: Bool)
-        /// By the task of an `undecided` disposition.
+        /// The task of an `undecided` disposition has decided.
         case decided(connection: UInt64, any HTTPExchange)
         case answer(connection: UInt64, HTTPResponse)
         /// A stream has bytes or has ended, or a body's reader has room again.
@@ -38,7 +38,7 @@ final class EventLoop: @unchecked Sendable {
 
     // From here on, for the loop's thread only.
 
-    /// Shared, because each connection parses its bytes before the next one reads.
+    /// One for all connections: each parses its bytes before the next one reads.
     let input = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: 64 * 1024)
     /// For answers. Empty whenever the loop turns to another connection.
     var output: [UInt8] = []
@@ -53,9 +53,9 @@ final class EventLoop: @unchecked Sendable {
     private var connections: [HTTPConnection?] = []
     private var generations: [UInt32] = []
     private var freeSlots: [Int] = []
-    /// For the end of the turn. The loop's own thread appends without the lock.
+    /// Handled at the end of the turn. The loop's own thread appends without the lock.
     private var mails: [Mail] = []
-    /// They used up their turn, or were resumed.
+    /// IDs of connections that used up their turn, or were resumed.
     private var again: [UInt64] = []
     /// How many continue before new events. With more, a command's answer would wait for the thousands of streams
     /// that send its update.
@@ -83,7 +83,7 @@ final class EventLoop: @unchecked Sendable {
         input.deallocate()
     }
 
-    /// Before `start`.
+    /// Call it before `start`.
     func accept(with acceptor: Acceptor) {
         self.acceptor = acceptor
         watchListener(true)
@@ -112,6 +112,7 @@ final class EventLoop: @unchecked Sendable {
         if refused { dispose(mail) }
     }
 
+    /// For mail that the loop no longer handles: closes what it holds, and tells whoever waits.
     private func dispose(_ mail: Mail) {
         switch mail {
         case .adopt(let socket, let isReserved):
@@ -176,7 +177,7 @@ extension EventLoop {
         return time.tv_sec * 1_000 + time.tv_nsec / 1_000_000
     }
 
-    /// In place of a timer for each connection.
+    /// Checks all deadlines, in place of a timer for each connection.
     private func sweep() {
         nextSweep = now + limits.sweep.milliseconds
         for case let connection? in connections { connection.checkDeadlines() }
@@ -190,6 +191,7 @@ extension EventLoop {
         }
     }
 
+    /// What these mails post comes in the next turn.
     private func readMails() {
         let taken = mails
         mails.removeAll(keepingCapacity: true)
@@ -229,6 +231,8 @@ extension EventLoop {
         return freeSlots.count == connections.count
     }
 
+    /// In this order: with the mailbox closed and `thread` 0, mail that `dispose` causes is disposed of in turn.
+    /// Earlier, it would be lost in `mails`.
     private func exit() {
         mails += mailbox.withLock { mailbox in
             mailbox.isOpen = false
@@ -266,7 +270,7 @@ extension EventLoop {
         generations[slot] &+= 1
         let id = UInt64(generations[slot]) << 32 | UInt64(slot)
         connections[slot] = HTTPConnection(socket: socket, id: id, loop: self, isReserved: isReserved)
-        // Edge-triggered, once: to slow a client down, the loop just stops reading, without `epoll_ctl`.
+        // Registered once, edge-triggered: to slow a client down, the loop just stops reading, without `epoll_ctl`.
         let interest = EPOLLIN.rawValue | EPOLLOUT.rawValue | EPOLLRDHUP.rawValue | EPOLLET.rawValue
         if !watch(socket, id, interest) { connections[slot]?.close() }
     }
@@ -319,7 +323,7 @@ extension EventLoop {
 }
 
 extension HTTPResponse {
-    /// Unsent: tells the stream's producer, and ends the lease.
+    /// Drops an unsent answer: tells the stream's producer, and ends the lease.
     func abandon() {
         if case .stream(let stream) = body { stream.close() }
         lease?.end()

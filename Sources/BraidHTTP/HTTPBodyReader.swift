@@ -49,7 +49,7 @@ package final class HTTPBodyReader: Sendable {
         return try result.get()
     }
 
-    /// Throws `HTTPFailure` without memory.
+    /// Leases what the handler keeps of the body, beyond `limit` bytes. Throws `HTTPFailure` if there is no memory.
     package func hold(_ bytes: Int) throws {
         guard bytes > limit else { return }
         do {
@@ -75,7 +75,7 @@ package final class HTTPBodyReader: Sendable {
         waiting?.resume(returning: .success(Array(bytes)))
     }
 
-    /// After the buffered bytes, as `fail`.
+    /// The body is complete. `next` returns buffered bytes before the end, or before the error of `fail`.
     package func finish() { end(.success(())) }
 
     package func fail(_ failure: HTTPFailure) { end(.failure(failure)) }

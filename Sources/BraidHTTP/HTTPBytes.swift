@@ -10,7 +10,7 @@ extension UInt8 {
     /// VCHAR.
     package var isVisible: Bool { self > 0x20 && self < 0x7F }
 
-    /// Of an ASCII letter.
+    /// Changes only ASCII letters.
     package var lowercased: UInt8 { self &- UInt8(ascii: "A") < 26 ? self | 0x20 : self }
 
     /// A tchar, as in methods and field names (RFC 9110, 5.6.2).
@@ -24,7 +24,7 @@ extension UInt8 {
     /// Visible, blank, or obs-text (RFC 9110, 5.5).
     var isFieldByte: Bool { self >= 0x20 && self != 0x7F || self == .tab }
 
-    /// Of a hexadecimal digit.
+    /// `nil` if it is no hexadecimal digit.
     package var hexValue: UInt8? {
         if isDigit { return self &- UInt8(ascii: "0") }
         let letter = lowercased &- UInt8(ascii: "a")
@@ -46,7 +46,7 @@ extension Array where Element == UInt8 {
         text.withUTF8 { append(contentsOf: $0) }
     }
 
-    /// 0 if negative.
+    /// Writes 0 for a negative number.
     package mutating func append(decimal number: Int) { append(text: String(Swift.max(0, number))) }
 
     package mutating func append(hexadecimal number: Int) {

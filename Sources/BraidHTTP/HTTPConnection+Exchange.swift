@@ -147,6 +147,7 @@ extension HTTPConnection {
             reader.fail(failure)
             isHandled = true
         }
+        // Otherwise `framing` would be the last request's.
         if exchange == nil { framing = ResponseFraming() }
         framing.keepsAlive = false
         if let exchange { return writeAnswer(exchange.refusal(for: failure, isHandled: isHandled)) }
@@ -157,13 +158,14 @@ extension HTTPConnection {
 
     private func writeAnswer(_ given: HTTPResponse) {
         if given.isWithheld { return withhold(given) }
-        guard let response = affordable(given) else { return }
+        guard let response = affordable(given) else { return }  // It needs `exchange`.
         exchange = nil
         body = []
         bodyLease = nil
         var isStream = false
         if case .stream = response.body { isStream = true }
         let sendsBody = response.sendsBody(in: framing)
+        // HTTP/1.0 has no chunks: only the connection's end ends a stream.
         if loop.isStopping || isStream && sendsBody && framing.minor == 0 { framing.keepsAlive = false }
         response.encodeHead(for: framing, date: loop.dateLine, to: &loop.output)
         guard sendsBody else {
@@ -222,7 +224,7 @@ extension HTTPConnection {
         close()
     }
 
-    /// Copies small pieces behind the head, so that one system call sends several answers.
+    /// Copies small pieces after the head, so that one system call sends several answers.
     private func write(_ pieces: [[UInt8]], _ count: Int) {
         if count <= 16 * 1024 {
             for piece in pieces { loop.output.append(contentsOf: piece) }
@@ -236,8 +238,8 @@ extension HTTPConnection {
         since = loop.now
     }
 
-    /// As one chunk (RFC 9112, 7.1), or plain if the length is known or for HTTP/1.0. `false` without anything to
-    /// write.
+    /// Writes what the stream has as one chunk (RFC 9112, 7.1), or plain if the length is known or for HTTP/1.0.
+    /// Returns whether there was anything.
     func relay(_ stream: ByteStream) -> Bool {
         let taken = stream.take()
         guard taken.bytes > 0 || taken.isLast || taken.isBroken else { return false }

@@ -39,19 +39,21 @@ final class HTTPConnection {
     let opened: Int
 
     var parser: HTTPParser
-    /// Unparsed from `heldStart` on.
+    /// Bytes that were read; those from `heldStart` on are not parsed yet.
     private var held: [UInt8] = []
     private var heldStart = 0
     /// The kernel may hold unread bytes.
     private var isReadable = false
     /// The client has closed its sending side or disconnected. The kernel may still hold earlier bytes.
     private(set) var peerIsDone = false
-    /// Those are read as well.
+    /// The kernel's last bytes are read as well: `recv` has returned 0.
     private var isReadToEnd = false
+    /// How many more this turn may read and write.
     private var turnBytes = 0
+    /// The loop already lists it to go on.
     private var waitsForTurn = false
 
-    /// From its head's end until its answer begins.
+    /// The request, from its head's end until its answer begins.
     var exchange: (any HTTPExchange)?
     var framing = ResponseFraming()
     var body: [UInt8] = []
@@ -59,16 +61,18 @@ final class HTTPConnection {
     var bodyLease: Quota.Lease?
     var bodyAccount = Quota.Account()
     var answerLease: Quota.Lease?
-    /// Until the pieces are sent.
+    /// For a stream's large pieces, until they are sent.
     var pieceLeases: [Quota.Lease] = []
 
     private var output = OutputQueue()
 
-    /// The start of the phase's deadline.
+    /// When the phase's deadline began to run.
     var since: Int
     var bodyBytes = 0
     var lingered = 0
+    /// When the client last took bytes of the answer.
     private var lastProgress: Int
+    /// Bytes at the last check of `isStalled`, -1 if unknown.
     private var unacknowledged = -1
 
     init(socket: Int32, id: UInt64, loop: EventLoop, isReserved: Bool) {
@@ -191,8 +195,9 @@ final class HTTPConnection {
 extension HTTPConnection {
     private static let headRead = 4 * 1024
 
+    /// Only when `held` is used up, as `proceed` ensures: unparsed bytes replace it.
     private func read() {
-        // What is read beyond a request stays in memory until that is answered.
+        // What is read past a request stays in memory until that is answered, so read little of a head at once.
         let room = exchange == nil ? Self.headRead : loop.input.count
         let count = recv(socket, loop.input.baseAddress, room, 0)
         guard count > 0 else {
@@ -205,8 +210,8 @@ extension HTTPConnection {
             return
         }
         turnBytes -= count
-        // The kernel has no more, and epoll reports the next bytes. But it does not report twice that the client has
-        // closed its side, so then read to the end.
+        // With less than asked for, the kernel has no more, and epoll reports the next bytes. But it does not report
+        // twice that the client has closed its side, so then read to the end.
         if count < room, !peerIsDone { isReadable = false }
         let bytes = UnsafeBufferPointer(rebasing: loop.input[..<count])
         let used = parse(bytes.span)
@@ -257,7 +262,7 @@ extension HTTPConnection {
         case .receiving where !isIdle:
             refuse(HTTPFailure(status: 400, detail: "The connection ended before the request was complete."))
             flush()
-        case .feeding(let reader):
+        case .feeding(let reader):  // The handler hears of it, and may still answer.
             framing.keepsAlive = false
             reader.fail(HTTPFailure(status: 400, detail: "The connection ended before the body was complete."))
         default:
@@ -295,6 +300,7 @@ extension HTTPConnection {
             }
         case .receiving:
             let isDue = waited > limits.bodyGrace.milliseconds
+            // See `leastBodyBytesPerSecond` for the 64.
             let least = limits.leastBodyBytesPerSecond * (loop.load.incoming.isShort ? 64 : 1)
             if isDue, bodyBytes < least * waited / 1_000 {
                 timeOut("The body arrived at less than \(least) bytes a second.")

@@ -21,7 +21,7 @@ package protocol HTTPExchange: Sendable {
     /// Asked again of the exchange that an `undecided` one becomes.
     var disposition: HTTPBodyDisposition { get }
     func reply(to body: [UInt8]) -> HTTPReply
-    /// While the body arrives. If it returns before the body's end, the connection closes after the answer.
+    /// Runs while the body arrives. If it returns before the body's end, the connection closes after the answer.
     func respond(reading body: HTTPBodyReader) async -> HTTPResponse
     /// The server gives up the request: a framing error, a limit, a timeout. `isHandled`: `respond(reading:)` runs,
     /// gets the failure too, and its answer is dropped.
@@ -40,7 +40,7 @@ package enum HTTPBodyDisposition: Sendable {
     /// body, read with the head.
     case undecided(on: any TaskExecutor, @Sendable () async -> any HTTPExchange)
 
-    /// Bodies without a lease: they pass when the quota is used up.
+    /// Bytes. Bodies up to here need no lease: they pass even when the quota is used up.
     package static let smallBody = 16 * 1024
 }
 

@@ -3,7 +3,7 @@
 ///
 /// - Complexity: a look-up is O(bytes of the names and of the found values).
 public struct HTTPHeaders: Sendable {
-    /// One line.
+    /// One line: a name and a value.
     public struct Field: Sendable {
         /// In `bytes`.
         public var name: Range<Int32>

@@ -64,7 +64,7 @@ public struct HTTPParser {
 
     private let limits: Limits
     private var state = State.requestLine
-    /// Of the head, then of the trailers.
+    /// What has come of the head, later of the trailers.
     private var bytes: [UInt8] = []
     private var lineStart = 0
     private var requestLine = RequestLine()
@@ -81,13 +81,13 @@ public struct HTTPParser {
         self.limits = limits
     }
 
-    /// No byte of the next request.
+    /// No byte of the next request has come.
     var isIdle: Bool {
         if case .requestLine = state { return bytes.isEmpty }
         return false
     }
 
-    /// Moves `position` on.
+    /// Reads on at `position`, and moves it past what is used. Call it until `needsBytes` or `failed`.
     public mutating func next(_ input: Span<UInt8>, _ position: inout Int) -> Event {
         do throws(HTTPFailure) {
             return try event(input, &position)
@@ -196,7 +196,7 @@ extension HTTPParser {
     private func checkRoom(for count: Int) throws(HTTPFailure) {
         let total = bytes.count + count
         switch state {
-        case .requestLine where total > limits.targetBytes + 64:
+        case .requestLine where total > limits.targetBytes + 64:  // method, version, spaces, line end
             throw targetTooLong
         case .trailers where total > limits.trailerBytes:
             throw HTTPFailure(status: 431, detail: "The trailers are longer than \(limits.trailerBytes) bytes.")
@@ -221,8 +221,7 @@ extension HTTPParser {
             }
             skippedEmptyLine = true
             bytes.removeAll(keepingCapacity: true)
-            lineStart = 0
-        // `lineStart` is 0 again, after the `defer` of `takeLine`.
+            lineStart = 0  // The `defer` of `takeLine` has moved it.
         case .requestLine:
             requestLine = try RequestLine(bytes, line)
             fields.reserveCapacity(8)
@@ -308,7 +307,7 @@ extension HTTPParser {
         case .chunkSize:
             if let digit = byte.hexValue {
                 chunkDigits += 1
-                guard chunkDigits <= 15 else {
+                guard chunkDigits <= 15 else {  // More could overflow `Int`.
                     throw HTTPFailure(status: 400, detail: "A chunk's size has more than 15 digits.")
                 }
                 chunkSize = chunkSize << 4 | Int(digit)
@@ -428,6 +427,7 @@ extension HTTPParser {
                 guard !value.isEmpty, value.allSatisfy(\.isDigit) else {
                     throw HTTPFailure(status: 400, detail: "Content-Length is not one run of decimal digits.")
                 }
+                // So that `Int(digits:)` cannot fail: `nil` would mean no body.
                 guard value.count <= 18 else {
                     throw HTTPFailure(status: 413, detail: "Content-Length has more than 18 digits.")
                 }

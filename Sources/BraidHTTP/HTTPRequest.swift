@@ -33,7 +33,7 @@ public struct HTTPRequestHead: Sendable {
     public var expectsContinue = false
     /// Of a target such as `GET http://host:port/path`. Takes precedence over `Host` (RFC 9112, 3.2.2).
     public var authority: String?
-    /// A client or a proxy. `nil` with a Unix socket.
+    /// The client, or the last proxy. `nil` with a Unix socket.
     package var peer: IPAddress?
 
     static let unknown = HTTPRequestHead(

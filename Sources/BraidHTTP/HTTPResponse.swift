@@ -5,9 +5,9 @@ package struct HTTPResponse: Sendable {
     package var status: Int
     package var headers: [(String, String)]
     package var body: HTTPBody
-    /// For a large body.
+    /// Who leases the memory of a large body.
     package var account: Quota.Account
-    /// The connection closes instead.
+    /// The connection closes in place of an answer.
     package var isWithheld = false
     /// Leased before the body was built. The connection takes it over, so no other answer may have it.
     package var lease: Quota.Lease?
@@ -26,7 +26,7 @@ package struct HTTPResponse: Sendable {
 package enum HTTPBody: Sendable {
     case none
     case bytes([UInt8])
-    /// For several answers.
+    /// Several answers share the bytes.
     case shared(SharedBytes)
     case stream(ByteStream)
 

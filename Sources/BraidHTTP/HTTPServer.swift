@@ -7,27 +7,27 @@ import Synchronization
 package final class HTTPServer: Sendable {
     package struct Limits: Sendable {
         package var parser: HTTPParser.Limits
-        /// For a head, from first byte to end.
+        /// How long a head may take, from first byte to end.
         package var headTime: Duration
         /// The average of a buffered body, after `bodyGrace`; slower clients get 408. While more than half of
         /// `incoming` is leased, 64 times as much, so that slow clients cannot keep the memory.
         package var leastBodyBytesPerSecond: Int
-        /// From a buffered body's start.
+        /// How long after its start a buffered body may be slower.
         package var bodyGrace: Duration
-        /// Between the bytes of a body that is read while it arrives.
+        /// The longest pause in a body that is read while it arrives.
         package var streamedBodyPause: Duration
-        /// Before the first request, or between two.
+        /// How long a connection waits for its first request, or between two.
         package var idleTime: Duration
         /// How long a client may read nothing of its answer.
         package var writeTime: Duration
-        /// Drops the client's bytes after the last answer, at most `lingerBytes`.
+        /// How long what the client sends after the last answer is read and dropped, at most `lingerBytes`.
         package var lingerTime: Duration
         package var lingerBytes: Int
         /// Limits `lingerTime` while the server stops. Long enough for the last answer to arrive.
         package var lingerTimeAtStop: Duration
-        /// For reserved connections.
+        /// How long a reserved connection may stay open.
         package var reservedTime: Duration
-        /// Between checks of deadlines.
+        /// The time between checks of deadlines.
         package var sweep: Duration
 
         package init(
@@ -58,7 +58,7 @@ package final class HTTPServer: Sendable {
         /// Of a Unix socket's file. Who may write to it can connect.
         package var socketMode: mode_t
         package var limits: Limits
-        /// And `reservedConnections` for probes. The process's limit of open files can lower it.
+        /// Besides `reservedConnections` for probes. The process's limit of open files can lower it.
         package var maxConnections: Int
         /// For bodies of more than 16 KiB, from their 16th KiB until they are answered.
         package var incoming: Quota
@@ -146,7 +146,7 @@ package final class HTTPServer: Sendable {
     /// Closes all connections, and refuses new ones for a time, as in a restart. Returns when they are closed.
     package func refuseConnections(for time: Duration) async {
         guard let loops = running.withLock({ $0?.loops }) else { return }
-        // Before any client can notice.
+        // First, before a client loses its connection and comes again.
         await Self.post(to: loops.prefix(1)) { .accept(false, done: $0) }
         await Self.post(to: loops[...]) { .disconnect(done: $0) }
         // The caller's task may be cancelled: its connection was just closed.
@@ -172,7 +172,7 @@ package final class HTTPServer: Sendable {
     /// Beyond `maxConnections`, for probes (`HTTPExchange.isProbe`). Other requests get 503 there.
     package static let reservedConnections = 32
 
-    /// Needed besides ordinary connections: reserved ones, loops, database, logs.
+    /// File descriptors needed besides ordinary connections: reserved ones, loops, database, logs.
     package static let otherFiles = reservedConnections + 64 + 2 * processors
 
     private static let processors = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))

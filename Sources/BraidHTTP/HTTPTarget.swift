@@ -1,4 +1,4 @@
-/// RFC 9112, 3.2; RFC 3986, 2.1 and 3.2.2. `authority`: of a target that is a whole URI.
+/// A request's target, taken apart (RFC 9112, 3.2; RFC 3986, 2.1 and 3.2.2). Only a whole URI has an `authority`.
 package struct HTTPTarget {
     package var path: [String]
     package var query: [(name: String, value: String)] = []
@@ -58,7 +58,7 @@ package struct HTTPTarget {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Decoded. Without "=", the value is empty. Throws 400 for a wrong percent-encoding. O(bytes).
+    /// Names and values, decoded. Without "=", a value is empty. Throws 400 for a wrong percent-encoding. O(bytes).
     package static func query(_ bytes: ArraySlice<UInt8>) throws(HTTPFailure) -> [(name: String, value: String)] {
         var query: [(name: String, value: String)] = []
         for item in bytes.split(separator: UInt8(ascii: "&")) {

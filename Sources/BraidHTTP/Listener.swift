@@ -30,7 +30,7 @@ package struct HTTPServerError: Error, CustomStringConvertible {
 struct Listener: Sendable {
     let socket: Int32
     let address: HTTPAddress
-    /// Of a Unix socket's file, so that `close` removes only this one's.
+    /// Of the Unix socket's file that this made, so that `close` removes no other's.
     private var file: (device: dev_t, inode: ino_t)?
     private let backlog: Int32
 
@@ -158,7 +158,7 @@ struct Listener: Sendable {
         if attempt(bind, socket) { return socket }
         var code = errno
         if code == EADDRINUSE, isSocket(path) {
-            // Nobody listens: a killed process has left the file.
+            // If nobody listens, a killed process has left the file.
             let probe = cepoll_socket(AF_UNIX)
             let isStale = probe >= 0 && !attempt(connect, probe) && errno == ECONNREFUSED
             if probe >= 0 { Glibc.close(probe) }

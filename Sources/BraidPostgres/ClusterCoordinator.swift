@@ -15,6 +15,7 @@ final class ClusterCoordinator: Sendable {
     private struct State {
         var hear: (@Sendable (StoreNotice) -> Void)?
         var jobs: [Job] = []
+        /// Sessions whose locks the connection holds.
         var turns: Set<Int> = []
         var isRunning = false
         var isStopping = false
@@ -60,6 +61,7 @@ final class ClusterCoordinator: Sendable {
             try? await Task.sleep(for: .microseconds(Int.random(in: pause...4 * pause)))
             pause = min(2 * pause, 8_000)
         }
+        // If the connection was lost meanwhile, so is the lock. That is harmless: a commit still compares revisions.
         state.withLock { _ = $0.turns.insert(session) }
     }
 
@@ -99,7 +101,7 @@ final class ClusterCoordinator: Sendable {
 
     // MARK: The thread
 
-    /// After a failure, the next call tries again.
+    /// Starts the thread if it does not run. After a failure, the next call tries again.
     private func start() throws {
         let failure: Int32 = state.withLock { state in
             if state.isRunning || state.isStopping { return 0 }
@@ -139,6 +141,7 @@ final class ClusterCoordinator: Sendable {
             do {
                 try attend(dialer.connect(timeout: Self.silence))
             } catch {
+                // The locks are lost with the connection, and so are the turns.
                 let jobs = state.withLock { state in
                     defer { (state.jobs, state.turns) = ([], []) }
                     return state.jobs
@@ -155,7 +158,7 @@ final class ClusterCoordinator: Sendable {
         end.open()
     }
 
-    /// Until the connection is lost or the coordinator stops.
+    /// Serves jobs and notifications until the connection is lost or the coordinator stops.
     private func attend(_ connection: PostgresConnection) throws {
         let channel = try connection.query("SELECT (\(raw: StoreNotice.channel))::text").first?.text(0) ?? ""
         _ = try connection.query("LISTEN \(raw: channel)")

@@ -4,8 +4,8 @@ import BraidStore
 // For the commands `verify`, `export` and `import`.
 
 extension PostgresStore {
-    /// Even while servers use the database. Begins no new epochs, unlike opening a store. With `isAtOneMoment`, all
-    /// is one transaction, and `body` must not read a whole session, which begins one itself.
+    /// Reads a database, even while servers use it. Begins no new epochs, unlike opening a store. With `isAtOneMoment`,
+    /// all is one transaction, and `body` must not read a whole session, which begins one itself.
     package static func reading<Value>(
         _ url: String, isAtOneMoment: Bool, _ body: (any StoredData) throws -> Value
     ) throws -> Value {

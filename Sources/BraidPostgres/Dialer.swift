@@ -4,8 +4,8 @@ import BraidStore
 internal import CPostgreSQL
 import Synchronization
 
-/// After a failure, every attempt fails at once for up to a second, so that not all callers connect when the database
-/// is back.
+/// Opens connections. After a failure, every attempt fails at once for up to a second, so that not all callers connect
+/// when the database is back.
 final class Dialer: Sendable {
     /// For messages, without a password.
     let name: String

@@ -2,7 +2,7 @@
 import BraidStore
 
 extension StoreError {
-    /// If nothing was changed. `name` is for messages.
+    /// For an error after which nothing is changed. `name` is for messages.
     init(_ error: any Error, of name: String) {
         switch error {
         case let error as StoreError: self = error

@@ -11,7 +11,7 @@ final class PostgresCommitter: GroupCommitter, @unchecked Sendable {
         let statements: [PostgresStatement]
         /// For the other servers, after the commit. `nil` also if the statements send it.
         let notice: String?
-        /// After the commit.
+        /// Called after the commit, with each statement's rows.
         let succeed: @Sendable ([PostgresRows]) -> Void
     }
     typealias Request = WriteRequest<Work>
@@ -30,10 +30,11 @@ final class PostgresCommitter: GroupCommitter, @unchecked Sendable {
     private let readers: ReaderPool<PostgresQueries>
     /// Begins this server's notifications.
     private let sender: String
+    /// Its `mark` goes with it: the mark's lock is the connection's.
     private var connection: PostgresConnection? {
         didSet { if connection !== oldValue { mark = nil } }
     }
-    /// Of the connection's last transaction.
+    /// The mark of the connection's last transaction.
     private var mark: CommitMark?
     private var unconfirmed: [UnconfirmedGroup] = []
     /// How long after its start a write's outcome is sought, every `pause`.
@@ -55,6 +56,7 @@ final class PostgresCommitter: GroupCommitter, @unchecked Sendable {
 
     func commitGroup(_ group: [Request], for writer: Writer) -> Bool {
         settle(for: writer)
+        // `false` for an empty group, which comes only while groups are unconfirmed.
         return !group.isEmpty && transact(group, for: writer)
     }
 
@@ -72,7 +74,8 @@ final class PostgresCommitter: GroupCommitter, @unchecked Sendable {
             succeed(group, rows, since: start, for: writer)
             return true
         } catch let error as PostgresError where error.isOfOneRequest && group.count > 1 {
-            // The database rolls back the whole group, so each request gets its own transaction.
+            // The database rolls back the whole group, so each request gets its own transaction. `map` runs them all;
+            // `contains { }` would stop at the first success.
             return group.map { transact([$0], for: writer) }.contains(true)
         } catch let error as PostgresError where error.isOfTheMoment && attempt < 5 {
             return transact(group, attempt: attempt + 1, for: writer)
@@ -123,6 +126,7 @@ final class PostgresCommitter: GroupCommitter, @unchecked Sendable {
         let answers = connection.run([mark.statement, "COMMIT"] + notices(of: group))
         if answers.lost != nil { self.connection = nil }
         if answers.outcomes.count > 1, case .success(let end) = answers.outcomes[1] {
+            // PostgreSQL ends a failed transaction at COMMIT with the command tag ROLLBACK (tcop/utility.c).
             guard end.command == "COMMIT" else { throw StoreError.io("\(dialer.name) rolled the change back") }
             return rows
         }
@@ -203,6 +207,7 @@ private struct CommitMark {
         """
     }
 
+    /// SQL: milliseconds since 1970.
     static let now = "extract(epoch FROM clock_timestamp()) * 1000"
     /// Milliseconds until a row is deleted. A server looks only for some seconds.
     static let lifetime = 24 * 60 * 60 * 1000
@@ -216,7 +221,7 @@ extension PostgresCommitter {
         return next
     }
 
-    /// Takes the lock, and deletes old rows.
+    /// Takes the lock, which lasts as long as the connection, and deletes old rows.
     private func firstMark(on connection: PostgresConnection) throws -> CommitMark {
         let mark = CommitMark()
         _ = try connection.all([
@@ -231,7 +236,8 @@ extension PostgresCommitter {
         return mark
     }
 
-    /// Of another connection. `nil` if the transaction may still be committed or the database cannot say.
+    /// Whether another connection's transaction is stored. `nil` if it may still be committed or the database cannot
+    /// say.
     private func isStored(_ mark: CommitMark) -> Bool? {
         do {
             let connection = try connected()

@@ -2,12 +2,12 @@
 import BraidStore
 import Glibc
 
-/// In the first schema of the search path (by default `public`).
+/// Makes, upgrades and checks the tables in the first schema of the search path (by default `public`).
 enum PostgresOpening {
-    /// Arbitrary; for servers that start together.
+    /// The key of an advisory lock, for servers that start together. Arbitrary.
     static let lock = 1_114_792_297
 
-    /// Returns the schema version before, 0 without tables.
+    /// Returns the schema version found, 0 without tables.
     static func prepare(
         _ connection: PostgresConnection, name: String, before: ((Int) throws -> Void)? = nil
     ) throws -> Int {

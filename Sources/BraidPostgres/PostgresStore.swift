@@ -88,7 +88,7 @@ package final class PostgresStore: SessionStore {
         _ statements: [PostgresStatement], isTest: Bool = false, cost: Int = 1, notice: String? = nil,
         value: @escaping @Sendable ([PostgresRows]) throws -> Value
     ) async throws -> Value {
-        // It would end the connection, and fail the other requests of its group.
+        // Too large a statement would end the connection, and fail the other requests of its group.
         guard !statements.contains(where: { $0.isTooLarge }) else { throw StoreError.tooLarge }
         return try await writer.enqueue(isTest: isTest, cost: cost) { continuation in
             PostgresCommitter.Work(statements: statements, notice: notice) { rows in
@@ -120,8 +120,8 @@ extension PostgresStore {
         try await waitingForLocks(PostgresQueries.deleteTable(name), value: PostgresQueries.tableDeletion)
     }
 
-    /// For locks of other connections: waits each time briefly, because the other writes wait as well, but again and
-    /// again for a quarter of `timeout`.
+    /// For writes that meet locks of other connections: waits each time briefly, because the other writes wait as well,
+    /// but again and again for a quarter of `timeout`.
     private func waitingForLocks<Value: Sendable>(
         _ statements: [PostgresStatement], value: @escaping @Sendable ([PostgresRows]) throws -> Value
     ) async throws -> Value {

@@ -2,7 +2,7 @@
 import BraidStore
 import Synchronization
 
-/// Requests that arrive before a query begins share it.
+/// Looks up sessions' revisions. Requests that arrive before a query begins share it.
 final class Revisions: Sendable {
     private final class Batch: Sendable {
         let asked = Mutex<[Int: [CheckedContinuation<StoredRevision?, any Error>]]>([:])
@@ -15,7 +15,7 @@ final class Revisions: Sendable {
     }
 
     private let readers: ReaderPool<PostgresQueries>
-    /// Open for further requests.
+    /// The batch that still takes requests.
     private let open = Mutex<Batch?>(nil)
 
     init(readers: ReaderPool<PostgresQueries>) { self.readers = readers }
@@ -50,7 +50,7 @@ final class Revisions: Sendable {
 }
 
 extension PostgresQueries {
-    /// Not of ended sessions.
+    /// Ended sessions are missing in the result.
     fileprivate func revisions(of sessions: [Int]) throws -> [Int: StoredRevision] {
         let rows = try db.query("SELECT number, revision, updated FROM session WHERE number = ANY (\(sessions))")
         // One session's damaged number must not fail the query for the others. Its copy becomes stale, and reading it

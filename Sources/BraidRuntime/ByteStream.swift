@@ -16,10 +16,10 @@ package final class ByteStream: Sendable {
     package struct Taken: Sendable {
         package var pieces: [[UInt8]] = []
         package var bytes = 0
-        /// Of large pieces.
+        /// Those of large pieces.
         package var leases: [Quota.Lease] = []
         package var isLast = false
-        /// The loop closes the connection, so that the client sees it.
+        /// The producer has failed. The loop closes the connection, so that the client sees it.
         package var isBroken = false
 
         fileprivate mutating func append(_ piece: [UInt8]) {
@@ -36,6 +36,7 @@ package final class ByteStream: Sendable {
     private struct State {
         var queue = Taken()
         var closer: Closer?
+        /// `tellLoop` was called since the last `take()`.
         var isTold = false
         var tellLoop: (@Sendable () -> Void)?
         var frame = BodyFrame(nil)
@@ -44,6 +45,7 @@ package final class ByteStream: Sendable {
         var waiting: [CheckedContinuation<Void, Never>] = []
     }
 
+    /// Unlocked before any callback or continuation runs: they may use the stream.
     private let state = Mutex(State())
     /// Bytes in the queue, unless a single piece is larger. The connection can hold as many again.
     package let limit: Int
@@ -53,7 +55,7 @@ package final class ByteStream: Sendable {
     package let length: Int?
 
     private let estimate: (@Sendable () -> Int)?
-    /// About the plain bytes.
+    /// About how many plain bytes it will have.
     package var estimatedLength: Int? { length ?? estimate?() }
 
     package init(
@@ -73,7 +75,7 @@ package final class ByteStream: Sendable {
 
     package var coding: ContentCoding? { state.withLock { $0.frame.coding } }
 
-    /// Starts the producer. On the event loop, so it must not block.
+    /// `action` starts the producer. It runs on the event loop's thread, so it must not block.
     package func onAttach(_ action: @escaping @Sendable () -> Void) {
         state.withLock { if $0.closer == nil { $0.onAttach = action } }
     }
@@ -110,7 +112,8 @@ package final class ByteStream: Sendable {
         end { $0.queue.isBroken = true }
     }
 
-    /// Runs once when the client disconnects or the server ends the stream; at once if it has. Must not block.
+    /// `action` runs once when the client disconnects or the server ends the stream, or at once if that has happened.
+    /// It must not block.
     package func onClose(_ action: @escaping @Sendable () -> Void) {
         let isLate = state.withLock { state in
             if state.closer == nil { state.onClose = action }
@@ -119,7 +122,7 @@ package final class ByteStream: Sendable {
         if isLate { action() }
     }
 
-    /// Until the queue is taken or the stream closed.
+    /// Waits until the queue is taken or the stream closed.
     package func drained() async {
         await withCheckedContinuation { continuation in
             let isDrained = state.withLock { state in
@@ -146,7 +149,7 @@ package final class ByteStream: Sendable {
 
     // MARK: Event loop
 
-    /// `tell` reports bytes or the end: on any thread, once until `take()`.
+    /// `tell` reports bytes or the end: on any thread, once until `take()`. It does not report what is queued already.
     package func attach(_ tell: @escaping @Sendable () -> Void) {
         let start = state.withLock { state in
             state.tellLoop = tell
@@ -164,7 +167,7 @@ package final class ByteStream: Sendable {
         return (news, { tell.finish() })
     }
 
-    /// `nil` if the body breaks off or the task is cancelled.
+    /// The whole body. `nil` if it breaks off or the task is cancelled.
     package func gathered() async -> [UInt8]? {
         defer { close() }
         var bytes: [UInt8] = []
@@ -184,6 +187,7 @@ package final class ByteStream: Sendable {
             state.queue.pieces = []
             state.queue.bytes = 0
             state.queue.leases = []
+            // `isLast` stays: `endBody` asks for it.
             state.isTold = false
             return (taken, Self.emptying(&state.waiting))
         }

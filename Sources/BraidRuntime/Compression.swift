@@ -93,6 +93,7 @@ package struct BodyPiece: Sendable {
     }
 }
 
+/// What gzip needs around the pieces of one body: header, last block, checksum and size.
 struct BodyFrame {
     let coding: ContentCoding?
     private var isOpen = false
@@ -143,8 +144,8 @@ package struct PerCoding<Value: Sendable>: ~Copyable, Sendable {
     }
 }
 
-/// Made without the lock, so that no thread waits for one of a lower priority. Several may make it; the first result
-/// stays.
+/// A value that is made without the lock, so that no thread waits for one of a lower priority. Several may make it;
+/// the first result stays.
 package struct OnFirstUse<Value: Sendable>: ~Copyable, Sendable {
     private let known = Mutex<Value?>(nil)
 
@@ -163,7 +164,7 @@ package struct OnFirstUse<Value: Sendable>: ~Copyable, Sendable {
     package var isMade: Bool { known.withLock { $0 != nil } }
 }
 
-/// For several answers.
+/// A body for several answers, compressed once for each coding.
 package final class SharedBytes: Sendable {
     package let plain: [UInt8]
     private let compressed = PerCoding<[UInt8]>()

@@ -22,7 +22,7 @@ package final class DirectoryWatch {
         }
     }
 
-    /// `nil` with `errno`.
+    /// `nil` on failure, with `errno`.
     package init?() {
         let descriptor = inotify_init1(CInt(IN_NONBLOCK) | CInt(IN_CLOEXEC))
         guard descriptor >= 0 else { return nil }
@@ -39,7 +39,7 @@ package final class DirectoryWatch {
 
     deinit { source.cancel() }
 
-    /// Not its subdirectories. `false` with `errno`.
+    /// Does not watch subdirectories. `false` on failure, with `errno`.
     package func add(_ directory: String) -> Bool {
         let events =
             IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_CREATE | IN_DELETE | IN_DELETE_SELF | IN_MOVE_SELF

@@ -19,7 +19,7 @@ package final class FIFOLock: Sendable {
 
     private struct State {
         var isLocked = false
-        /// By arrival, from `next` on. Cancelled ones are missing in `waiters`.
+        /// Waiters' numbers by arrival, from `next` on. Cancelled ones are missing in `waiters`.
         var queue: [Int] = []
         var next = 0
         var waiters: [Int: CheckedContinuation<Bool, Never>] = [:]
@@ -100,6 +100,7 @@ package final class FIFOLock: Sendable {
                     state.queue.removeFirst(state.next)
                     state.next = 0
                 }
+                // `isLocked` stays true: the lock passes to this waiter.
                 if let waiter = state.waiters.removeValue(forKey: number) { return waiter }
             }
             state.isLocked = false
@@ -138,13 +139,14 @@ private final class HeldLock: Sendable {
 }
 #endif
 
-/// One client (a token) has one piece of work at a time, so that its many do not delay others.
+/// Lets each client (a token) do one piece of work at a time, so that its many do not delay others.
 package final class Turns: Sendable {
     private let locks = Mutex<[String: (lock: FIFOLock, users: Int)]>([:])
 
     package init() {}
 
-    /// At once without a client. Throws `CancellationError` if cancelled while waiting.
+    /// Runs `body` after the client's earlier work, or at once without a client. Throws `CancellationError` if
+    /// cancelled while waiting.
     package func withTurn<Value>(of client: String?, _ body: () async throws -> Value) async throws -> Value {
         guard let client else { return try await body() }
         let lock = locks.withLock { locks in

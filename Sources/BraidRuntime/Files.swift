@@ -1,12 +1,12 @@
 import Glibc
 
 package enum Files {
-    /// Of `errno`, as the rest of a sentence.
+    /// What `errno` means, as the rest of a sentence.
     package static var failure: String {
         errno == ENOENT ? "does not exist" : "cannot be read: \(String(cString: strerror(errno)))"
     }
 
-    /// Also of a pipe, such as `/dev/stdin` or `<(…)`. `nil` with ``failure``.
+    /// Also of a pipe, such as `/dev/stdin` or `<(…)`. `nil` if unreadable: ``failure`` says why.
     package static func bytes(of path: String) -> [UInt8]? {
         let file = open(path, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { return nil }
@@ -32,7 +32,7 @@ package enum Files {
         }
     }
 
-    /// Blocks. `false` with `errno`.
+    /// Writes all, and blocks until then. `false` on failure, with `errno`.
     @discardableResult
     package static func write(_ bytes: some Sequence<UInt8>, to descriptor: Int32) -> Bool {
         let bytes = Array(bytes)
@@ -48,7 +48,7 @@ package enum Files {
         return true
     }
 
-    /// Blocks, until the end or an error.
+    /// Reads and drops all. Blocks until the end or an error.
     package static func readToEnd(of descriptor: Int32) {
         var piece = [UInt8](repeating: 0, count: 4096)
         while true {
@@ -60,7 +60,7 @@ package enum Files {
         }
     }
 
-    /// Unordered, without `.` and `..`. `nil` with ``failure``.
+    /// Unordered, without `.` and `..`. `nil` if unreadable: ``failure`` says why.
     package static func names(in directory: String) -> [String]? {
         guard let stream = opendir(directory) else { return nil }
         defer { closedir(stream) }

@@ -14,7 +14,7 @@ public final class Gunzip {
     private let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
     private var input: [UInt8] = []
     private var position = 0
-    /// Of a member; a body has one or several.
+    /// A member has ended; a body has one or several.
     private var isAtEnd = false
 
     private static let pieceSize = 64 * 1024

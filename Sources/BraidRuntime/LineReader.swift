@@ -1,6 +1,6 @@
 import Glibc
 
-/// Keeps a line and at most 64 KiB in memory.
+/// Reads a file line by line. Keeps a line and at most 64 KiB more in memory.
 package final class LineReader {
     private let descriptor: CInt
     private let ownsDescriptor: Bool
@@ -13,7 +13,7 @@ package final class LineReader {
         package let description: String
     }
 
-    /// For archives that are no lines at all. A line may exceed it by 64 KiB.
+    /// Bytes. Refuses files that have no lines at all. A line may exceed it by 64 KiB.
     package static let longestLine = 1 << 30
 
     /// `-` is the standard input.
@@ -33,7 +33,7 @@ package final class LineReader {
         return fstat(descriptor, &status) == 0 ? Int(status.st_size) : 0
     }
 
-    /// Without its line feed. `nil` at the end.
+    /// The next line without its line feed. `nil` at the end.
     package func next() throws(Failure) -> [UInt8]? {
         var searched = start
         while true {

@@ -25,9 +25,9 @@ package final class LogWriter: @unchecked Sendable {
     /// A failed write has left half a line. For the thread only.
     private var isInLine = false
 
-    /// For a note, while no lines come.
+    /// How often a failed note is tried again while no lines come.
     private static let retryTime = Duration.seconds(1)
-    /// After each batch: under load, every line would wake the thread.
+    /// Slept after each batch: otherwise, under load, every line would wake the thread.
     private static let pauseMicroseconds: UInt32 = 1_000
     /// PIPE_BUF: so many bytes go to a pipe at once, so that lines of several processes do not mix.
     private static let atomicBytes = 4_096
@@ -44,7 +44,7 @@ package final class LogWriter: @unchecked Sendable {
 
     package var dropped: Int { condition.withLock { total } }
 
-    /// With its line feed. Never waits for the descriptor.
+    /// `line` ends with its line feed. Never waits for the descriptor.
     package func write(_ line: [UInt8]) {
         condition.withLock {
             guard pending + line.count <= limit else { return drop(1, new: 1) }
@@ -53,7 +53,7 @@ package final class LogWriter: @unchecked Sendable {
         }
     }
 
-    /// Until all lines are written or dropped.
+    /// Waits until all lines are written or dropped.
     package func flush(within time: Duration) {
         let deadline = ContinuousClock.now + time
         condition.withLock {

@@ -8,7 +8,7 @@ package enum Memory {
     package static let largeBytes = 1 << 20
     private static let isTrimPlanned = Atomic(false)
 
-    /// Once, at the start.
+    /// Call it once, at the start.
     package static func prepare() { cepoll_map_blocks(CInt(largeBytes)) }
 
     /// Returns free memory to the system in a second, once for all calls until then.

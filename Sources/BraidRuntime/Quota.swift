@@ -22,6 +22,7 @@ package final class Quota: Sendable {
     package let resourceShare: Int
     package let clientShare: Int
     private let used = Atomic<Int>(0)
+    /// By resource and by client, each as an account of its own.
     private let held = Mutex<[Account: Int]>([:])
 
     /// With `resourcePart` 2, one resource can lease half.
@@ -34,7 +35,7 @@ package final class Quota: Sendable {
     package var taken: Int { used.load(ordering: .relaxed) }
     package var isShort: Bool { taken > limit / 2 }
 
-    /// Whatever the shares.
+    /// Whether so much is free, whatever the shares.
     package func has(_ amount: Int) -> Bool { Self.fits(amount, own: 0, taken: taken, limit) }
 
     package func lease(_ amount: Int = 1, to account: Account = Account()) throws(Exceeded) -> Lease {
@@ -105,14 +106,14 @@ package final class Quota: Sendable {
         private let account: Account
         private let amount = Atomic<Int>(0)
 
-        /// Of nothing; see `grow(to:)`.
+        /// Leases nothing yet; see `grow(to:)`.
         package init(of quota: Quota, to account: Account = Account()) {
             self.quota = quota
             self.account = account
         }
         deinit { end() }
 
-        /// At once; otherwise with the last reference.
+        /// Gives all back now. Otherwise the end of the last reference does.
         package func end() {
             let amount = amount.exchange(0, ordering: .relaxed)
             if amount > 0 { quota.give(amount, from: account) }

@@ -6,7 +6,7 @@ import Synchronization
 /// (glibc), too few for a debug build.
 private let threadStackSize = 8 << 20
 
-/// Blocks all signals, so that other threads handle them. The name has at most 15 bytes
+/// The thread blocks all signals, so that others handle them. The name has at most 15 bytes
 /// (pthread_setname_np(3)). Returns 0 or an error number.
 @discardableResult
 package func startThread(named name: String, _ body: @escaping @Sendable () -> Void) -> Int32 {
@@ -40,7 +40,7 @@ package func startThread(named name: String, _ body: @escaping @Sendable () -> V
 }
 
 package struct ThreadFailure: Error, CustomStringConvertible {
-    /// Of pthread_create(3).
+    /// The error number of pthread_create(3).
     let number: Int32
 
     package var description: String {
@@ -48,7 +48,7 @@ package struct ThreadFailure: Error, CustomStringConvertible {
     }
 }
 
-/// Starts so many at once, which do nothing. Throws if the system refuses one.
+/// Starts so many threads at once, which only wait, and ends them. Throws if the system refuses one.
 package func checkThreads(_ count: Int) throws(ThreadFailure) {
     final class Trial: Sendable {
         let condition = Condition()

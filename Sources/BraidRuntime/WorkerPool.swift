@@ -100,7 +100,7 @@ package final class WorkerPool: TaskExecutor, @unchecked Sendable {
         pthread_mutex_unlock(lock)
     }
 
-    /// Waits for one. The caller holds `lock`.
+    /// Waits for a job. The caller holds `lock`.
     private func takeJob() -> UnownedJob {
         while nextJob == jobs.count {
             waiting += 1
@@ -134,7 +134,7 @@ package final class WorkerPool: TaskExecutor, @unchecked Sendable {
             let now = monotonicNanoseconds()
             for worker in workers where !worker.isDemoted && workers.count < configuration.threads + Self.mostDemoted {
                 guard let start = worker.taskStart, now - start > limit else { continue }
-                // A demoted thread ends after its task: the pool could lose its last one.
+                // Only with a new thread: a demoted one ends after its task, and the pool could lose its last.
                 guard self.start({ $0.work() }) == 0 else { continue }
                 worker.isDemoted = true
                 demotions += 1
@@ -153,9 +153,9 @@ package struct Workers: Sendable {
     /// For readiness and metrics, even when the others are busy.
     package let probes: WorkerPool
 
-    /// Of a session or of work; what has more is large.
+    /// A session or a piece of work with more rows is large.
     package static let shortRows = 1_000
-    /// The short pool indents and compresses no more.
+    /// Bytes. More are indented and compressed on the long pool.
     package static let shortBytes = 64 << 10
     /// Nanoseconds. A kind of command that last took longer runs on the long pool.
     package static let shortTime = 2_000_000

@@ -9,11 +9,11 @@ package struct KeptAnswer: Sendable, Equatable {
     package var session: Int
     /// The token's id, or empty for a controller.
     package var requester: String
-    /// Without quotes.
+    /// The header's, without quotes.
     package var key: String
     /// Milliseconds of the store's ``AnswerClock``.
     package var at: Int
-    /// Tells another request with the same key apart.
+    /// A hash that tells another request with the same key apart.
     package var request: Int
     package var answer: JSONText
 
@@ -22,7 +22,7 @@ package struct KeptAnswer: Sendable, Equatable {
 
     /// Bytes for one requester in one session. The oldest answers go first.
     package static let quota = 16 << 20
-    /// By one commit, so that none takes long.
+    /// The most that one commit deletes for the quota, so that none takes long.
     package static let mostEvicted = 64
 
     /// An SQL condition.
@@ -53,7 +53,7 @@ package final class AnswerClock: Sendable {
 
     package func now() -> Int { offset.withLock { $0 } + Self.monotonic() }
 
-    /// Before anyone reads the clock.
+    /// Call it before anyone reads the clock.
     package func begin(at time: Int) { offset.withLock { $0 = time - Self.monotonic() } }
 
     /// Tests add to it to make answers older.

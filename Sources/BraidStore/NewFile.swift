@@ -8,7 +8,7 @@ package final class NewFile {
     package let partial: String
     /// Closed last: closing any descriptor drops SQLite's locks.
     private let descriptor: CInt
-    /// Or the partial file is another process's, or could not be opened.
+    /// Also true if the partial file is another process's or could not be opened: `deinit` leaves it.
     private var isFinished = false
 
     /// Reuses what a killed process has left, but no write-ahead log, which would damage a database.
@@ -45,7 +45,7 @@ package final class NewFile {
         guard Files.write(bytes, to: descriptor) else { throw StoreError.writing(partial, errno) }
     }
 
-    /// By `link`, because `rename` would replace another program's file.
+    /// Gives the file its name by `link`, because `rename` would replace another program's file.
     package func finish() throws {
         guard fsync(descriptor) == 0 else { throw StoreError.writing(partial, errno) }
         if link(partial, path) == 0 {
@@ -76,7 +76,7 @@ extension StoreError {
     }
 }
 
-/// Without opening it: closing would drop SQLite's locks.
+/// Does not open the file: closing would drop SQLite's locks.
 func fileStatus(_ path: String) -> stat? {
     var status = stat()
     return stat(path, &status) == 0 ? status : nil

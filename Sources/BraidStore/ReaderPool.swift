@@ -10,7 +10,7 @@ package final class ReaderPool<Connection>: @unchecked Sendable {
     }
 
     private let condition = Condition()
-    /// Those from `next` on wait.
+    /// Reads from `next` on still wait.
     private var reads: [Read?] = []
     private var next = 0
     private var threads = 0
@@ -38,7 +38,7 @@ package final class ReaderPool<Connection>: @unchecked Sendable {
         }
     }
 
-    /// For a caller outside a task.
+    /// Like `read`, for a caller outside a task.
     package func run(
         perform: @escaping @Sendable (Connection) throws -> @Sendable () -> Void,
         fail: @escaping @Sendable (any Error) -> Void
@@ -64,7 +64,7 @@ package final class ReaderPool<Connection>: @unchecked Sendable {
     private func work() {
         var connection: Connection?
         while let read = nextRead() { connection = serve(read, connection) }
-        connection = nil
+        connection = nil  // `close` returns when all connections are closed.
         condition.withLock {
             threads -= 1
             condition.broadcast()

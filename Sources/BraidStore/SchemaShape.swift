@@ -1,4 +1,4 @@
-/// Expected by `schema.sql` or `schema-postgres.sql`, or found in a database's catalog.
+/// Tables and indexes, as `schema.sql` or `schema-postgres.sql` makes them, or as a database's catalog lists them.
 package struct SchemaShape: Equatable {
     package struct Column: Equatable {
         package var type: String
@@ -31,7 +31,8 @@ package struct SchemaShape: Equatable {
     }
 
     package var tables: [String: [String: Column]] = [:]
-    /// With the statement that creates it. `nil` if it is part of a table, or from PostgreSQL's catalog.
+    /// With the statement that creates it. `nil` if it is part of a table, or from PostgreSQL's catalog: then set
+    /// `.some(nil)`, because plain `nil` would remove the index.
     package var indexes: [Index: String?] = [:]
 
     package init() {}
@@ -149,7 +150,7 @@ extension SchemaShape {
         if isKey || words.contains("UNIQUE") { unique(String(words[0])) }
     }
 
-    /// In the first parentheses, split at outer commas.
+    /// What is in the first parentheses, split at outer commas.
     private static func parts(_ text: String) -> [String] {
         var parts: [String] = [], depth = 0, part = ""
         for character in text {

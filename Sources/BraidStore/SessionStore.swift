@@ -8,7 +8,7 @@ package protocol SessionStore: Sendable {
     /// Also drops versions beyond ``StoredTable/keptVersions`` that no session uses. Returns 1, 2, 3, … Throws
     /// `tableChanged` if the version before is not `latest` (0: a new name; `nil`: any).
     func putTable(_ name: String, description: JSONText, after latest: Int?, at: Int) async throws -> Int
-    /// By default the latest version.
+    /// Without a `version`, the latest.
     func table(_ name: String, version: Int?) async throws -> StoredTable?
     /// Ascending.
     func versions(ofTable name: String) async throws -> [TableSummary]
@@ -48,8 +48,8 @@ package protocol SessionStore: Sendable {
     /// Ends with the record that makes the total size reach `bytes`.
     func journal(of sessionNumber: Int, after revision: Int, limit: Int, bytes: Int) async throws -> [JournalRecord]
 
-    /// As before the journal's first record, or at the first later revision with all published, otherwise the
-    /// current session. `nil` if the journal goes back to the opening.
+    /// The session as before the journal's first record, or at the first later revision with all published, otherwise
+    /// the current session. `nil` if the journal goes back to the opening.
     ///
     /// - Complexity: O(rows · log rows + journal).
     func journalStart(of id: String) async throws -> StoredSession?
@@ -79,7 +79,7 @@ package protocol SessionStore: Sendable {
     func size() async throws -> StoreSize
     /// Throws why the store cannot be read or written. SQLite's full disk is a condition, no error.
     func check() async throws -> StoreCondition
-    /// After the waiting writes. Later calls throw `closed`.
+    /// Returns after the waiting writes. Later calls throw `closed`.
     func close() async
 }
 
@@ -100,9 +100,9 @@ extension SessionStore {
     package var sharing: (any StoreSharing)? { nil }
 }
 
-/// For test mode.
+/// What test mode needs of a store.
 package protocol TestableStore: SessionStore {
-    /// In memory, in place of an earlier copy.
+    /// Copies the content to memory, in place of an earlier copy.
     func keepContent() throws
     /// `beginsEpochs`: for all sessions. O(content of the store and of the copy).
     func restoreContent(beginsEpochs: Bool) async throws

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// For operators.
+/// What operators must know.
 package enum StoreChange: Sendable, Equatable {
     case failing(StoreError)
     case working(after: StoreError)

@@ -6,7 +6,7 @@ package enum StoreError: Error, Sendable, Equatable {
     case sessionMissing
     /// Or, in PostgreSQL, another server has locked the session.
     case revisionConflict
-    /// Perhaps by another server.
+    /// The idempotency key has an answer, perhaps by another server.
     case answered
     case tableMissing
     case tableChanged
@@ -42,10 +42,10 @@ package enum StoreError: Error, Sendable, Equatable {
     // Why a command such as `braid-server backup` failed.
     case missing(path: String)
     case exists(path: String)
-    /// A new file was removed.
+    /// For a new file, which was removed.
     case noRoom(path: String)
     case otherVersion(found: Int, known: Int)
-    /// For an import.
+    /// An import needs an empty database.
     case notEmpty(path: String)
 }
 

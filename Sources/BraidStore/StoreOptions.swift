@@ -1,7 +1,7 @@
 import BraidRuntime
 import Glibc
 
-/// For every store.
+/// Options of every store.
 ///
 ///     let store = try SQLiteStore(path: "braid.sqlite", options: StoreOptions(journalLimit: 100))
 package struct StoreOptions: Sendable {
@@ -22,7 +22,7 @@ package struct StoreOptions: Sendable {
     package var journalBytes: Int
     /// A hyphen, and what differs from all suffixes before.
     package var newEpochSuffix: @Sendable (_ last: String) -> String
-    /// On any thread; must not block.
+    /// Called on any thread; must not block.
     package var onChange: @Sendable (StoreChange) -> Void
     /// For tests: before each statement of a schema upgrade and before COMMIT.
     package var upgrading: (@Sendable (Int) throws -> Void)?
@@ -41,11 +41,11 @@ package struct StoreOptions: Sendable {
 }
 
 package struct SQLiteFileOptions: Sendable {
-    /// The file is deleted when the disk is full. 0: none.
+    /// The size of the `ReserveFile`, which is deleted when the disk is full. 0: no file.
     package var reserveBytes: Int
-    /// A disk access of a COMMIT failed: the data may be on disk or not, and no later flush can tell, because the
-    /// kernel reports a failed one once. The program must not go on as usual. If this returns, the store refuses all
-    /// writes.
+    /// Called when a disk access of a COMMIT has failed: the data may be on disk or not, and no later flush can tell,
+    /// because the kernel reports a failed one once. The program must not go on as usual. If this returns, the store
+    /// refuses all writes.
     package var onLostWrite: @Sendable (_ explanation: String) -> Void
     /// For tests: an SQLite code for the next COMMIT.
     var simulatedFailure: (@Sendable () -> CInt?)?

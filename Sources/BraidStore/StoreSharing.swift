@@ -4,7 +4,7 @@ package protocol StoreSharing: Sendable {
     /// Includes every commit that finished before the call. `nil` if the session has ended. Calls share a query.
     func revision(of session: Int) async throws -> StoredRevision?
 
-    /// Once. Throws `io` if no thread starts.
+    /// Call it once. Throws `io` if no thread starts.
     func listen(_ hear: @escaping @Sendable (StoreNotice) -> Void) throws
 
     /// No other server commits until `endTurn` or the loss of the connection. For a server whose commit conflicted:
@@ -26,16 +26,16 @@ package struct StoredRevision: Sendable, Equatable {
     }
 }
 
-/// From the other servers.
+/// What a server hears from the others on the store.
 package enum StoreNotice: Sendable, Equatable {
-    /// Probably this or a later one.
+    /// The session is probably at this revision, or at a later one.
     case committed(session: Int, revision: Int)
     case ended(session: Int)
     case revoked(token: String)
     /// All sessions have new epochs. Arrives before this server uses the database again.
     case renewed
-    /// From now on, unless the sender fails first. Comes again after each lost connection, during which notices were
-    /// missed.
+    /// Notices arrive from now on, unless their sender fails first. Comes again after each lost connection, during
+    /// which notices were missed.
     case hearing
     /// Every few seconds: look for changes without a notice.
     case look

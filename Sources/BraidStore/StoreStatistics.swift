@@ -16,7 +16,7 @@ package enum StoreCondition: Sendable, Equatable {
 
 package struct StoreSize: Sendable, Equatable {
     package var sessions: Int
-    /// In PostgreSQL, of Braid Server's schema.
+    /// In PostgreSQL, all of Braid Server's schema.
     package var bytes: Int
     package var logBytes: Int
     package var disk: DiskSpace?

@@ -5,18 +5,20 @@ import Synchronization
 package protocol GroupCommitter<Work>: AnyObject, Sendable {
     associatedtype Work: Sendable
 
-    /// One transaction. Answers each request, now or later. Returns whether the database accepts writes.
+    /// Commits the group in one transaction, and answers each request, now or later. Returns whether it is committed
+    /// and the database accepts all writes, for `isBusyAndHealthy`.
     func commitGroup(_ group: [WriteRequest<Work>], for writer: StoreWriter<Self>) -> Bool
+    /// Before the first group, which waits for it. May block.
     func prepare()
-    /// Then `commitGroup` is called again, if need be with an empty group.
+    /// How long the writer waits for requests before it calls `commitGroup` with an empty group. `nil`: for ever.
     var pause: Duration? { get }
-    /// After the last group.
+    /// The last call, after the last group.
     func close(for writer: StoreWriter<Self>)
 }
 
 package struct WriteRequest<Work: Sendable>: Sendable {
     package let work: Work
-    /// Not counted as a commit.
+    /// The statistics do not count it as a commit.
     package let isTest: Bool
     package let fail: @Sendable (StoreError) -> Void
 }
@@ -55,6 +57,7 @@ package final class StoreWriter<Committer: GroupCommitter>: @unchecked Sendable 
             let isOpen = condition.withLock {
                 if isStopping { return false }
                 waiting.append(request, cost: cost)
+                // Only the first: a running writer looks again before it waits.
                 if waiting.count == 1, writingSince == nil { condition.signal() }
                 return true
             }
@@ -66,7 +69,8 @@ package final class StoreWriter<Committer: GroupCommitter>: @unchecked Sendable 
 
     package var queued: Int { condition.withLock { waiting.count } }
 
-    /// A test write would only wait for the group under way.
+    /// Whether the last group succeeded, and the next has been under way for less than `limit`. A test write would only
+    /// wait for that.
     func isBusyAndHealthy(within limit: Duration) -> Bool {
         condition.withLock { lastSucceeded && (writingSince.map { .now - $0 < limit } ?? false) }
     }
@@ -113,7 +117,7 @@ package final class StoreWriter<Committer: GroupCommitter>: @unchecked Sendable 
         }
     }
 
-    /// Before the callers get their results. `isWhole`: all kinds of writes are accepted.
+    /// Call it before the callers get their results. `isWhole`: all kinds of writes are accepted.
     package func committed(_ group: [Request], since start: ContinuousClock.Instant, isWhole: Bool = true) {
         let duration = ContinuousClock.now - start, writes = group.count { !$0.isTest }
         if writes > 0 {
@@ -129,7 +133,7 @@ package final class StoreWriter<Committer: GroupCommitter>: @unchecked Sendable 
     package func fail(_ group: [Request], _ error: StoreError, isTrouble: Bool) {
         if isTrouble, !group.isEmpty { trouble.failed(error) }
         counted.withLock { $0.failures += group.count { !$0.isTest } }
-        // First, so that a health check that begins after the error sees it.
+        // Before the callers hear of it, so that a health check that begins afterwards sees the failure.
         condition.withLock { lastSucceeded = false }
         for request in group { request.fail(error) }
     }
@@ -151,7 +155,7 @@ package struct WriteQueue<Request> {
         if cost < Workers.shortRows { requests.append(request) } else { large.append(request) }
     }
 
-    /// A large one last.
+    /// The next transaction's requests, a large one last.
     package mutating func takeGroup() -> [Request] {
         hadLarge = !large.isEmpty && (requests.isEmpty || !hadLarge)
         defer { requests = [] }
@@ -174,7 +178,7 @@ package final class Latch: Sendable {
         for waiter in waiters { waiter.resume() }
     }
 
-    /// Even if the task is cancelled.
+    /// Waits, even if the task is cancelled.
     package func opened() async {
         await withCheckedContinuation { continuation in
             let isOpen = waiting.withLock { waiting in

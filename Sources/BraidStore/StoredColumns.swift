@@ -11,7 +11,7 @@ package protocol StoredColumns {
 extension StoredColumns {
     package func optionalInt(_ column: CInt) -> Int? { isNull(column) ? nil : int(column) }
 
-    /// Throws `corrupt`, with `name`.
+    /// Throws `corrupt`, which quotes `name`, if it is out of range.
     package func number(_ column: CInt, _ kind: StoredNumber, _ name: String) throws -> Int {
         try kind.checked(int(column), name)
     }
@@ -79,7 +79,7 @@ extension UnusedSession {
 }
 
 extension StoredSession {
-    /// Without a condition.
+    /// The caller adds WHERE.
     package static let select = """
         SELECT \(SessionSummary.columns), coalesce(st.description, t.description, o.description),
                st.state, st.displayed_sections, st.cells, s.next_key, s.next_section, s.journal_bytes
@@ -88,6 +88,7 @@ extension StoredSession {
         """
 
     package init(_ columns: some StoredColumns) throws {
+        // Checked, though not kept: the next commit adds to it.
         _ = try columns.number(15, .bytes, "journal_bytes")
         self.init(
             summary: try SessionSummary(columns), description: try columns.optionalJSON(9),
@@ -98,7 +99,7 @@ extension StoredSession {
 }
 
 extension StoredOpening {
-    /// Without a condition.
+    /// The caller adds WHERE.
     package static let select = """
         SELECT \(SessionSummary.columns), coalesce(o.description, t.description), o.body
         FROM session s JOIN opening o ON o.session = s.number
@@ -113,7 +114,7 @@ extension StoredOpening {
 }
 
 extension PublishedTable {
-    /// updated, displayed_sections.
+    /// Columns: updated, displayed_sections.
     package init(_ columns: some StoredColumns) throws {
         self.init(
             updated: try columns.number(0, .time, "updated"), displayedSections: try columns.optionalJSON(1),
@@ -143,7 +144,7 @@ extension StoredRow {
 }
 
 extension JournalRecord {
-    /// revision, at, command, changes, cell_events, hidden.
+    /// Columns: revision, at, command, changes, cell_events, hidden.
     package init(_ columns: some StoredColumns, revision: Int) throws {
         self.init(
             revision: revision, at: try columns.number(1, .time, "at"), command: try columns.json(2),
@@ -153,7 +154,7 @@ extension JournalRecord {
 }
 
 extension KeptAnswer {
-    /// at, request, answer.
+    /// Columns: at, request, answer.
     package init(_ columns: some StoredColumns, key: String, requester: String, session: Int) throws {
         self.init(
             session: session, requester: requester, key: key, at: try columns.number(0, .time, "at"),

@@ -4,7 +4,7 @@ import BraidEngine
 /// overflow later arithmetic.
 package enum StoredNumber: Sendable {
     case session
-    /// Or 0: the answer opens a session.
+    /// Or 0: a request that opens a session, or no session yet.
     case answeredSession
     /// Of a table description.
     case version
@@ -41,7 +41,7 @@ package enum StoredNumber: Sendable {
         }
     }
 
-    /// JSON readers read it exactly.
+    /// The largest that every JSON reader reads exactly.
     private static let largest = 1 << 53
     private static let times =
         Instant(millisecondsSince1970: .min)
@@ -65,7 +65,9 @@ package enum StoredNumber: Sendable {
 /// it.
 package enum Key {
     static let bits = 32
+    /// 2^32 − 1: `<<` binds tighter than `-`.
     package static let largest = 1 << bits - 1
+    /// So that a key fits into 64 bits.
     package static let largestSession = Int(Int32.max)
 
     static func of(_ session: Int, _ number: Int) -> Int { session << bits | number }

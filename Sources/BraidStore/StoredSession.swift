@@ -4,9 +4,9 @@ package typealias SectionRows = (summary: StoredSectionSummary, rows: [StoredRow
 
 /// Times are milliseconds since 1970.
 package struct NewSession: Sendable {
-    /// With the number and the revision 0.
+    /// Its number and its revision are 0.
     package var summary: SessionSummary
-    /// Without one, the JSON that the session shows while it has no rows.
+    /// The table description. For a session without one, the JSON that it shows while it has no rows.
     package var description: JSONText?
     /// Where `reset` starts, and `replay` unless the journal begins with a checkpoint: the request's body or, for a
     /// fork, one with the copied table.
@@ -27,7 +27,7 @@ package struct NewSession: Sendable {
     /// Seconds without use until the session ends.
     package var unusedLimit: Int?
 
-    /// For stores that cannot share a table.
+    /// With its own rows, for stores that cannot share a table.
     package var copied: NewSession {
         get throws {
             guard let shared else { return self }
@@ -88,13 +88,13 @@ package struct SessionSummary: Sendable, Equatable {
     /// Never used again.
     package var number: Int
     package var table: String?
-    /// Of a registered description.
+    /// `nil` without a registered description.
     package var tableVersion: Int?
     /// Distinguishes sessions with the same id. Ends with the database's suffix if the session is older than that.
     package var epoch: String
     package var revision: Int
     package var created: Int
-    /// By the last revision.
+    /// When the last revision was made.
     package var updated: Int
     /// Visible to clients.
     package var totalRowCount: Int

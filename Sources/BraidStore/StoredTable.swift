@@ -1,7 +1,7 @@
 import BraidEngine
 
 package struct StoredTable: Sendable {
-    /// The latest versions, which stay without sessions.
+    /// So many latest versions stay even if no session uses them.
     package static let keptVersions = 20
 
     package var name: String

@@ -6,7 +6,7 @@ package struct NewToken: Sendable, Equatable {
     package var role: String
     package var created: Int
     package var expires: Int
-    /// Of the text, which is not stored.
+    /// Of the token's text, which is not stored.
     package var hash: String
 
     package init(id: String, role: String, created: Int, expires: Int, hash: String) {

@@ -52,7 +52,7 @@ package struct StoredUndo: Sendable {
         }
     }
 
-    /// Throws `corrupt`.
+    /// Reads `json`. Throws `corrupt`.
     package init(json: JSONText) throws {
         func keys(_ name: String) throws -> [Int] { try (json[name]?.elements() ?? []).map { try $0.stored(.key) } }
         change = TableChange()
@@ -131,12 +131,13 @@ package struct SessionRewind {
         session.published = nil
     }
 
-    /// Where clients saw the stored table, otherwise `start`. Always with its `totalRowCount`.
+    /// The earliest revision reached at which clients saw the stored table, otherwise `start`. Its `totalRowCount` is
+    /// always that of `start`.
     package func earliest(from start: StoredSession) throws -> StoredSession {
         isPublished ? try stored : lastPublished ?? start
     }
 
-    /// Back at what clients saw at this revision.
+    /// Whether it is back at what clients saw at this revision.
     package func reaches(_ revision: Int) -> Bool { isPublished && session.summary.revision <= revision }
 
     /// `nil` if the records do not lead back to it.
@@ -166,7 +167,7 @@ package struct SessionRewind {
     }
 }
 
-/// By number and key, for changes.
+/// Sections by number and rows by key, so that changes can be applied.
 package struct StoredContent {
     package var sections: [Int: StoredSectionSummary]
     package var rows: [Int: (section: Int, row: StoredRow)] = [:]

@@ -10,19 +10,19 @@ import Glibc
 /// The socket does not block; waits are by `poll`. libpq's blocking calls have no deadline, and a client that writes
 /// a pipeline without reading results can wait for a database that waits for it.
 final class PostgresConnection {
-    /// As far as the database has answered the pipeline.
+    /// What the database has answered of the pipeline.
     struct Answers {
         var outcomes: [Result<PostgresRows, PostgresError>] = []
-        /// After the last outcome.
+        /// The connection was lost after the last outcome.
         var lost: LostConnection?
     }
 
     private let connection: OpaquePointer
-    /// For the next bytes.
+    /// How long to wait for the next bytes.
     var timeout: Duration
     private var prepared: [String: String] = [:]
     private var preparedCount = 0
-    /// Normally there are fewer. Others are sent unprepared.
+    /// Normally there are fewer. Further statements are sent unprepared.
     private static let maximumPrepared = 500
 
     init(url: String, timeout: Duration, settings: [(name: String, value: String)]) throws {
@@ -70,7 +70,7 @@ final class PostgresConnection {
     /// 150003 is 15.3.
     var serverVersion: Int { Int(PQserverVersion(connection)) }
 
-    /// Unexpected input is most likely the end. A new connection costs little.
+    /// `false` also if there is unexpected input, most likely the connection's end. A new one costs little.
     var isAlive: Bool {
         var descriptor = pollfd(fd: PQsocket(connection), events: Int16(POLLIN), revents: 0)
         return PQstatus(connection) == CONNECTION_OK && poll(&descriptor, 1, 0) == 0
@@ -111,7 +111,7 @@ extension PostgresConnection {
         return answers
     }
 
-    /// Throws if one fails.
+    /// Like `run`, but throws if a statement fails.
     func all(_ statements: [PostgresStatement]) throws -> [PostgresRows] {
         let answers = run(statements)
         let rows = try answers.outcomes.map { try $0.get() }
@@ -151,7 +151,7 @@ extension PostgresConnection {
         if let failed { throw failed }
     }
 
-    /// Without parameters.
+    /// Runs several statements without parameters.
     func script(_ sql: String) throws {
         guard PQexitPipelineMode(connection) == 1, PQsendQuery(connection, sql) == 1 else { throw failure }
         var failed: PostgresError?
@@ -163,7 +163,7 @@ extension PostgresConnection {
         if let failed { throw failed }
     }
 
-    /// Payloads. Without any, waits until `deadline` or `wake`.
+    /// The payloads received. Without any, waits until `deadline` or `wake`.
     func notifications(until deadline: ContinuousClock.Instant, or wake: WakeUp) throws -> [String] {
         let found = takeNotifications()
         guard found.isEmpty, wake.wait(for: PQsocket(connection), until: deadline) else { return found }
@@ -189,7 +189,7 @@ extension PostgresConnection {
 
 extension PostgresConnection {
     private func send(_ statement: PostgresStatement, _ expected: inout [String?]) throws {
-        // So that lengths fit into `CInt`.
+        // Lengths must fit into `CInt`.
         guard !statement.isTooLarge else {
             throw LostConnection(detail: "The change is larger than the database accepts at once.")
         }
@@ -226,14 +226,14 @@ extension PostgresConnection {
             PQclear(first)
             // libpq's own error: the connection is lost.
             if error.code.isEmpty { throw LostConnection(detail: error.message) }
-            if error.isFatal { return .failure(error) }
+            if error.isFatal { return .failure(error) }  // Nothing more comes.
             outcome = .failure(error)
         }
         while let more = try result() { PQclear(more) }
         return outcome
     }
 
-    /// Of the current statement. `nil` after the last.
+    /// The current statement's next result, `nil` after the last.
     private func result() throws -> OpaquePointer? {
         while true {
             let unsent = PQflush(connection)

@@ -24,7 +24,7 @@ struct PostgresError: Error {
 
     private var category: Substring { code.prefix(2) }
 
-    /// The transaction's others can succeed without it. 55P03 is a lock that is not available.
+    /// The transaction's other requests can succeed without this one. 55P03 is a lock that is not available.
     var isOfOneRequest: Bool { ["0A", "21", "22", "23", "40", "42", "54", "55"].contains(category) }
 
     /// A deadlock, or rows inserted or deleted since the statement began (23502: see `KeptAnswer.keeping`). A
@@ -43,7 +43,7 @@ extension String {
 /// Unanswered statements may have been executed or not.
 struct LostConnection: Error {
     let detail: String
-    /// That ended the connection.
+    /// The error that ended the connection, if the database sent one.
     var error: PostgresError?
 }
 #endif

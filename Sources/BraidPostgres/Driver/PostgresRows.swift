@@ -1,11 +1,11 @@
 #if PostgreSQL
 internal import CPostgreSQL
 
-/// In PostgreSQL's binary format.
+/// A statement's result, in PostgreSQL's binary format.
 final class PostgresRows {
     fileprivate let result: OpaquePointer
 
-    /// Frees it.
+    /// Takes `result` over, and frees it.
     init(result: OpaquePointer) { self.result = result }
 
     deinit { PQclear(result) }
@@ -36,7 +36,7 @@ struct PostgresRow {
 
     var count: Int { Int(PQnfields(rows.result)) }
 
-    /// Of a `bigint`.
+    /// The value of a `bigint`, 0 for NULL.
     func int(_ column: CInt) -> Int {
         let bytes = bytes(column)
         return bytes.count == 8 ? Int(Int64(bigEndian: bytes.loadUnaligned(as: Int64.self))) : 0

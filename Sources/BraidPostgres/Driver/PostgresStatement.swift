@@ -109,7 +109,7 @@ struct Parameters: Sendable {
         ranges.append(start..<bytes.count)
     }
 
-    /// Of one dimension with the lower bound 1, or of none if empty (array_send in PostgreSQL's arrayfuncs.c).
+    /// An array of one dimension with the lower bound 1, or of none if empty (array_send in PostgreSQL's arrayfuncs.c).
     mutating func append(_ elements: [(some SQLValue)?], of type: ElementType) {
         let start = bytes.count
         append(Int32(elements.isEmpty ? 0 : 1))

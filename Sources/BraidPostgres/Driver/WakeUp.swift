@@ -7,7 +7,7 @@ final class WakeUp: Sendable {
     private let reading: CInt
     private let writing: CInt
 
-    /// `nil` with `errno`.
+    /// `nil` on failure, with `errno`.
     init?() {
         var ends: [CInt] = [-1, -1]
         guard pipe(&ends) == 0 else { return nil }

@@ -2,7 +2,7 @@
 import BraidStore
 
 extension KeptAnswer {
-    /// By an answer that has not expired.
+    /// Whether the key has an answer that has not expired.
     var isAnswered: PostgresStatement {
         "EXISTS (SELECT FROM answer WHERE \(isOwn()) AND key = \(name: key) AND at > \(at - Self.lifetime))"
     }

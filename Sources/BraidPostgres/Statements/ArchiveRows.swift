@@ -32,12 +32,13 @@ extension PostgresQueries: StoredData {
     package func texts(_ sql: String) throws -> [String] { try db.query("\(raw: sql)").map { $0.text(0) } }
 }
 
-/// Many rows with each statement.
+/// Inserts many rows with each statement.
 final class ArchiveInsertion: ArchiveTarget {
     private let queries: PostgresQueries
     private var table: ArchiveTable?
     private var rows: [[ArchiveValue]] = []
     private var size = 0
+    /// Bytes.
     private static let largestSize = 1 << 20
 
     init(into connection: PostgresConnection) { queries = PostgresQueries(db: connection) }
@@ -83,7 +84,7 @@ final class ArchiveInsertion: ArchiveTarget {
 
     func finish(_ summary: DatabaseSummary) throws {
         try insertRows()
-        // No real place, so new epochs are due.
+        // 'import' is no real place, so new epochs are due.
         _ = try queries.db.query(
             "UPDATE epoch_suffix SET suffix = \(name: summary.epochSuffix), last_session = \(summary.suffixedSessions), place = 'import', loses_commits = false"
         )

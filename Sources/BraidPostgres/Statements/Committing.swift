@@ -24,6 +24,7 @@ extension SessionCommit {
                 SELECT updated, greatest(0, least(journal_bytes, \(StoredNumber.bytes.range.upperBound))) + \(journalBytes) AS bytes FROM session WHERE number = \(session) AND revision = \(from)
             """
         if let fromTime { sql += " AND updated = \(fromTime)" }
+        // Refused while another server has the session's turn.
         if !hasTurn {
             let turn = ClusterCoordinator.turn(of: session)
             sql +=
@@ -233,7 +234,7 @@ extension NewSession {
 }
 
 extension PostgresQueries {
-    /// The first waits for a commit in progress, so that the second also deletes what that has written.
+    /// The first statement waits for a commit in progress, so that the second also deletes what that has written.
     static func deleteSession(_ id: String, as summary: SessionSummary?, sender: String) -> [PostgresStatement] {
         let condition: PostgresStatement =
             if let summary { " AND number = \(summary.number) AND revision = \(summary.revision)" } else { "" }

@@ -35,7 +35,7 @@ enum PostgresSchema {
 }
 
 extension PostgresQueries {
-    /// Shared by the servers. Throws `newerVersion` if a newer server's schema is beyond this one.
+    /// The `AnswerClock` that the servers share. Throws `newerVersion` if a newer server's schema is beyond this one.
     func sharedAnswerTime() throws -> Int {
         let row = try db.query("SELECT version, minimum_version, answer_time FROM braid_server").first
         guard let row else { throw StoreError.corrupt("it has no braid_server") }

@@ -6,7 +6,7 @@ import BraidStore
 extension PostgresQueries {
     private static let lock: PostgresStatement = "LOCK TABLE table_description IN SHARE ROW EXCLUSIVE MODE"
 
-    /// The second returns the new version, or no row if `latest` is another.
+    /// The second statement returns the new version, or no row if `latest` is another.
     static func putTable(_ name: String, _ description: JSONText, after latest: Int?, at: Int) -> [PostgresStatement] {
         [
             lock,
@@ -24,7 +24,7 @@ extension PostgresQueries {
         ]
     }
 
-    /// The second returns the sessions that use a version, and the deleted versions.
+    /// The second statement returns the sessions that use a version, and the deleted versions.
     static func deleteTable(_ name: String) -> [PostgresStatement] {
         [
             lock,

@@ -13,7 +13,7 @@ extension Archive {
         private var number = 0
         private var summary: DatabaseSummary?
         private var counts = Counts()
-        /// Of the last row.
+        /// The last row's, as an index in `ArchiveTable.all`.
         private var table = 0
         private var isComplete = false
 

@@ -1,16 +1,16 @@
 import BraidEngine
 
-/// The same in SQLite and PostgreSQL (the tests compare both schemas). A change of these declarations must raise
-/// ``Archive/version``.
+/// A table, the same in SQLite and PostgreSQL (the tests compare both schemas). A change of these declarations must
+/// raise ``Archive/version``.
 package struct ArchiveTable: Sendable {
     package struct Column: Sendable {
         package enum Kind: Sendable {
             case integer(StoredNumber)
             /// Milliseconds since the newest answer, 0 or negative, because an ``AnswerClock`` is of one database.
             case answerTime
-            /// May contain U+0000.
+            /// A text that may contain U+0000.
             case name
-            /// Without U+0000.
+            /// A text without U+0000.
             case word
             case json
         }
@@ -124,6 +124,7 @@ extension ArchiveTable.Column {
 }
 
 extension ArchiveTable {
+    /// SQL for each column.
     package func expressions(_ dialect: SQLDialect) -> [String] {
         let names = columns.map { column in
             guard case .answerTime = column.kind else { return column.name }

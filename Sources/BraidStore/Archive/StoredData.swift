@@ -1,11 +1,11 @@
 import BraidEngine
 import BraidRuntime
 
-/// For `export` and `verify`, on one thread.
+/// A database as `export` and `verify` read it, on one thread.
 package protocol StoredData {
     var dialect: SQLDialect { get }
 
-    /// Sorted by the primary key; one in memory at a time.
+    /// Calls `body` for each row, sorted by the primary key, with one in memory at a time.
     func rows(of table: ArchiveTable, _ body: ([ArchiveValue]) throws -> Void) throws
     func summary() throws -> DatabaseSummary
 
@@ -18,7 +18,7 @@ package protocol StoredData {
     func journalStart(of id: String) throws -> StoredSession?
 }
 
-/// For `import`. The rows remain only if `finish` returns.
+/// A database that `import` fills. The rows remain only if `finish` returns.
 package protocol ArchiveTarget {
     /// May insert later, with other rows. Throws an ``ArchiveError`` if the database refuses a row.
     func insert(_ row: [ArchiveValue], into table: ArchiveTable) throws

@@ -1,7 +1,7 @@
 import Glibc
 
 extension SQLiteStore {
-    /// As of one moment, even while a server uses the file. Only with this server's schema version.
+    /// Reads a database as of one moment, even while a server uses it. Only with this server's schema version.
     package static func reading<Value>(_ path: String, _ body: (any StoredData) throws -> Value) throws -> Value {
         try reading(path) { connection, path in
             try connection.inTransaction(.deferred) {
@@ -15,7 +15,7 @@ extension SQLiteStore {
         }
     }
 
-    /// With any schema version that this server can use.
+    /// Like the other, but with any schema version that this server can use.
     static func reading<Value>(_ path: String, _ body: (SQLiteConnection, String) throws -> Value) throws -> Value {
         let path = literal(path)
         do {
@@ -43,6 +43,7 @@ extension SQLiteStore {
         }
     }
 
+    /// Makes a new database, which takes its name only if `body` returns.
     package static func creating<Value>(_ path: String, _ body: (any ArchiveTarget) throws -> Value) throws -> Value {
         let file = try NewFile(literal(path), isDatabase: true)
         do {

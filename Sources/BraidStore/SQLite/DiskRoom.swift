@@ -11,8 +11,8 @@ struct DiskRoom {
 
     mutating func prepare() { isOut = reserve.map { !$0.make() } ?? false }
 
-    /// Tries to make the file, at most once a second or after `retry`. With twice its size `unused`, the database
-    /// need not grow, and the log has the deleted file's room.
+    /// Whether only requests that make room may run. Tries to make the file, at most once a second or after `retry`.
+    /// With twice its size `unused`, the database need not grow, and the log has the deleted file's room.
     mutating func isShort(unused: () -> Int) -> Bool {
         guard isOut, let reserve else { return isOut }
         if ContinuousClock.now >= nextTry {
@@ -22,6 +22,7 @@ struct DiskRoom {
         return isOut && unused() < 2 * reserve.size
     }
 
+    /// Call it when a write has found the disk full.
     mutating func isFull() {
         guard let reserve else { return }
         reserve.release()
@@ -41,7 +42,7 @@ struct DiskRoom {
     }
 }
 
-/// Occupies room, which its removal frees for requests that make more.
+/// A file that occupies room, which its removal frees for requests that make more.
 struct ReserveFile {
     let path: String
     let size: Int

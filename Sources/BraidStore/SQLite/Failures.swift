@@ -35,7 +35,7 @@ extension StoreError {
 }
 
 extension SQLiteError {
-    /// By its own SQL or values, so the group's others can succeed.
+    /// Caused by one request's SQL or values, so the group's others can succeed.
     var isOfOneRequest: Bool {
         switch code.primary {
         case .constraint, .tooBig, .mismatch, .range, .error: true
@@ -48,6 +48,6 @@ extension SQLiteError {
     /// SQLITE_IOERR with a detail from 3 to 6: not written, flushed or shortened.
     var isFailedWrite: Bool { code.primary == .ioError && (3...6).contains(code.rawValue >> 8) }
 
-    /// Or a quota is used up, or a file has the largest size (`csqlite_report_full_disk`).
+    /// The disk is full, a quota is used up, or a file has the largest size (`csqlite_report_full_disk`).
     var isOutOfRoom: Bool { StoreError(self, path: "") == .full }
 }

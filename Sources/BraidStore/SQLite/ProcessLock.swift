@@ -14,7 +14,7 @@ final class ProcessLock: Sendable {
     private let isNew: Bool
     /// Closed after SQLite has closed the file.
     private let database = Mutex<CInt?>(nil)
-    /// There was a database. If it is empty now, it has lost its content.
+    /// There was a database before. If it is empty now, it has lost its content.
     let knowsDatabase: Bool
 
     init(database path: String) throws {
@@ -70,7 +70,7 @@ final class ProcessLock: Sendable {
         }
     }
 
-    /// One byte far behind those that SQLite locks, for the open file, not the process: closing another descriptor
+    /// Locks one byte far past those that SQLite locks, for the open file, not the process: closing another descriptor
     /// does not drop it.
     private static func lock(_ database: CInt, _ type: CInt) -> Bool {
         var lock = lock(type)
@@ -100,7 +100,7 @@ final class ProcessLock: Sendable {
         var lock = lock(F_WRLCK)
         guard fcntl(database, getLockOfOpenFile, &lock) == 0, lock.l_type != Int16(F_UNLCK) else { return }
         let file = open(path + "-lock", O_RDONLY | O_CLOEXEC)
-        // The server's, perhaps, which this user may not open.
+        // It may be the server's, which this user may not open.
         guard file >= 0 || errno == ENOENT else { return }
         defer { if file >= 0 { close(file) } }
         if file >= 0, flock(file, LOCK_SH | LOCK_NB) != 0 { return }
@@ -131,7 +131,8 @@ final class ProcessLock: Sendable {
     }
 }
 
-/// Once removed or replaced, open files still accept writes, which the next start would not find.
+/// Notices that a database's open files were removed or replaced. They still accept writes, which the next start would
+/// not find.
 struct OpenFiles {
     private let files: [(path: String, status: stat)]
 

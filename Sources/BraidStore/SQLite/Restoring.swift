@@ -49,7 +49,7 @@ extension SQLiteQueries {
         // AUTOINCREMENT: the next session gets the number of the first one after the copy.
         try db.run("DELETE FROM main.sqlite_sequence")
         try db.run("INSERT INTO main.sqlite_sequence SELECT * FROM kept.sequence")
-        // Those of other sessions stay until the commit: a rollback would bring the sessions back.
+        // Other sessions' tables stay until the commit: a rollback would bring the sessions back.
         sharedTables?.merge(keptSharedTables) { _, kept in kept }
     }
 

@@ -15,18 +15,19 @@ final class SQLiteCommitter: GroupCommitter, @unchecked Sendable {
     private let database: SQLiteDatabase
     private let readers: ReaderPool<SQLiteQueries>
     private let path: String
+    /// With `synchronous = normal`.
     private let losesCommits: Bool
     private let file: SQLiteFileOptions
     /// `nil` in memory, like `files`.
     private var lock: ProcessLock?
     private let files: OpenFiles?
     private var disk: DiskRoom
-    /// Then nothing is written.
+    /// Once set, nothing is written any more.
     private var lostWrite: LostWrite?
     /// Another program held the write lock at the last write, so the next ones wait less for it.
     private var isHeldUp = false
     private static let heldUpMilliseconds: CInt = 100
-    /// Then the log is copied into the database.
+    /// From this many pages on, the log is copied into the database.
     private static let checkpointPages = 4000
     var pause: Duration? { nil }
 
@@ -80,7 +81,7 @@ final class SQLiteCommitter: GroupCommitter, @unchecked Sendable {
         checkpoint(.truncate, for: writer)
         // The last connection to close removes the log.
         database.close()
-        lock = nil
+        lock = nil  // Last: it covers the file until SQLite has closed it.
     }
 
     /// Returns whether it committed.
@@ -93,7 +94,8 @@ final class SQLiteCommitter: GroupCommitter, @unchecked Sendable {
             for tell in tell { tell() }
             return true
         } catch let error as SQLiteError where error.isOfOneRequest && group.count > 1 {
-            // SQLite cannot roll back only the request that failed, so each gets its own transaction.
+            // SQLite cannot roll back only the request that failed, so each gets its own transaction. `map` runs them
+            // all; `contains { }` would stop at the first success.
             return group.map { transact([$0], isShort: isShort, for: writer) }.contains(true)
         } catch let error as LostWrite {
             lose(error, group, for: writer)
@@ -132,7 +134,8 @@ final class SQLiteCommitter: GroupCommitter, @unchecked Sendable {
             try? db.rollback()
             guard let error = error as? SQLiteError else { throw error }
             if error.isOutOfRoom { throw StoreError.full }
-            // Rolled back here, but if the log's last page has reached the disk, the next start finds the changes.
+            // It is rolled back here, but if the log's last page has reached the disk, the next start finds the
+            // changes.
             if error.isFailedFlush || (isCommitting && error.code.primary == .ioError) { throw LostWrite(error) }
             throw error
         }
@@ -155,7 +158,7 @@ final class SQLiteCommitter: GroupCommitter, @unchecked Sendable {
     }
 
     private func diskIsFull(for writer: Writer) {
-        // Works if the database need not grow, and frees the log's room.
+        // Works if the database need not grow. Frees the log's room.
         checkpoint(.truncate, for: writer)
         disk.isFull()
     }

@@ -5,7 +5,7 @@ struct SQLiteOpening {
     struct Opened {
         let database: SQLiteDatabase
         let readers: ReaderPool<SQLiteQueries>
-        /// Before an upgrade; 0 if new.
+        /// The version before an upgrade, 0 if the database is new.
         let schemaVersion: Int
         /// `nil` in memory, like `reserve`.
         let lock: ProcessLock?
@@ -22,7 +22,7 @@ struct SQLiteOpening {
         self.file = file
     }
 
-    /// As SQLite does: the lock file and the log are next to the file itself.
+    /// Follows a symbolic link, as SQLite does: the lock file and the log are next to the file itself.
     static func followingLink(_ path: String) -> String {
         let real = realpath(path, nil)
         defer { free(real) }
@@ -114,7 +114,7 @@ struct SQLiteOpening {
         try Self.readPages(db)
         guard !db.isReadOnly else { throw StoreError.readOnly(path: path) }
         try Self.recognise(db, path: path)
-        // On disk before the first commit. `configureWriter` sets the store's option.
+        // The tables are on disk before the first commit. `configureWriter` sets the store's option.
         try db.execute("PRAGMA synchronous = FULL")
         guard try db.first("PRAGMA journal_mode = WAL", value: { $0.text(0) }) == "wal" else { throw refusedSettings }
         let found = try db.pragma("user_version")
@@ -125,7 +125,7 @@ struct SQLiteOpening {
         return found
     }
 
-    /// A mapped page that cannot be read would send the process a signal.
+    /// Turns memory mapping off: a mapped page that cannot be read would send the process a signal.
     private static func readPages(_ db: SQLiteConnection) throws { try db.execute("PRAGMA mmap_size = 0") }
 
     /// SQLite would replace lost content by an empty database. So refuse an empty file where a database was, and a
@@ -145,9 +145,10 @@ struct SQLiteOpening {
         }
     }
 
-    /// For the sqlite3 shell or a backup.
+    /// How long to wait for a lock of the sqlite3 shell or a backup.
     static let busyMilliseconds: CInt = 5_000
 
+    /// Throws unless the database is empty, or Braid Server's with a schema that this server can use.
     static func recognise(_ db: SQLiteConnection, path: String) throws {
         let id = try db.pragma("application_id")
         let version = try db.pragma("user_version")

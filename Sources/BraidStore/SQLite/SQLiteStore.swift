@@ -3,6 +3,8 @@ import BraidRuntime
 
 /// A store in one SQLite file, or in memory.
 ///
+///     let store = try SQLiteStore(path: "data/braid.sqlite")
+///
 /// Next to PATH can be `PATH-wal` and `PATH-shm` (SQLite's), `PATH-lock` (`ProcessLock`) and `PATH-reserve`
 /// (`ReserveFile`). Reads have their own connections: they neither wait for a write nor delay one.
 package final class SQLiteStore: SessionStore {
@@ -95,7 +97,7 @@ extension SQLiteStore {
     package func session(_ id: String) async throws -> StoredSession? {
         try await read { queries in
             let session = try queries.session(id)
-            // It fills the page cache of 2 MiB with pages that nobody reads soon.
+            // A large session fills the page cache of 2 MiB with pages that nobody reads soon.
             if session?.summary.totalRowCount ?? 0 > Workers.shortRows { queries.db.releaseMemory() }
             return session
         }
@@ -180,7 +182,7 @@ extension SQLiteStore {
     package func check() async throws -> StoreCondition {
         _ = try await sessions(after: nil, limit: 1)
         if writer.isBusyAndHealthy(within: .seconds(10)) { return .writable }
-        // Takes the write lock without a disk flush. The writer refuses it on a full disk.
+        // An empty transaction takes the write lock without a disk flush. The writer refuses it on a full disk.
         do {
             try await write(isTest: true) { _ in }
             return .writable

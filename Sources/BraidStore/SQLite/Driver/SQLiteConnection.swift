@@ -6,7 +6,7 @@ internal import CSQLite
 ///     try db.run("INSERT INTO item (key, title) VALUES (?, ?)", 1, "Milk")
 ///     let title = try db.first("SELECT title FROM item WHERE key = ?", 1) { $0.text(0) }
 ///
-/// With its statements for one thread at a time: SQLite's own locks are off (`SQLITE_OPEN_NOMUTEX`). Foreign keys are
+/// For one thread at a time, with its statements: SQLite's own locks are off (`SQLITE_OPEN_NOMUTEX`). Foreign keys are
 /// not enforced, and an unknown name in double quotes is an error.
 final class SQLiteConnection {
     enum Mode {
@@ -45,6 +45,7 @@ final class SQLiteConnection {
         statements = SQLiteStatementCache(capacity: cachedStatements)
     }
 
+    /// Runs once, before the first connection.
     private static let reportsFullDisk: Void = csqlite_report_full_disk()
 
     /// Rolls back; later statements throw ``SQLiteError/closed``.
@@ -69,7 +70,7 @@ final class SQLiteConnection {
 // MARK: Statements with their values
 
 protocol SQLiteBindable {
-    /// From 1.
+    /// `index` counts from 1.
     func bind(to statement: SQLiteStatement, at index: CInt) throws(SQLiteError)
 }
 
@@ -119,6 +120,7 @@ extension SQLiteConnection {
 
     func texts(_ sql: String) throws -> [String] { try rows(sql) { $0.text(0) } }
 
+    /// -1 if the pragma returns nothing.
     func pragma(_ name: String) throws -> Int { try first("PRAGMA \(name)") { $0.int(0) } ?? -1 }
 
     private func bound<each Value: SQLiteBindable>(
@@ -160,12 +162,13 @@ extension SQLiteConnection {
         return statement
     }
 
-    /// `nil` for white space and comments only. `key`: of the cache.
+    /// Prepares the first statement, `nil` if there are only white space and comments. `key` is the cache's, `nil` for
+    /// a statement that is not kept.
     private func prepareFirst(
         of sql: ArraySlice<UInt8>, key: String? = nil
     ) throws(SQLiteError) -> (statement: SQLiteStatement?, rest: ArraySlice<UInt8>) {
         let connection = try pointer
-        // SQLite would ignore what follows.
+        // SQLite would ignore what follows a NUL.
         if sql.contains(0) { throw SQLiteError(code: .misuse, message: "the SQL contains a NUL") }
         if sql.isEmpty { return (nil, sql) }
         guard sql.count < Int(CInt.max) else { throw SQLiteError(code: .tooBig) }
@@ -181,7 +184,7 @@ extension SQLiteConnection {
         try check(code, connection)
         let rest = sql.dropFirst(read)
         if let statement { return (SQLiteStatement(statement, sql: key ?? "", of: handle), rest) }
-        // A comment or a semicolon.
+        // This was only a comment or a semicolon.
         return read == 0 ? (nil, rest) : try prepareFirst(of: rest, key: key)
     }
 
@@ -231,7 +234,7 @@ extension SQLiteConnection {
         if let pointer = handle.pointer { sqlite3_db_release_memory(pointer) }
     }
 
-    /// Of a text, a blob and a row. SQLite's own is 1,000,000,000.
+    /// For a text, a blob or a row. SQLite's own limit is 1,000,000,000.
     func setLengthLimit(_ bytes: CInt) {
         if let pointer = handle.pointer { sqlite3_limit(pointer, SQLITE_LIMIT_LENGTH, bytes) }
     }
@@ -287,9 +290,9 @@ extension SQLiteConnection {
 
 extension SQLiteConnection {
     enum CheckpointMode {
-        /// As far as possible without waiting.
+        /// Copies as much as possible without waiting.
         case passive
-        /// Waits for readers, and empties the log file.
+        /// Waits for readers, copies all, and empties the log file.
         case truncate
     }
 
@@ -364,7 +367,7 @@ final class SQLiteHandle {
     fileprivate func close() {
         guard let connection = pointer else { return }
         pointer = nil
-        // Their Swift objects check `pointer` before each use.
+        // The statements' Swift objects check `pointer` before each use.
         while let statement = sqlite3_next_stmt(connection, nil) { sqlite3_finalize(statement) }
         sqlite3_close_v2(connection)
     }

@@ -28,7 +28,7 @@ struct SQLiteResultCode: RawRepresentable, Hashable, Sendable {
     static let range = Self(rawValue: SQLITE_RANGE)
     static let notADatabase = Self(rawValue: SQLITE_NOTADB)
 
-    /// Of the database or its log.
+    /// A flush of the database or its log failed.
     static let ioErrorFsync = Self(SQLITE_IOERR, 4)
     static let ioErrorDirectoryFsync = Self(SQLITE_IOERR, 5)
     static let ioErrorSharedMemorySize = Self(SQLITE_IOERR, 19)
@@ -49,7 +49,7 @@ struct SQLiteError: Error, Hashable, Sendable {
 
     init(code: CInt, of connection: OpaquePointer) {
         let code = SQLiteResultCode(rawValue: code)
-        // For a damaged schema, it quotes the bytes found there, which can be a row's.
+        // For a damaged schema, SQLite's message quotes the bytes found there, which can be a row's.
         self.init(
             code: code,
             message: code.primary == .corrupt ? nil : sqlite3_errmsg(connection).map { String(cString: $0) })

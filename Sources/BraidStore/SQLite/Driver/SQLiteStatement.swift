@@ -15,7 +15,7 @@ final class SQLiteStatement {
     @exclusivity(unchecked) var isTaken = false
     /// The cache's count of takes.
     @exclusivity(unchecked) var lastUse: UInt = 0
-    /// In a chain of the cache.
+    /// The next in its chain of the cache.
     @exclusivity(unchecked) var next: SQLiteStatement?
 
     init(_ pointer: OpaquePointer, sql: String, of handle: SQLiteHandle) {
@@ -47,7 +47,7 @@ final class SQLiteStatement {
         return pointer
     }
 
-    /// All of these throw `SQLITE_RANGE` for an unknown parameter, and `SQLITE_MISUSE` between ``step()`` and
+    /// All methods that bind throw `SQLITE_RANGE` for an unknown parameter, and `SQLITE_MISUSE` between ``step()`` and
     /// ``reset()``.
     @inline(__always)
     func bindNull(at index: CInt) throws(SQLiteError) { try check(sqlite3_bind_null(open(), index)) }
@@ -133,7 +133,7 @@ final class SQLiteStatement {
     @inline(__always)
     func bytes(_ column: CInt) -> UnsafeRawBufferPointer {
         guard has(column) else { return UnsafeRawBufferPointer(start: nil, count: 0) }
-        // First, because it can convert the value and change its length.
+        // Before `sqlite3_column_bytes`, because it can convert the value and change its length.
         let start = sqlite3_column_blob(pointer, column)
         return UnsafeRawBufferPointer(
             start: start, count: start == nil ? 0 : Int(sqlite3_column_bytes(pointer, column)))

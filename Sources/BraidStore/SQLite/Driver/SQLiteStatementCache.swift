@@ -1,4 +1,4 @@
-/// By their SQL. When full, a new statement replaces the least recently used.
+/// Prepared statements by their SQL. When full, a new statement replaces the least recently used.
 struct SQLiteStatementCache {
     private var chains: [SQLiteStatement?]
     private(set) var count = 0

@@ -24,7 +24,7 @@ extension SQLiteQueries {
             """,
             answer.session, answer.requester, before + answer.cost - KeptAnswer.quota, answer.key,
             KeptAnswer.mostEvicted)
-        // Few, so that no commit takes long, but more than the one that is new.
+        // Few expired ones, so that no commit takes long, but more than the one that is new.
         try db.run(
             """
             DELETE FROM answer WHERE (session, requester, key) IN (

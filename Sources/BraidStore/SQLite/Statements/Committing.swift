@@ -93,7 +93,7 @@ extension SQLiteQueries {
         if let version = description.version {
             try keepVersion(version, of: description.table, description.text, at: at)
         }
-        // The journal starts with the description of the opening.
+        // Before the version changes: the opening keeps the description with which the journal starts.
         try db.run(
             """
             UPDATE opening SET description = (
@@ -129,7 +129,7 @@ extension SQLiteQueries {
     }
 
     func write(_ row: StoredRow, in section: Int, of session: Int) throws {
-        // In place: `model` has no index besides its primary key.
+        // REPLACE works in place: `model` has no index besides its primary key.
         try db.run(
             "INSERT OR REPLACE INTO model (key, section, rank, id, body) VALUES (?, ?, ?, ?, ?)",
             Key.of(session, row.key), section, row.rank, row.id?.text, row.model)
@@ -142,7 +142,8 @@ extension SQLiteQueries {
             section.prefetched)
     }
 
-    /// A few of the oldest records beyond the limits (`JournalTrimming`), never the newest. Returns the bytes left.
+    /// Deletes a few of the oldest records beyond the limits (`JournalTrimming`), never the newest. Returns the bytes
+    /// left.
     private func trimJournal(of session: Int, before newest: Int, limit: Int, bytes: Int, byteLimit: Int) throws -> Int
     {
         let trimming = JournalTrimming(with: newest, limit: limit)
@@ -167,7 +168,7 @@ extension SQLiteQueries {
         try db.run("UPDATE session SET used = ? WHERE number = ? AND used IS NOT NULL", at, session)
     }
 
-    /// `nil` if there is none with the number and revision of `summary`.
+    /// Returns the session's number, or `nil` if there is none with the number and revision of `summary`.
     func deleteSession(_ id: String, as summary: SessionSummary?) throws -> Int? {
         guard let number = try number(of: id) else { return nil }
         if let summary, try number != summary.number || sessionSummary(id)?.revision != summary.revision { return nil }

@@ -1,6 +1,6 @@
 extension SQLiteQueries {
-    /// For all sessions by one write, if due. With `synchronous = normal`, new epochs are due from the opening until
-    /// a proper close, because a power loss can lose commits.
+    /// Begins new epochs for all sessions by one write, if due. With `synchronous = normal`, new epochs are due from
+    /// the opening until a proper close, because a power loss can lose commits.
     func beginEpochs(_ options: StoreOptions) throws {
         let losesCommits = options.synchronous == .normal
         let isRenewed = try db.inTransaction(.immediate) {
@@ -21,7 +21,7 @@ extension SQLiteQueries {
             options.newEpochSuffix(last))
     }
 
-    /// For the next server.
+    /// Whether the next opening begins new epochs.
     func setNewEpochsDue(_ isDue: Bool) throws {
         try db.run("UPDATE epoch_suffix SET is_due = ?", isDue ? 1 : 0)
     }

@@ -76,7 +76,7 @@ extension SQLiteQueries {
         return try rewind.seen(at: revision)
     }
 
-    /// The last first, while the condition holds before each.
+    /// Undoes journal records, the last first, while the condition holds before each.
     private func rewindJournal(
         of number: Int, _ rewind: inout SessionRewind, while condition: (SessionRewind) -> Bool
     ) throws {

@@ -4,7 +4,7 @@ import BraidEngine
 // its published version is copied to `published_…`, which grow with the changes.
 
 extension SQLiteQueries {
-    /// Before the unpublished change is written.
+    /// Call it before the unpublished change is written. `OR IGNORE` keeps the first copy, which is the published one.
     func keepPublished(_ change: TableChange, of session: Int, updated: Int) throws {
         try copySharedRows(of: session)
         try db.run(

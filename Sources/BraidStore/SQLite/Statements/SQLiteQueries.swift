@@ -1,8 +1,8 @@
 import BraidEngine
 import BraidRuntime
 
-/// In the caller's transaction. A write must decide whether to refuse *before* it changes anything: a refusal does
-/// not roll back the transaction, which other requests share.
+/// SQL that runs in the caller's transaction. A write must decide whether to refuse *before* it changes anything: a
+/// refusal does not roll back the transaction, which other requests share.
 final class SQLiteQueries {
     let db: SQLiteConnection
     /// Of forks, by session number (SharedTables.swift). `nil` for a file, which copies them.

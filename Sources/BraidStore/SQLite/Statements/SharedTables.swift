@@ -83,7 +83,7 @@ extension SQLiteQueries {
         return true
     }
 
-    /// For a change that needs all rows in `model`.
+    /// Before a change that needs all rows in `model`.
     func copySharedRows(of session: Int) throws {
         guard let shared = try shared(session), shared.hasRows else { return }
         for (summary, rows) in try sections(of: session) {

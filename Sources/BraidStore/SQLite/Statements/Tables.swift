@@ -24,7 +24,7 @@ extension SQLiteQueries {
         return try db.run("DELETE FROM table_description WHERE name = ?", name) > 0 ? .deleted : .missing
     }
 
-    /// Besides the latest `StoredTable.keptVersions`.
+    /// Keeps the latest `StoredTable.keptVersions`, and those of sessions.
     func dropUnusedVersions(of table: String) throws {
         try db.run(
             """

@@ -4,7 +4,7 @@ extension SQLiteQueries {
         try db.run(
             "INSERT INTO token (id, session, role, created, expires, hash) VALUES (?, ?, ?, ?, ?, ?)",
             token.id, session, token.role, token.created, token.expires, token.hash)
-        // Few, so that no commit takes long, but more than the one that is new.
+        // Few expired ones, so that no commit takes long, but more than the one that is new.
         try db.run(
             "DELETE FROM token WHERE id IN (SELECT id FROM token WHERE expires <= ? ORDER BY expires LIMIT 4)",
             token.created)
