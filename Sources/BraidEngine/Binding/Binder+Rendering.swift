@@ -37,7 +37,7 @@ private struct SnapshotMaking {
     let previous: Binder.Previous?
     let evaluation: Evaluation
     private(set) var remade: [Binder.Remade] = []
-    /// Since the previous snapshot, in all sections.
+    /// What changed since the previous snapshot, in any section.
     private let changed: Reads
     private lazy var oldPlaces = Dictionary(
         uniqueKeysWithValues: (previous?.snapshot.sections ?? []).enumerated().map { ($1.id, $0) })
@@ -165,7 +165,7 @@ private struct SnapshotMaking {
         return section
     }
 
-    /// `nil` if anything that it shows can have changed.
+    /// The previous snapshot's section; `nil` if anything that it shows can have changed.
     private mutating func unchanged(_ position: Int, _ binding: SectionBinding, at place: Int) -> Section? {
         let id = id(at: position)
         guard let previous, !previous.step.sections.contains(id), !binding.asksMovePolicy,
@@ -183,7 +183,7 @@ private struct SnapshotMaking {
 
     private mutating func id(at position: Int) -> SectionID { stored[position].id }
 
-    /// Renders the rows to count them, unless all stored ones are displayed.
+    /// To count the rows, renders them, unless all stored ones are displayed.
     private mutating func input(_ position: Int) throws -> SectionInput {
         if let input = inputs[position] { return input }
         let stored = table.sections[position]
@@ -216,6 +216,7 @@ private struct SnapshotMaking {
         let stored = table.sections[position]
         let isTouched = previous?.step.sections.contains(stored.id) ?? true
         let old = oldRows(at: position, stored.id)
+        // A touched section's rows can have other indexes and another count.
         let isUpToDate = binding.rowReads.isDisjoint(with: changed.union(isTouched ? [.row, .count] : []))
         let maker = RowMaker(
             binding: binding, section: stored.id, count: stored.rows.count, room: room, binder: binder,
@@ -256,7 +257,7 @@ private struct SnapshotMaking {
 }
 
 extension Binder {
-    /// What a command has set wins over what a binding gives.
+    /// The section with its titles, for expressions. What a command has set wins over what a binding gives.
     func titles(of section: StoredSection, displayedCount: Int, _ evaluation: Evaluation) throws -> SectionInput {
         var input = SectionInput(id: section.id, count: displayedCount, displayedCount: displayedCount)
         guard let binding = binding(of: section.id) else { return input }
@@ -269,6 +270,7 @@ extension Binder {
     }
 }
 
+/// Gives each section's `movesTo`, computed once for all that share a policy.
 private struct MoveTargets {
     private struct Movers: Hashable {
         var policy: ObjectIdentifier
@@ -277,6 +279,7 @@ private struct MoveTargets {
 
     let binder: Binder
     let evaluation: Evaluation
+    /// Filled only if some policy is a condition.
     let displayed: [SectionInput]
     private var found: [Movers: JSONText] = [:]
     private var last: (ids: [SectionID], targets: JSONText)?
@@ -287,7 +290,7 @@ private struct MoveTargets {
         self.displayed = displayed
     }
 
-    /// `"anySection"`, a list of section ids, or `nil`.
+    /// `"anySection"` or a list of section ids; `nil` if rows may not move.
     mutating func targets(of binding: SectionBinding) throws -> JSONText? {
         guard binding.allowsMoving else { return nil }
         switch binding.moving?.targets {

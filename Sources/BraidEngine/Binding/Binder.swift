@@ -7,15 +7,15 @@ public struct Binder: Sendable {
     /// The snapshot's `empty` while no rows are displayed.
     private(set) var empty: JSONText?
     let boundSections: [SectionID]
-    /// Those to which a binding of `allOtherSections` gives a header or footer by id.
+    /// Those that a binding of `allOtherSections` gives a header or footer by id.
     let titledSections: Set<SectionID>
     /// By default only the templates' steps are limited.
     public var limits = TableLimits()
     let cells: CellDeclarations
     let providers: [any ModelProvider]
-    /// By any row, title, move policy or the order.
+    /// What any row, title, move policy or the order reads.
     let reads: Reads
-    /// A move policy that is a condition can depend on other sections.
+    /// Some move policy is a condition, which can depend on other sections.
     let asksMovePolicy: Bool
     /// Declared or named, but without stored rows.
     let derivedSections: [SectionID]
@@ -48,6 +48,7 @@ public struct Binder: Sendable {
         for id in sections ?? [] { naming[id] = [] }
         for binding in bindings {
             for id in Set(binding.scope.named(in: sections)) { naming[id, default: []].append(binding) }
+            // A title by id is resolved even for a section that no scope names.
             for id in Set(binding.headers.keys).union(binding.footers.keys) where naming[id] == nil { naming[id] = [] }
         }
         var named: [SectionID: SectionBinding] = [:]
@@ -167,17 +168,18 @@ extension Binder {
         return shown.sections.firstIndex { $0.id == id }
     }
 
-    /// Ascending. Some may not display one after all.
+    /// Ascending. Some may not display the row after all.
     func displayedPlaces(ofSectionsThatMayShow id: RowID, in shown: Snapshot, of table: TableModel) -> [Int] {
         let all = shown.sections.indices
         guard all.count > TableModel.fewSections, !derivesOtherSections else { return Array(all) }
         let sections = table.positions(ofSectionsWith: id).map { table.sections[$0].id } + derivedSections
-        // Finding a place can cost as much as looking at a few hundred.
+        // Finding a place can cost as much as looking at a few hundred sections.
         guard sections.count <= 16 else { return Array(all) }
         return Set(sections.compactMap { displayedPlace(of: $0, in: shown, of: table) }).sorted()
     }
 
-    /// The first one. O(log² rows), or O(rows) where ``examinesRows(for:in:of:)``.
+    /// The first row with the id. `table` must be the one from which `section` was rendered. O(log² rows), or O(rows)
+    /// if ``examinesRows(for:in:of:)``.
     func displayedIndex(of id: RowID, in section: Section, of table: TableModel) -> Int? {
         switch binding(of: section.id)?.cells.source {
         case .stored: return table[section.id]?.index(of: id)
@@ -193,6 +195,7 @@ extension Binder {
         return section.rows.indexes(of: id).first
     }
 
+    /// Whether ``displayedIndex(of:in:of:)`` looks at the rows one by one.
     func examinesRows(for id: RowID, in section: Section, of table: TableModel) -> Bool {
         switch binding(of: section.id)?.cells.source {
         case .stored, .counted: false

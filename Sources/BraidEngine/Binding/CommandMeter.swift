@@ -4,11 +4,13 @@ import Synchronization
 /// rendered for a hundred thousand rows.
 final class CommandMeter: Sendable {
     let templates: SharedJSONeBudget
+    /// The most so far: the template budget allows for these.
     private let rows: Mutex<Int>
     private let limit: Duration?
     private let start = ContinuousClock.now
 
-    /// Rendering outside of a command is not timed.
+    /// Rendering outside of a command is not timed. A template may be rendered for every row, so large tables get more:
+    /// 200 steps and 1,000 bytes for each row, as docs/limits.md promises. `allow` must add the same.
     init(rows: Int, _ limits: TableLimits, isTimed: Bool = true) {
         limit = isTimed ? limits.commandTime : nil
         self.rows = Mutex(rows)
@@ -73,18 +75,18 @@ final class CommandMeter: Sendable {
 
 /// Limits of a table's size and of a command's cost.
 public struct TableLimits: Sendable {
-    /// Stored, and displayed.
+    /// The most stored ones, and the most displayed ones.
     public var rows = Int.max
     /// The most sections.
     public var sections = Int.max
-    /// Of one command, plus 200 for each row. Five million take about a third of a second. ``JSONeBudget`` defines a
-    /// step.
+    /// The most for one command, plus 200 for each row. Five million take about a third of a second. ``JSONeBudget``
+    /// defines a step.
     public var templateSteps = 5_000_000
-    /// Built by one command's templates, counted as in ``JSONeBudget``; plus 1,000 for each row.
+    /// The most that one command's templates build, counted as in ``JSONeBudget``; plus 1,000 for each row.
     public var renderedBytes = Int.max
     /// New rows and sections must have ids that a request can name (`IDRule`); earlier ones keep theirs.
     public var checksIDs = false
-    /// Checked between a command's parts.
+    /// The longest for one command, checked between its parts. `nil` for no limit.
     public var commandTime: Duration?
 
     /// Only the templates' steps are limited.

@@ -22,6 +22,7 @@ struct Reads: OptionSet, Sendable {
     let rawValue: Int
     init(rawValue: Int) { self.rawValue = rawValue }
 
+    /// All those below: a new one changes the number.
     static let everything = Reads(rawValue: 2047)
 
     /// Changes for all later rows at an insert or a delete.
@@ -35,14 +36,15 @@ struct Reads: OptionSet, Sendable {
     static let now = Reads(rawValue: 16)
     static let model = Reads(rawValue: 32)
     static let section = Reads(rawValue: 64)
-    /// Those that the session has registered for model types.
+    /// Cells that the session has registered for model types.
     static let cells = Reads(rawValue: 128)
     static let displayedCount = Reads(rawValue: 256)
     static let header = Reads(rawValue: 512)
     static let footer = Reads(rawValue: 1024)
 
     init(names read: NamesRead) {
-        // `defined` with a computed name can ask for any name, but not for the value of `now`, which is always defined.
+        // `defined` with a computed name can ask whether any name is defined. `now` always is, and `cells` is not a
+        // name.
         self = read.asksForAnyName ? Reads.everything.subtracting([.now, .cells]) : []
         let names = read.all
         if names.contains("row") { insert(.row) }
@@ -136,6 +138,7 @@ final class Evaluation: Sendable {
     }
 }
 
+/// A part of a binding. Its value is `nil` if a template gives none.
 struct Computed<Input>: Sendable {
     let reads: Reads
     /// `nil` if computed.

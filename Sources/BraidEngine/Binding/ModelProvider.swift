@@ -9,7 +9,7 @@ protocol ModelProvider: AnyObject, Sendable {
     func place(into editor: inout TableEditor, _ departures: inout Departures) throws
     /// Releases the models that left and did not reappear in the same reading.
     func settle(_ departures: Departures)
-    /// Of the last reading, empty ones included.
+    /// Those of the last reading, empty ones included.
     var sections: Set<SectionID> { get }
     func commit()
     func rollBack()
@@ -19,7 +19,7 @@ protocol ModelProvider: AnyObject, Sendable {
 /// number.
 struct Departures {
     private var numbers: [RowID: JSONText] = [:]
-    /// With an id of `numbers`, from other sections.
+    /// Further ones with an id of `numbers`, from other sections.
     private var others: [RowID: [JSONText]] = [:]
     private var kept: Set<JSONText> = []
 

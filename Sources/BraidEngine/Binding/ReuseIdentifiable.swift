@@ -2,7 +2,7 @@
 public protocol ReuseIdentifiable: Sendable {
     /// The name in snapshots; by default the type's.
     static var reuseIdentifier: String { get }
-    /// Empty, to be filled.
+    /// An empty one, to be filled.
     init()
 }
 
@@ -11,7 +11,7 @@ extension ReuseIdentifiable {
     public static var reuseIdentifier: String { String(describing: Self.self) }
 }
 
-/// One that receives all that it shows at once.
+/// A cell, header or footer that receives all that it shows at once.
 public protocol ViewModelBindable: ReuseIdentifiable {
     /// What it shows.
     associatedtype ViewModel: Sendable

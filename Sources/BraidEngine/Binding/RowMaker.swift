@@ -4,7 +4,7 @@ struct RowMaker {
     private let count: Int
     private let evaluation: Evaluation
     private let cells: CellDeclarations
-    /// Derived or counted rows that still fit. Checked first: a short template can ask for very many.
+    /// Derived or counted rows that still fit. Checked before any is rendered: a short template can ask for very many.
     private let room: Int
     private let limits: TableLimits
     /// Of the constant view model and cell name, which each row repeats.
@@ -128,10 +128,11 @@ struct RowMaker {
         return rows
     }
 
-    /// Even if the row limit is higher.
+    /// Holds even if the row limit is higher.
     static let mostCountedRows = 100_000
 
-    /// For a section that shows every stored model; reuses the rows that did not change.
+    /// For a section that shows every stored model; reuses the rows that did not change, so none may read its index or
+    /// the count.
     func rows(
         of stored: StoredSection, after old: StoredSection, shown: PersistentList<Row>, touched: TouchedRows
     ) throws -> PersistentList<Row> {
@@ -141,7 +142,7 @@ struct RowMaker {
         case .edits(let edits): (changes, removed) = (edits.changes, edits.inserted.isEmpty ? [] : edits.removed)
         case .whole: (changes, removed) = ([(0..<old.rows.count, 0..<stored.rows.count)], Array(0..<old.rows.count))
         }
-        // A row that moved within the section keeps its rendering.
+        // A row that moved within the section keeps its rendering. If none was inserted, none moved.
         var places: [Int: Int] = [:], oldRows = PersistentList.Window(old.rows)
         places.reserveCapacity(removed.count)
         for index in removed { places[oldRows[index].key] = index }

@@ -11,7 +11,7 @@ enum Scope: Sendable, Hashable {
 
 /// As in `UITableViewCell.EditingStyle`.
 public enum EditingStyle: String, Sendable {
-    /// Insert means: before the row.
+    /// `insert` means: before the row.
     case none, delete, insert
 }
 
@@ -93,8 +93,9 @@ struct MovePolicy: Sendable {
 
     let targets: Targets
 
-    /// Displayed sections of the same model type; their own only if it is among them.
+    /// Any section with stored rows of the same model type.
     static let anySection = MovePolicy(targets: .anySection)
+    /// The rows' own section only if it is among them.
     static func sections(_ ids: [SectionID]) -> MovePolicy { MovePolicy(targets: .sections(ids)) }
     static func passing(reads: Reads, _ passes: @escaping @Sendable (SectionInput, Evaluation) throws -> Bool)
         -> MovePolicy
@@ -152,7 +153,7 @@ struct HandlerContext: Sendable {
 
 enum RowSource: Sendable {
     case stored
-    /// Those for which it is true.
+    /// The stored rows for which it is true.
     case shown(Computed<RowInput>)
     /// `modelsFrom`: gives an array, or an object of arrays by section id.
     case derived(Computed<SectionInput>)
@@ -244,6 +245,7 @@ struct ScopeBinding: Sendable {
         header != nil || footer != nil || !headers.isEmpty || !footers.isEmpty || headerView != nil || footerView != nil
     }
 
+    /// Takes what is missing here. A new member needs a line here, and one in `SectionBinding`.
     mutating func complete(from weaker: ScopeBinding) {
         if cells == nil { (cells, modelType) = (weaker.cells, weaker.modelType) }
         // A title for the whole scope wins over a weaker binding's titles by id.

@@ -116,7 +116,7 @@ final class SectionBinding: Sendable {
     }
 }
 
-/// Of the scopes that name no section. Merged once: there can be thousands of bindings and of sections.
+/// The bindings whose scopes name no section, merged once: there can be thousands of bindings and of sections.
 struct FallbackBindings {
     let other: ScopeBinding?
     let any: ScopeBinding?

@@ -2,8 +2,8 @@
 public struct SectionDisplay: Sendable {
     /// Raw values are the names in JSON.
     public enum Behavior: String, Sendable, CaseIterable {
-        /// Those that were set, in that order (all until then); those with displayed rows; those with displayed rows, a
-        /// header or a footer.
+        /// Show, in this order: the sections that were set, as they were set (all until then); those with displayed
+        /// rows; those with displayed rows, a header or a footer.
         case manuallyManaged, hidesSectionsWithNoCellData, hidesSectionsWithNoData
 
         var whyNotSet: String? {
@@ -28,12 +28,12 @@ public struct SectionDisplay: Sendable {
     /// `order` matters only if it is automatic.
     public var behavior: Behavior = .manuallyManaged
     var order: Order = .declared
-    /// Until a command sets others. `nil` for all.
+    /// Those shown until a command sets others. `nil` for all.
     var displayed: [SectionID]?
 
     init() {}
 
-    /// In `table.sections`. O(sections log sections).
+    /// Positions in `table.sections`, in display order. O(sections log sections).
     func displayedPositions(
         in table: TableModel, _ evaluation: Evaluation, input: (Int) throws -> SectionInput
     ) throws -> [Int] {

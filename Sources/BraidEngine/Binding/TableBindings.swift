@@ -1,7 +1,9 @@
+/// Collects a table's bindings, and notes which of them binds each section's cells.
 class TableBindings {
     /// `nil` if sections come with the models.
     let declared: [SectionID]?
     var bindings: [ScopeBinding] = []
+    /// By section, the index of the binding of its cells.
     private var owners: [SectionID: Int] = [:]
     private(set) var ownerOfOthers: Int?
     /// Declared sections whose cells no binding binds by id; `nil` until computed.
@@ -15,7 +17,8 @@ class TableBindings {
 
     init(declared: [SectionID]?) { self.declared = declared }
 
-    /// Returns the sections that another binding binds already; `nil` stands for all that no binding names.
+    /// Notes that the binding at this index binds its scope's cells. Returns the sections that another binding binds
+    /// already; `nil` stands for all that no binding names.
     func claimCells(_ index: Int) -> [(section: SectionID?, owner: ScopeBinding)] {
         let scope = bindings[index].scope
         others = nil

@@ -7,8 +7,8 @@ struct TemplateFailures {
 
     init(_ meter: CommandMeter) { self.meter = meter }
 
-    /// Keeps a template's failure, so that the caller goes on with the next row. Throws other errors, and once there
-    /// are enough.
+    /// Keeps a template's failure, so that the caller goes on with the next row. Throws at any other error, and once
+    /// there are enough.
     mutating func add(_ error: any Error, in place: @autoclosure () -> Refusal.Fault.Place? = nil) throws {
         guard var refusal = error as? Refusal, refusal.code == .templateFailed, !refusal.faults.isEmpty else {
             throw first ?? error

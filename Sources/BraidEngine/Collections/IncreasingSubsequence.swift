@@ -106,7 +106,7 @@ enum IncreasingSubsequence {
         return positions
     }
 
-    /// In a descending array without negative elements; or the count.
+    /// An index in a descending array without negative elements, or its count.
     @inline(__always)
     private static func firstAtMost(_ value: Int, in values: ContiguousArray<Int>) -> Int {
         var low = 0, length = values.count

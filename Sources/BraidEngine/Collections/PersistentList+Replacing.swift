@@ -1,8 +1,8 @@
 extension PersistentList {
     typealias Replacement = (range: Range<Int>, elements: ContiguousArray<Element>)
 
-    /// Chunks without changes mostly stay shared. The replacements ascend and are disjoint; their ranges are those
-    /// before the first one.
+    /// Chunks without changes mostly stay shared. The replacements ascend and are disjoint; their ranges are indexes
+    /// before all of them.
     ///
     /// - Complexity: O(log count) for each changed element if they are few, else O(count / 64 + elements of changed
     ///   chunks).
@@ -35,7 +35,7 @@ extension PersistentList {
         for chunk in chunks {
             defer { start += chunk.count }
             let end = start + chunk.count
-            /// In the last chunk, also at the end of the list.
+            /// Whether the next replacement begins in this chunk; in the last one, also at the end of the list.
             func isNextHere() -> Bool {
                 next < replacements.count && (replacements[next].range.lowerBound < end || end == count)
             }
@@ -60,7 +60,7 @@ extension PersistentList {
         root = leaves.root()
     }
 
-    /// Avoids short leaves between others.
+    /// Collects leaves, and avoids short ones between others.
     private struct Leaves {
         private var done: ContiguousArray<Node> = []
         private var run = Chunk()

@@ -25,7 +25,7 @@ extension PersistentList {
         @inline(__always)
         func isShared(with other: Inner) -> Bool { children.hasSameStorage(as: other.children) }
 
-        /// For the end index, the last child.
+        /// The child with the element, and its offset there. For the end index, the last child.
         func locate(_ index: Int) -> (child: Int, offset: Int) {
             var low = 0, high = children.count - 1
             while low < high {
@@ -156,7 +156,7 @@ extension PersistentList {
     static func replace(at index: Int, in node: inout Node, with element: Element) {
         switch node {
         case .leaf(var chunk):
-            // Without this reference, the next assignment does not copy the chunk.
+            // Gives up the node's reference, so that the next assignment does not copy the chunk.
             node = .leaf([])
             chunk[index] = element
             node = .leaf(chunk)
@@ -170,7 +170,7 @@ extension PersistentList {
 }
 
 extension Array {
-    /// And so are equal. O(1). Equal arrays need not share.
+    /// Shared arrays are equal; equal ones need not share. O(1).
     func hasSameStorage(as other: [Element]) -> Bool {
         count == other.count
             && withUnsafeBufferPointer { mine in other.withUnsafeBufferPointer { mine.baseAddress == $0.baseAddress } }
@@ -184,7 +184,7 @@ extension ContiguousArray {
         withUnsafeBufferPointer { $0.baseAddress } == other.withUnsafeBufferPointer { $0.baseAddress }
     }
 
-    /// `replaceSubrange` could double the capacity.
+    /// Allocates exactly what is needed: `replaceSubrange` could double the capacity.
     fileprivate func replacing(_ range: Range<Int>, with new: some Collection<Element>) -> ContiguousArray {
         var changed = ContiguousArray()
         changed.reserveCapacity(count - range.count + new.count)

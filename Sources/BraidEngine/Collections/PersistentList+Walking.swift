@@ -1,11 +1,11 @@
 extension PersistentList {
     enum Direction { case forward, backward }
 
-    /// Between two elements. Moves by elements, chunks or whole subtrees.
+    /// A place between two elements. Moves by elements, chunks or whole subtrees.
     struct Cursor {
         private(set) var path: [(inner: Inner, child: Int)] = []
         private(set) var chunk: Chunk
-        /// Of the chunk's elements, those before the cursor in list order.
+        /// How many of the chunk's elements are before the cursor in list order, whatever its direction.
         var offset: Int
         let direction: Direction
 
@@ -37,7 +37,7 @@ extension PersistentList {
             return child == (direction == .forward ? 0 : inner.children.count - 1) ? inner : nil
         }
 
-        /// At most what is ahead in the chunk; then enters the next.
+        /// Passes at most what is ahead in the chunk; enters the next one if that was all.
         mutating func pass(_ count: Int) {
             offset += direction == .forward ? count : -count
             if ahead == 0 { leave(0) }
@@ -96,8 +96,8 @@ extension PersistentList {
     }
 
     /// Walks through two lists in parallel, past the nodes that they share: O(log count) if they differ by one replaced
-    /// element. Both must have `limit` elements ahead. `accept` returns how many of the elements ahead, where no node
-    /// is shared, it accepts; the walk ends if not all. Returns the number passed.
+    /// element. Both must have `limit` elements ahead. Where no node is shared, `accept` returns how many of `count`
+    /// elements ahead it accepts; the walk ends if not all. Returns the number passed.
     static func walk(
         _ left: PersistentList, _ leftStart: Int, _ right: PersistentList, _ rightStart: Int, limit: Int,
         _ direction: Direction,
@@ -158,14 +158,14 @@ extension PersistentList {
         return (count, elements)
     }
 
-    /// With each element's index. O(log count + range).
+    /// Calls `body` with each element and its index. O(log count + range).
     func forEach<Failure: Error>(in range: Range<Int>, _ body: (Int, Element) throws(Failure) -> Void) throws(Failure) {
         try forEachBuffer(in: range) { (index, elements) throws(Failure) in
             for offset in elements.indices { try body(index + offset, elements[offset]) }
         }
     }
 
-    /// By chunk, with the list index of its first element. The buffer must not leave the closure.
+    /// Calls `body` for each chunk, with the list index of its first element. The buffer must not leave the closure.
     @inline(__always)
     func forEachBuffer<Failure: Error>(
         in range: Range<Int>, _ body: (Int, UnsafeBufferPointer<Element>) throws(Failure) -> Void

@@ -10,10 +10,10 @@ public struct PersistentList<Element: Sendable>: Sendable {
     /// `nil` if empty. No node is.
     var root: Node?
 
-    /// Empty.
+    /// An empty list.
     public init() {}
 
-    /// In order. O(count).
+    /// The elements in order. O(count).
     public init(_ elements: some Sequence<Element>) {
         var level: ContiguousArray<Node> = []
         var run = Chunk()
@@ -36,7 +36,7 @@ public struct PersistentList<Element: Sendable>: Sendable {
     /// O(1).
     public var count: Int { root?.count ?? 0 }
 
-    /// One tree, or both empty. O(1). Equal lists need not share.
+    /// Both have one tree, or are empty. Equal lists need not share. O(1).
     func isShared(with other: PersistentList) -> Bool {
         switch (root, other.root) {
         case (nil, nil): true
@@ -57,7 +57,7 @@ public struct PersistentList<Element: Sendable>: Sendable {
         return chunks
     }
 
-    /// With the element's offset in it. O(log count).
+    /// The chunk that contains the element, and the element's offset there. O(log count).
     func chunk(at index: Int) -> (chunk: Chunk, offset: Int) {
         guard var node = root, index >= 0, index < node.count else {
             preconditionFailure("PersistentList: index out of bounds")
@@ -73,7 +73,8 @@ public struct PersistentList<Element: Sendable>: Sendable {
         }
     }
 
-    /// The first index of those, up to the end, whose elements satisfy a condition. O(log count).
+    /// The first index from which on all elements satisfy a condition, or the count. If it holds for one element, it
+    /// must hold for all later ones. O(log count).
     func firstPosition(where holds: (Element) -> Bool) -> Int {
         guard var node = root else { return 0 }
         var before = 0
@@ -90,10 +91,10 @@ public struct PersistentList<Element: Sendable>: Sendable {
         return before + chunk.firstPosition(where: holds)
     }
 
-    /// At the end.
+    /// Adds an element at the end.
     public mutating func append(_ element: Element) { insert(element, at: count) }
 
-    /// Before the element at an index in `0...count`.
+    /// Inserts before the element at an index in `0...count`.
     public mutating func insert(_ element: Element, at index: Int) {
         precondition(index >= 0 && index <= count, "PersistentList: index out of bounds")
         guard let old = root else { return root = .leaf([element]) }
@@ -101,7 +102,7 @@ public struct PersistentList<Element: Sendable>: Sendable {
         root = second.map { .inner(Inner([first, $0])) } ?? first
     }
 
-    /// At an index in `0..<count`.
+    /// Removes and returns the element at an index in `0..<count`.
     @discardableResult
     public mutating func remove(at index: Int) -> Element {
         precondition(index >= 0 && index < count, "PersistentList: index out of bounds")
@@ -120,7 +121,7 @@ extension PersistentList: RandomAccessCollection, MutableCollection {
     /// The count.
     public var endIndex: Int { count }
 
-    /// In `0..<count`.
+    /// The element at an index in `0..<count`. O(log count).
     public subscript(index: Int) -> Element {
         // A copy would retain each reference in the element.
         _read {
@@ -130,13 +131,14 @@ extension PersistentList: RandomAccessCollection, MutableCollection {
         set {
             precondition(index >= 0 && index < count, "PersistentList: index out of bounds")
             guard var node = root else { return }
+            // With a second reference to the root, the path to the element would be copied.
             root = nil
             Self.replace(at: index, in: &node, with: newValue)
             root = node
         }
     }
 
-    /// Over the list as it was.
+    /// Iterates over the list as it was.
     public struct Iterator: IteratorProtocol {
         let chunks: ContiguousArray<Chunk>
         var chunk = 0

@@ -29,13 +29,13 @@ struct Rope<Piece: RopePiece> {
 
     var count: Int { total(root) }
 
-    /// At an index in `0...count`.
+    /// `index` is in `0...count`.
     mutating func insert(_ piece: Piece, at index: Int) {
         let (left, right) = split(root, at: index)
         root = joined(joined(left, add(piece)), right)
     }
 
-    /// One element; `nil` out of bounds.
+    /// Removes one element. `nil` if the index is out of bounds.
     @discardableResult
     mutating func remove(at index: Int) -> Piece? {
         guard index >= 0, index < count else { return nil }
@@ -45,7 +45,7 @@ struct Rope<Piece: RopePiece> {
         return nodes[middle].piece
     }
 
-    /// It must stay one element. False out of bounds.
+    /// Changes one element, which must stay one. False if the index is out of bounds.
     @discardableResult
     mutating func change<Failure: Error>(at index: Int, _ body: (inout Piece) throws(Failure) -> Void) throws(Failure)
         -> Bool
@@ -53,6 +53,7 @@ struct Rope<Piece: RopePiece> {
         guard index >= 0, index < count else { return false }
         let (left, rest) = split(root, at: index)
         let (middle, right) = split(rest, at: 1)
+        // Joined first, as `body` may throw.
         root = joined(joined(left, middle), right)
         try body(&nodes[middle].piece)
         return true

@@ -35,7 +35,7 @@ struct RowTable {
         }
     }
 
-    /// Inserts if there is none, and returns `nil`.
+    /// Returns the position found, or inserts this one and returns `nil`. There must be room.
     @inline(__always)
     mutating func findOrInsert(_ position: Int, _ hash: UInt64, _ isSame: (Int) -> Bool) -> Int? {
         let mask = mask

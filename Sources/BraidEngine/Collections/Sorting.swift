@@ -46,7 +46,8 @@ extension ContiguousArray<UInt64> {
 }
 
 extension RandomAccessCollection where Index == Int {
-    /// The first of those, up to the end, whose elements satisfy a condition. O(log n).
+    /// The first index from which on all elements satisfy a condition, or the end. If it holds for one element, it must
+    /// hold for all later ones. O(log n).
     @inline(__always)
     func firstPosition(where holds: (Element) -> Bool) -> Int {
         var low = startIndex, length = count
@@ -60,7 +61,7 @@ extension RandomAccessCollection where Index == Int {
 }
 
 extension [Int] {
-    /// An element's new index after insertions, whose resulting indexes are in `self`. O(log count).
+    /// An element's new index after insertions, whose resulting indexes are in `self`, ascending. O(log count).
     func shifted(_ index: Int) -> Int {
         index + indices.firstPosition { self[$0] - $0 > index }
     }

@@ -1,4 +1,4 @@
-// One item of `bindings`; `DescriptionCompiler+Checks.swift` checks what needs all of them.
+// Compiles one item of `bindings`; `DescriptionCompiler+Checks.swift` checks what needs all of them.
 extension DescriptionCompiler {
     private static let bindingMembers = [
         "on", "cell", "cellProvider", "models", "viewModels", "viewModel", "modelsFrom", "numberOfCells", "shown",
@@ -14,7 +14,8 @@ extension DescriptionCompiler {
         }
         guard let scope = scope(object["on"], at: pointer) else { return }
         var binding = ScopeBinding(scope: scope, pointer: pointer)
-        // Cells bound twice are reported with the binding that was first, perhaps this one.
+        // Appended before it is complete: cells bound twice are reported with the binding that was first, perhaps this
+        // one.
         bindings.bindings.append(binding)
         bindCells(object, &binding, bindings)
         (binding.header, binding.headers) = titles(object, "header", of: binding)
@@ -160,7 +161,7 @@ extension DescriptionCompiler {
 }
 
 extension Scope {
-    /// The scope is a list without the section. By hash, as both can be long.
+    /// Whether the scope is a list without the section. By hash, as both can be long.
     func exclusion() -> (SectionID) -> Bool {
         guard case .sections(let ids) = self else { return { _ in false } }
         let named = Set(ids)
@@ -176,9 +177,8 @@ extension Scope {
     }
 }
 
-// Titles, dimensions, editing, inserting, moving.
 extension DescriptionCompiler {
-    /// `member` is the singular.
+    /// `member` is the singular, such as `header`.
     mutating func titles(_ object: JSONObject, _ member: String, of binding: ScopeBinding) -> (
         ofAll: Computed<SectionInput>?, byID: [SectionID: Computed<SectionInput>]
     ) {

@@ -138,7 +138,7 @@ extension DescriptionCompiler {
         return source
     }
 
-    /// Without rendering: the kind and, unless a name contains `$`, the section ids.
+    /// Checks without rendering: the kind and, unless a name contains `$`, the section ids.
     private mutating func checkDerived(_ source: JSONValue, _ template: JSONeTemplate, _ binding: ScopeBinding) {
         let pointer = binding.pointer.appending("modelsFrom")
         if !template.canGive(.array, .object) {

@@ -1,6 +1,6 @@
-// What needs all bindings.
+// Checks that need all bindings.
 extension DescriptionCompiler {
-    /// Only between sections of one model type, and to stored rows.
+    /// Rows move only between sections of one model type, and only to stored rows.
     mutating func checkMoves(_ bindings: TableBindings, _ binder: Binder) {
         // Many bindings can have one large scope, such as "allOtherSections".
         var typesOfScope: [Scope: Set<UTF8Key?>] = [:]
@@ -32,7 +32,7 @@ extension DescriptionCompiler {
         }
     }
 
-    /// Without cells, a binding may not bind these if all its sections are derived.
+    /// A binding without cells may not bind `editing`, `insert` or `moving` if all its sections are derived.
     mutating func checkPolicies(_ bindings: TableBindings, _ binder: Binder) {
         var derived: [Scope: Bool] = [:]
         for binding in bindings.bindings where binding.cells == nil && !reader.isFull {
@@ -78,7 +78,7 @@ extension DescriptionCompiler {
         }
     }
 
-    /// It must be the type that another binding binds.
+    /// `assumingModelType` must be the type that another binding binds.
     mutating func checkAssumedTypes(_ bindings: TableBindings, _ binder: Binder) {
         for binding in bindings.bindings where !reader.isFull {
             guard let name = binding.assumedType else { continue }

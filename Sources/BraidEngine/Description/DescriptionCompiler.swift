@@ -29,6 +29,7 @@ struct DescriptionCompiler {
                 ], what: "a table description")
         else { return nil }
 
+        // In this order: a part may name what earlier ones declare.
         let name = readName(object["table"])
         readSections(object["sections"])
         reader.declared = sections.map { Set($0) }
@@ -119,7 +120,6 @@ struct DescriptionCompiler {
     }
 }
 
-// Sections, model types, cells, display.
 extension DescriptionCompiler {
     mutating func readSections(_ value: JSONValue?) {
         let pointer = JSONPointer.root.appending("sections")

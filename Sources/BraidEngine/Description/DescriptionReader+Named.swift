@@ -4,7 +4,7 @@ struct NamedParts<Part> {
     let place: String, what: String, reference: String
     var sources: [UTF8Key: JSONValue] = [:]
     var made: [UTF8Key: Part] = [:]
-    /// Do not compile.
+    /// Those that do not compile.
     var faulty: Set<UTF8Key> = []
     /// How deep each nests, with what it uses.
     var heights: [UTF8Key: Int] = [:]
@@ -25,7 +25,7 @@ struct NamedParts<Part> {
 
     func pointer(of name: String) -> JSONPointer { JSONPointer.root.appending(place).appending(name) }
 
-    /// With the named parts that it uses.
+    /// How deep a value nests, with the named parts that it uses.
     func height(of value: JSONValue) -> Int {
         switch value {
         case .array(let elements): 1 + (elements.lazy.map { height(of: $0) }.max() ?? 0)
@@ -42,7 +42,7 @@ struct NamedParts<Part> {
 
 struct NamedHandler {
     var steps: [HandlerStep]
-    /// Of `event` and `reason`.
+    /// Which of `event` and `reason`.
     var reads: Set<String>
     /// An action has no target, and so changes the handler's own row.
     var changesOwnRow: Bool
@@ -95,7 +95,7 @@ extension DescriptionReader {
         return template != nil
     }
 
-    /// Warns if it reads `event` or `reason` where that has no value.
+    /// Warns if the handler reads `event` or `reason` where that has no value.
     mutating func steps(ofHandler name: String, at pointer: JSONPointer) -> [HandlerStep] {
         guard let handler = namedHandler(name, at: pointer) else { return [] }
         readNames.formUnion(handler.reads)
@@ -109,11 +109,13 @@ extension DescriptionReader {
     private mutating func namedHandler(_ name: String, at pointer: JSONPointer) -> NamedHandler? {
         if let known = handlers.made[UTF8Key(name)] { return known }
         guard let source = begin(name, at: pointer, \.handlers) else { return nil }
+        // These are notes about the handler that is being read. Puts aside those of the one that uses it.
         let outer = (handlerNames, actionsOnOwnRow, readNames)
         (handlerNames, actionsOnOwnRow, readNames) = (Self.handlerNames + Self.callNames, [], [])
         let steps = steps(source, at: handlers.pointer(of: name))
         let handler = NamedHandler(
             steps: steps, reads: readNames.intersection(Self.callNames), changesOwnRow: !actionsOnOwnRow.isEmpty)
+        // Notes the height, and reports one that is too large.
         _ = height(of: source, name, \.handlers)
         (handlerNames, actionsOnOwnRow, readNames) = outer
         handlers.open.removeLast()
@@ -151,7 +153,7 @@ extension DescriptionReader {
         return source
     }
 
-    /// Too deep is a fault, which limits the recursion of rendering and running.
+    /// Notes the part's height. Too deep is a fault, which limits the recursion of rendering and running.
     private mutating func height<Part>(
         of source: JSONValue, _ name: String, _ parts: WritableKeyPath<DescriptionReader, NamedParts<Part>>
     ) -> Int? {

@@ -1,4 +1,3 @@
-// Values of several members.
 extension DescriptionReader {
     mutating func schema(_ value: JSONValue, at pointer: JSONPointer) -> JTDSchema? {
         let (schema, faults) = JTDSchema.compile(value)
@@ -202,7 +201,7 @@ extension DescriptionReader {
         }
     }
 
-    /// It must be able to give this kind.
+    /// Reports a template that cannot give this kind.
     private mutating func template(_ value: JSONValue, at pointer: JSONPointer, giving kind: JSONKind) -> JSONeTemplate?
     {
         guard let template = template(value, at: pointer) else { return nil }

@@ -1,8 +1,8 @@
 /// Reads a description, and collects its faults.
 struct DescriptionReader {
-    /// Models are cut from it, and so keep their spelling.
+    /// The document. Models are cut from it, and so keep their spelling.
     let text: JSONText
-    /// Once read; `nil` if dynamic.
+    /// The declared sections, once they are read; `nil` if dynamic.
     var declared: Set<SectionID>?
     /// Up to a hundred, fewer with long pointers (`FaultBudget`).
     private(set) var faults: [Refusal.Fault] = []
@@ -24,7 +24,7 @@ struct DescriptionReader {
         place: "templates", what: "template", reference: JSONeCompiler.reference)
     var handlers = NamedParts<NamedHandler>(place: "handlers", what: "handler", reference: "run")
 
-    /// So that the document is not scanned from its start for each.
+    /// Cut once, so that the document is not scanned from its start for each.
     private let bindings: [JSONText]
 
     init(_ text: JSONText, warns: Bool) {
@@ -42,7 +42,7 @@ struct DescriptionReader {
         faults.append(.init(pointer: pointer, code: code, detail: shortened(detail)))
     }
 
-    /// Unknown ones are faults, except `$schema` and `$comment`.
+    /// Other members than `known` are faults, except `$schema` and `$comment`.
     mutating func object(_ value: JSONValue, at pointer: JSONPointer, members known: [String], what: String)
         -> JSONObject?
     {
@@ -57,7 +57,7 @@ struct DescriptionReader {
         return object
     }
 
-    /// Names are the author's, such as those of cells.
+    /// For an object whose names are the author's, such as those of cells.
     mutating func map(_ value: JSONValue?, at pointer: JSONPointer, what: String) -> [(name: String, value: JSONValue)]
     {
         guard let value else { return [] }
@@ -100,7 +100,7 @@ struct DescriptionReader {
         return strings
     }
 
-    /// Each declared or dynamic.
+    /// Each must be declared, unless sections are dynamic.
     mutating func sectionIDs(_ value: JSONValue, at pointer: JSONPointer, what: String) -> [SectionID]? {
         guard let ids = strings(value, at: pointer, what: what) else { return nil }
         for (index, id) in ids { requireSection(SectionID(id), at: pointer.appending(index)) }
@@ -158,7 +158,7 @@ struct DescriptionReader {
     static let titleNames = ["count", "displayedCount"]
     static let sectionNames = titleNames + ["header", "footer"]
 
-    /// Warnings: rendering fails only if it gets there.
+    /// Only warns: rendering fails only if it gets there.
     private mutating func checkNames(_ read: NamesRead, _ names: [String], at pointer: JSONPointer) {
         let needed = read.all.subtracting(read.tolerated)
         readNames.formUnion(needed)
@@ -200,7 +200,7 @@ struct DescriptionReader {
         if warnings.count < Self.faultLimit { warnings.append(.init(pointer: pointer, code: code, detail: detail)) }
     }
 
-    /// Declared or dynamic.
+    /// False, with a fault, if sections are declared, but not this one.
     @discardableResult
     mutating func requireSection(_ id: SectionID, at pointer: JSONPointer) -> Bool {
         guard let declared, !declared.contains(id) else { return true }
@@ -208,7 +208,7 @@ struct DescriptionReader {
         return false
     }
 
-    /// For one that a binding names besides its scope.
+    /// For one that a binding names besides its scope, such as in `headers`: must be in it.
     @discardableResult
     mutating func requireSection(
         _ id: SectionID, notExcluded isExcluded: (SectionID) -> Bool, at pointer: JSONPointer
@@ -218,7 +218,7 @@ struct DescriptionReader {
         return false
     }
 
-    /// As the description has it.
+    /// The value as the description spells it.
     func slice(_ pointer: JSONPointer) -> JSONText {
         if pointer.tokens.count > 1, pointer.tokens[0] == "bindings", let index = JSONPointer.index(pointer.tokens[1]),
             bindings.indices.contains(index)

@@ -1,7 +1,7 @@
 indirect enum HandlerStep: Sendable {
     case choice(Expression, then: [HandlerStep], otherwise: [HandlerStep])
     case action(HandlerAction)
-    /// All uses share its compiled steps.
+    /// The steps of a named handler, compiled once for all uses.
     case run([HandlerStep])
 }
 
@@ -30,7 +30,7 @@ enum ActionTarget: Sendable {
 struct StepRunner {
     let call: HandlerCall
     private(set) var context: HandlerContext
-    /// If it runs for a cell event.
+    /// A cell event's parameters, if the handler runs for one.
     private let event: JSONValue?
     /// Replaced after each action, so that expressions read the current table.
     private var evaluation: Evaluation
@@ -247,7 +247,6 @@ struct StepRunner {
     }
 }
 
-// Members of actions, and refusals.
 extension StepRunner {
     /// Names the handler as the cause of what would look like the client's mistake.
     private func refused(_ refusal: Refusal) -> Refusal {

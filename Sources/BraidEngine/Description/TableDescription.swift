@@ -6,15 +6,15 @@
 /// let snapshot = try description.binder.snapshot(of: table, revision: 0, now: now)
 /// ```
 public final class TableDescription: Sendable {
-    /// From the document.
+    /// The table's name in the document.
     public let name: String
     /// Exactly as given.
     public let text: JSONText
     /// What it was compiled to.
     public let binder: Binder
-    /// Of a new session, a JSON object.
+    /// A new session's, a JSON object.
     public let state: JSONText
-    /// Of a new session, in declared order or that of the document. `pointer` leads to them.
+    /// A new session's, in declared order or that of the document. `pointer` leads to them.
     public let initialModels: [(section: SectionID, models: [JSONText], pointer: JSONPointer)]
     /// Allowed, but probably mistakes. Each access reads the whole document.
     public var warnings: [Refusal.Fault] {
@@ -62,7 +62,7 @@ public final class TableDescription: Sendable {
         }
     }
 
-    /// Of declared sections, or dynamic ones with models.
+    /// Faulty ids of declared sections, or of dynamic ones with models.
     private var sectionIDFaults: [Refusal.Fault] {
         var budget = FaultBudget()
         let sections =
@@ -104,8 +104,8 @@ public final class TableDescription: Sendable {
         return faults
     }
 
-    /// Of a table or session: `[A-Za-z0-9._-]{1,64}`, but not `.` or `..`, which clients remove from paths (RFC 3986,
-    /// section 5.2.4).
+    /// Whether it may name a table or session: `[A-Za-z0-9._-]{1,64}`, but not `.` or `..`, which clients remove from
+    /// paths (RFC 3986, section 5.2.4).
     public static func isName(_ name: String) -> Bool {
         (1...64).contains(name.utf8.count) && name != "." && name != ".."
             && name.utf8.allSatisfy {
@@ -123,7 +123,7 @@ public final class TableDescription: Sendable {
     public static let nameRule =
         "1 to 64 of the characters A-Z, a-z, 0-9, \".\", \"_\", \"-\", and is not \".\" or \"..\""
 
-    /// Of a new session. `given` models replace the description's; `givenState` is a merge patch (RFC 7396); of
+    /// A new session's table. `given` models replace the description's; `givenState` is a merge patch (RFC 7396); of
     /// `displayed`, `nil` takes the description's choice and missing ones are left out. Throws ``Refusal``. O(models).
     public func openingTable(
         models given: [(section: SectionID, models: [JSONText])] = [], state givenState: JSONText? = nil,
@@ -153,7 +153,8 @@ public final class TableDescription: Sendable {
             .map { ($0.section, binder.fitting($0.models, in: $0.section).models.map(\.model)) }
     }
 
-    /// Why no session could be opened with the description's own models and state. Templates read `now`.
+    /// Why no session could be opened with the description's own models and state; `nil` if one could. Templates read
+    /// `now`.
     public func openingFault(within limits: TableLimits = TableLimits(), now: String) -> Refusal.Fault? {
         var binder = binder
         binder.limits = limits

@@ -1,6 +1,6 @@
 /// Why an update cannot be applied or composed: a table view would crash, or it breaks a rule of the wire format.
 public struct InvalidUpdate: Error, Sendable, Equatable, CustomStringConvertible {
-    /// From 0; `nil` if the fault is in none.
+    /// The faulty one, from 0; `nil` if the fault is in none.
     public var stage: Int?
     /// Part of a sentence for a developer.
     public var detail: String
@@ -69,7 +69,7 @@ extension BatchUpdate {
 private struct StageApplication {
     private let stage: BatchUpdate.Stage
     private let before: [Section]
-    /// Of each section before the stage; `origins` is for each one after it.
+    /// One for each section before the stage; `origins` has one for each after it.
     private var fates: [Fate]
     private var origins: [Origin]
 

@@ -70,6 +70,7 @@ struct FoldedDifference: ~Copyable {
         oldPlaces = Array(repeating: -1, count: table.named.count)
         rows = table.named.map { $0.isGone ? [] : $0.rows.inOrder() }
         isReplaced = Array(repeating: false, count: table.named.count)
+        // In this order: each needs what the one before found.
         findReplacedSections()
         pairSections()
         compareSections()
@@ -143,11 +144,13 @@ struct FoldedDifference: ~Copyable {
                 compareRows(rows[index], in: new, returned, &comparison)
             }
         }
+        // `arrive` has already added what was inserted. Pairs need no counts: lists are endless, so all deletes are
+        // before a run.
         difference.compareRows(&comparison.runs, &comparison.changes, insert: { _, _, _ in })
         if !comparison.leaving.isEmpty { difference.deletedRows.removeAll { comparison.leaving.contains($0) } }
     }
 
-    /// With the rows whose content is known. The others become moves into it.
+    /// The section with the rows whose content is known. The others become moves into it.
     private mutating func bring(
         _ section: Section, _ pieces: [FoldedTable.RowPiece], to new: Int, _ comparison: inout Comparison
     ) -> Section {
@@ -223,7 +226,7 @@ private struct Comparison {
     }
 }
 
-/// Deleted and inserted again.
+/// By new path, rows that were deleted and inserted again.
 private typealias ReturnedRows = [RowPath: (origin: FoldedTable.Origin, needsReload: Bool)]
 
 extension FoldedDifference {

@@ -1,6 +1,6 @@
 extension BatchUpdate {
-    /// From JSON with `stages`; that of ``json`` is encoded to the same bytes again. Unknown members are faults.
-    /// Indexes must not be negative; ``applied(to:)`` checks the rest. Faults' pointers begin with `pointer`.
+    /// From JSON with `stages`. What comes from ``json`` is encoded to the same bytes again. Unknown members are
+    /// faults. Indexes must not be negative; ``applied(to:)`` checks the rest. Faults' pointers begin with `pointer`.
     ///
     /// Throws ``Refusal`` with `badRequest` and the first hundred faults.
     public init(json: JSONText, at pointer: JSONPointer = .root) throws(Refusal) {

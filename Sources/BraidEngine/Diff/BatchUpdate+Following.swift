@@ -50,12 +50,12 @@ public struct RowFollower: Sendable {
     }
 }
 
-/// Across one stage, forwards or backwards.
+/// Follows rows across one stage, forwards or backwards.
 struct StageFollower {
     private let isBackwards: Bool
     let sections: SectionFollower
     private let reloadedSections: Set<Int>
-    /// By section, ascending. Backwards, what came leaves.
+    /// Rows by section, ascending. Backwards, what came leaves.
     private var leaving: [Int: [Int]] = [:]
     private var arriving: [Int: [Int]] = [:]
     private var moves: [RowPath: RowPath] = [:]

@@ -24,7 +24,8 @@ public enum TableOperation: Sendable {
 }
 
 extension BatchUpdate {
-    /// As many as in all stages together. Meaningless if ``applied(to:)`` would refuse the update. O(n log n).
+    /// The operations one by one, as many as in all stages together. Meaningless if ``applied(to:)`` would refuse the
+    /// update. O(n log n).
     public func sequential() -> [TableOperation] {
         stages.flatMap { $0.sequential() }
     }

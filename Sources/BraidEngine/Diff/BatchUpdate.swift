@@ -42,9 +42,9 @@ public struct BatchUpdate: Sendable {
         public var reloadSections: [(at: Int, section: Section)] = []
         /// Header, footer or `movesTo`.
         public var updateSections: [SectionUpdate] = []
-        /// One by one.
+        /// Single rows, not those of deleted sections.
         public var deleteRows: [RowPath] = []
-        /// One by one.
+        /// Single rows, not those of inserted sections.
         public var insertRows: [PlacedRow] = []
         /// Within a section or to another.
         public var moveRows: [MovedRow] = []
@@ -56,7 +56,7 @@ public struct BatchUpdate: Sendable {
         /// Empty.
         public init() {}
 
-        /// Not allowed in an update.
+        /// Whether it has no operations, which is not allowed in an update.
         public var isEmpty: Bool {
             deleteSections.isEmpty && insertSections.isEmpty && moveSections.isEmpty && reloadSections.isEmpty
                 && updateSections.isEmpty && deleteRows.isEmpty && insertRows.isEmpty && moveRows.isEmpty
@@ -78,7 +78,7 @@ public struct BatchUpdate: Sendable {
         public var from: RowPath
         /// After the stage.
         public var to: RowPath
-        /// If the content changed without a visual reload.
+        /// The new content, if it changed without a visual reload.
         public var row: Row?
     }
 

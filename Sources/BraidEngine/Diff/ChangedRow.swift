@@ -1,4 +1,4 @@
-/// In both tables, with other content.
+/// A row that is in both tables, with other content.
 struct ChangedRow {
     let oldPlace: UInt64
     let newPlace: UInt64
@@ -27,8 +27,8 @@ struct ChangedRow {
     }
 }
 
-/// An unowned row, with the memory layout of `Row`: counting references would take longer than comparing rows.
-/// Snapshots or folded updates must keep the row alive.
+/// An unowned row, with the memory layout of `Row`, so change both together: counting references would take longer than
+/// comparing rows. Snapshots or folded updates must keep the row alive.
 struct RowView {
     let marks: RowMarks
     /// The reference's bits, uncounted.

@@ -2,9 +2,9 @@
 /// endless, so no index is too large. O(log operations) for each operation.
 struct FoldedTable {
     struct Named {
-        /// At first; `nil` if inserted.
+        /// Its index at first; `nil` if inserted.
         let place: Int?
-        /// Without rows, if inserted or reloaded.
+        /// The section, if it was inserted or reloaded. Its rows are outdated: `rows` has them.
         var known: Section?
         /// Changes while `known` is `nil`.
         var update = BatchUpdate.SectionUpdate(at: -1)
@@ -30,7 +30,7 @@ struct FoldedTable {
         }
     }
 
-    /// At first. `section` is an index in `named`.
+    /// A row's place at first. `section` is an index in `named`.
     struct Origin: Hashable {
         var section: Int
         var row: Int
@@ -73,7 +73,7 @@ struct FoldedTable {
             }
         }
 
-        /// One row only.
+        /// The piece must be one row.
         mutating func change(to row: Row, needsReload: Bool) {
             switch self {
             case .before(let origin, _): self = .changed(origin, row, needsReload: needsReload)
@@ -86,12 +86,13 @@ struct FoldedTable {
 
     private(set) var named: [Named] = []
     private(set) var order = Rope(SectionPiece.untouched(place: 0, count: RowPieces.endless))
-    /// Rows from before whose content an update had shown.
+    /// Deleted rows that were there at first, if an update had shown their content.
     private(set) var deleted: [(origin: Origin, row: Row, needsReload: Bool)] = []
 
     /// Throws what contradicts the known: a negative or repeated index, one beyond a known end, a row that becomes
     /// another.
     mutating func apply(_ stage: BatchUpdate.Stage) throws(InvalidUpdate) {
+        // In this order: content and departures have indexes before the stage, arrivals after it.
         try changeContent(stage)
         let arrivals = try takeRows(stage)
         try arrangeSections(stage)
@@ -191,7 +192,7 @@ struct FoldedTable {
         }
     }
 
-    /// In `named`; adds it if necessary.
+    /// The section's index in `named`; adds it if necessary.
     private mutating func section(_ place: Int) throws(InvalidUpdate) -> Int {
         switch order.piece(at: place) {
         case .named(let index): return index
@@ -221,7 +222,7 @@ extension FoldedTable.Named {
         know(section)
     }
 
-    /// Replaces all, rows included.
+    /// Replaces all that is known, rows included.
     fileprivate mutating func know(_ section: Section) {
         rows = section.rows.isEmpty ? Rope() : Rope(.brought(section.rows, start: 0, count: section.rows.count))
         known = section

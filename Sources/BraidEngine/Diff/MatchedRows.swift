@@ -26,7 +26,7 @@ struct MatchedRun {
         newPlace + UInt64(count) == run.newPlace && oldPlace + UInt64(count) == run.oldPlace
     }
 
-    /// In order of the new snapshot.
+    /// Joins neighbouring runs, which are in the new snapshot's order.
     static func join(_ runs: inout ContiguousArray<MatchedRun>) {
         var last = 0
         for position in runs.indices.dropFirst() {
@@ -45,7 +45,7 @@ struct MatchedRun {
 }
 
 extension RowPath {
-    /// In the same order: the section in the upper 32 bits.
+    /// Ordered as paths are: the section is in the upper 32 bits.
     @inline(__always)
     var place: UInt64 { UInt64(truncatingIfNeeded: section) << 32 | UInt64(truncatingIfNeeded: row) }
 
@@ -56,7 +56,7 @@ extension RowPath {
 struct MatchedRows {
     var runs: ContiguousArray<MatchedRun> = []
     var changes: ContiguousArray<ChangedRow> = []
-    /// The runs found before `RowMatching.match` added more.
+    /// How many runs were found before `RowMatching.match` added more.
     var stayingCount = 0
     /// By new section; -1 for an inserted one.
     let oldSections: [Int]
@@ -69,7 +69,7 @@ struct MatchedRows {
 
     var staying: ArraySlice<MatchedRun> { runs[..<stayingCount] }
 
-    /// Neighbours extend one run.
+    /// A neighbour extends the last run, but never one of `staying`.
     @inline(__always)
     mutating func add(_ before: RowEntry, _ after: RowEntry) {
         let old = RowPath(section: oldSections[Int(before.section)], row: before.index)

@@ -6,7 +6,7 @@ struct MatchedStretch {
 }
 
 extension RowMatching {
-    /// One old entry in so many.
+    /// One old entry in so many is an anchor.
     private static var anchorDistance: Int { 16 }
 
     /// Looks up new entries among the anchors, and extends matches in both directions. Gives up if it finds little, as
@@ -51,7 +51,8 @@ extension RowMatching {
         return stretches
     }
 
-    /// From the start positions on, all entries must be of one section. Throws `duplicateRowID`.
+    /// Takes the matched entries out of `old` and `new`. From the start positions on, all must be of one section.
+    /// Throws `duplicateRowID`.
     mutating func takeStretches(from start: (old: Int, new: Int), _ section: SectionID) throws(Refusal)
         -> ContiguousArray<MatchedStretch>
     {

@@ -3,6 +3,7 @@
 ///
 /// Each mover has a slot in the order of all elements that are ever in the list; its index minus its rank among the
 /// movers is the number of stayers before it. A Fenwick tree counts present movers. O(log movers) for each operation.
+/// Arithmetic wraps, as indexes of invalid updates must not trap.
 struct MovingPlaces {
     private let leaving: [Int]
     private let arriving: [Int]
@@ -39,14 +40,14 @@ struct MovingPlaces {
         return staying &+ present(before: isMover ? slots[rank] : rank + others.shifted(staying) - staying)
     }
 
-    /// Returns the index just before.
+    /// Returns the index that it leaves.
     @discardableResult
     mutating func leave(_ index: Int) -> Int {
         change(leavingSlots[leaving.firstPosition { $0 >= index }], by: -1)
         return place(ofOld: index)
     }
 
-    /// Returns the index then.
+    /// Returns the index at which it arrives.
     @discardableResult
     mutating func arrive(_ index: Int) -> Int {
         change(arrivingSlots[arriving.firstPosition { $0 >= index }], by: 1)
@@ -74,7 +75,7 @@ struct MovingPlaces {
 /// Most lists change in one stage.
 enum StagedList {
     case inOneStage(Int)
-    /// Before each stage, and after the last.
+    /// The list before each stage, and after the last.
     case spread([MovingPlaces])
 
     init(leaving: [(index: Int, stage: Int)], arriving: [(index: Int, stage: Int)], stageCount: Int) {
@@ -88,8 +89,8 @@ enum StagedList {
         self = .spread(states)
     }
 
-    /// Just before a stage. `old` is -1 for what arrives from elsewhere, `new` for what leaves; `stage` is that in
-    /// which it moves within the list.
+    /// The index just before the stage `state`. `old` is -1 for what arrives from elsewhere, `new` is -1 for what
+    /// leaves; `stage` is that in which it moves within the list.
     func place(old: Int = -1, new: Int = -1, movingIn stage: Int? = nil, before state: Int) -> Int {
         switch self {
         case .inOneStage(let stage): return state <= stage ? old : new

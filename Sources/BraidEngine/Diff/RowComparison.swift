@@ -17,8 +17,8 @@ struct RowComparison {
         MatchedRun(oldSection: oldSection, oldStart: old, newSection: newSection, newStart: new, count: count)
     }
 
-    /// Rows that are the same, at most `limit`; other content goes to `changes`. `samePlace` stops at the first that
-    /// needs a reload.
+    /// How many rows are the same, at most `limit`; those with other content go to `changes`. `samePlace` stops at the
+    /// first that needs a reload.
     func matchingPrefix(oldStart: Int = 0, newStart: Int = 0, limit: Int, changes: inout ContiguousArray<ChangedRow>)
         -> Int
     {
@@ -36,6 +36,7 @@ struct RowComparison {
         }
     }
 
+    /// As the prefix, from the ends: `changes` descend.
     func matchingSuffix(limit: Int, changes: inout ContiguousArray<ChangedRow>) -> Int {
         PersistentList.walk(old, old.count, new, new.count, limit: limit, .backward) { left, right, count, passed in
             withRows(left.chunk, right.chunk) { oldRows, newRows in
@@ -131,7 +132,7 @@ extension RowComparison {
         _ matching: inout RowMatching
     ) throws(Refusal) -> (old: Int, new: Int) {
         var at = (old: oldRange.lowerBound, new: newRange.lowerBound)
-        // Neither in a run nor passed on.
+        // From here on, rows are neither in a run nor passed on.
         var open = at
         var misses = 0
         var oldAhead = PersistentList.Window(old), newAhead = PersistentList.Window(new)
@@ -159,7 +160,7 @@ extension RowComparison {
         return open
     }
 
-    /// The fewest to skip, in one list, so that both continue with one row. Neither range is empty.
+    /// The fewest to skip, in one list, so that both continue with the same row. Neither range is empty.
     private static func nearest(
         _ oldRows: inout PersistentList<Row>.Window, _ oldRange: Range<Int>,
         _ newRows: inout PersistentList<Row>.Window, _ newRange: Range<Int>

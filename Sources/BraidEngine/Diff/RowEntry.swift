@@ -1,3 +1,4 @@
+/// A row to be matched by id.
 struct RowEntry {
     private let row: RowView
     /// In the new snapshot even for an old row: sections are matched first.
@@ -46,7 +47,7 @@ struct RowEntry {
 }
 
 extension PersistentList<Row> {
-    /// Throws if one has no id.
+    /// Throws `badRequest` if a row has no id.
     func appendEntries(
         of range: Range<Int>, in section: Int, _ id: SectionID, to entries: inout ContiguousArray<RowEntry>
     ) throws(Refusal) {

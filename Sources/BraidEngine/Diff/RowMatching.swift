@@ -109,8 +109,8 @@ struct RowMatching {
 }
 
 extension RowMatching {
-    /// That no row to match has the id of one found side by side; `match` compares the former with each other. Throws
-    /// `duplicateRowID`. Expected O(rows of sections with entries).
+    /// Checks that no row to match has the id of one found side by side; `match`, which must run first, has compared
+    /// the former with each other. Throws `duplicateRowID`. Expected O(rows of sections with entries).
     func checkIDs(against found: MatchedRows, _ old: Snapshot, _ new: Snapshot) throws(Refusal) {
         let stayed = found.staying.filter {
             !new.sections[$0.newSection].idsWereChecked || !old.sections[$0.oldSection].idsWereChecked

@@ -6,7 +6,7 @@
 ///
 /// Tries one stage, then two; three are always enough.
 struct StagePlan {
-    /// In which stages a row's operation is allowed.
+    /// What decides in which stages a row's operation is allowed.
     struct RowTask: OptionSet {
         let rawValue: Int
         static let inMovedSection = RowTask(rawValue: 1)
@@ -18,7 +18,7 @@ struct StagePlan {
 
     struct Tasks {
         var sectionsMove = false
-        /// By a `RowTask`'s raw value.
+        /// Which occur, by a `RowTask`'s raw value.
         var rows = Array(repeating: false, count: 16)
         var hasReloads = false
         var hasContentInMovedSections = false
@@ -34,7 +34,7 @@ struct StagePlan {
     private(set) var deletedSections = 0
     private(set) var content = 0
     private var rows = Array(repeating: 0, count: 16)
-    /// All rows' inserts, deletes and moves, if it is one.
+    /// That of all rows' inserts, deletes and moves; `nil` if there are several.
     private(set) var stageOfAllRows: Int? = 0
 
     func stage(of task: RowTask) -> Int { rows[task.rawValue] }
@@ -43,7 +43,7 @@ struct StagePlan {
 
     init(for tasks: Tasks) {
         for stageCount in 1...2 {
-            // Rather reloads last and section moves first.
+            // Prefers reloads last and section moves first.
             for reloads in (0..<stageCount).reversed() {
                 for moves in 0..<stageCount {
                     if let plan = StagePlan(tasks, stageCount: stageCount, movedSections: moves, reloads: reloads) {

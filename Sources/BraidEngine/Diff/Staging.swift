@@ -127,7 +127,7 @@ struct Staging: ~Copyable {
 }
 
 extension Staging {
-    /// `nil` for a row in only one of the tables.
+    /// `old` or `new` is `nil` for a row in only one of the tables.
     private func task(_ old: RowPath?, _ new: RowPath?) -> StagePlan.RowTask {
         var task: StagePlan.RowTask = []
         if let old {
@@ -200,7 +200,7 @@ extension Staging {
             movingIn: sectionMoves[section] ? plan.movedSections : nil, before: stage)
     }
 
-    /// Has not left yet.
+    /// Precondition: the row has not left yet.
     private func place(ofOld path: RowPath, before stage: Int) -> RowPath {
         let list = rowLists[listKey(ofOld: path.section)]
         return RowPath(
@@ -208,7 +208,7 @@ extension Staging {
             row: list?.place(old: path.row, before: stage) ?? path.row)
     }
 
-    /// Has arrived.
+    /// Precondition: the row has arrived.
     private func place(ofNew path: RowPath, before stage: Int) -> RowPath {
         let list = rowLists[path.section]
         return RowPath(
@@ -216,7 +216,7 @@ extension Staging {
             row: list?.place(new: path.row, before: stage) ?? path.row)
     }
 
-    /// If it moves, in another stage.
+    /// Precondition: if the row moves, it does so in another stage.
     private func place(of change: ChangedRow, before stage: Int) -> RowPath {
         let moves = plan.stage(of: task(change.old, change.new))
         guard difference.newPlaces[change.old.section] == change.new.section else {

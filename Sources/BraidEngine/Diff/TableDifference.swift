@@ -14,7 +14,7 @@ struct TableDifference: ~Copyable {
         /// Set only if rows are matched in runs.
         var oldCount = 0
         var newCount = 0
-        /// Adjacent ones without changes can count as one.
+        /// More than 1 if adjacent sections without changes count as one.
         var sectionCount = 1
     }
 
@@ -39,7 +39,7 @@ struct TableDifference: ~Copyable {
     /// Sections at the start that keep their indexes: how many, and which may have changed, ascending.
     private let differing: (places: [Int], end: Int)
 
-    /// Sections matched, no rows compared.
+    /// With sections matched, but no rows compared.
     init(oldPlaces: [Int], newPlaces: [Int], differing: (places: [Int], end: Int) = ([], 0)) {
         self.oldPlaces = oldPlaces
         self.newPlaces = newPlaces
@@ -128,7 +128,7 @@ struct TableDifference: ~Copyable {
         }
     }
 
-    /// By index: rows come and go at the end, and one that needs a visual reload reloads the section.
+    /// Compares rows by index: they come and go at the end, and one that needs a visual reload reloads the section.
     mutating func compareByPlace(_ position: Int, _ old: Snapshot, _ new: Snapshot) {
         let pair = pairs[position]
         let comparison = RowComparison(
@@ -160,7 +160,7 @@ struct TableDifference: ~Copyable {
         runs.sortAscending { $0.newPlace }
         MatchedRun.join(&runs)
         changes.sortAscending { $0.newPlace }
-        // These bring their new content with a move.
+        // Changes without a reload: a moved row brings its new content along.
         let broughtRows = ContiguousArray(changes.lazy.filter { !$0.needsReload })
         reloadedRows = broughtRows.isEmpty ? changes : ContiguousArray(changes.lazy.filter(\.needsReload))
         var nextRun = 0, nextChange = 0

@@ -1,15 +1,15 @@
 extension Binder {
-    /// Of sessions without a description, which a controller changes by data source calls. Sections are dynamic. A
-    /// row's cell is the one registered for its model's type, or else the type's name; its id the model's `id`, a
-    /// string or an integer.
+    /// The binder of sessions without a description, which a controller changes by data source calls. Sections are
+    /// dynamic. A row's cell is the one registered for its model's type, or else the type's name; its id the model's
+    /// `id`, a string or an integer.
     public static let dataSource: Binder = {
         var type = ModelType(id: JSONPointer("/id"))
         type.isIDOptional = true
         return sections(showing: .cellByModelType(RegisteredCells(), typeNamesCell: true), of: type)
     }()
 
-    /// Of every ``DataSourceController``. Models are numbers that stand for the program's values, so no row depends on
-    /// a model's content.
+    /// The binder of every ``DataSourceController``. Models are numbers that stand for the program's values, so no row
+    /// depends on a model's content.
     static let values = sections(showing: Computed(constant: .string("")), of: ModelType(id: nil))
 
     private static func sections(showing cell: Computed<RowInput>, of type: ModelType) -> Binder {
@@ -20,7 +20,7 @@ extension Binder {
             cells: CellDeclarations(others: CellDeclaration()), bindings: [binding])
     }
 
-    /// For a new session. Throws ``Refusal`` for invalid models or ids, and if sections are declared.
+    /// A new session's table. Throws ``Refusal`` for invalid models or ids, and if sections are declared.
     public func openingTable(_ sections: [SectionContent], cells: RegisteredCells = RegisteredCells()) throws(Refusal)
         -> TableModel
     {
@@ -41,7 +41,7 @@ extension Snapshot {
         return row.model ?? row.json["viewModel"] ?? .null
     }
 
-    /// Header and footer as commands set them. Throws `sectionNotFound`.
+    /// Header and footer, in the form in which commands set them. Throws `sectionNotFound`.
     public func sectionData(for section: SectionReference) throws(Refusal) -> (header: JSONText, footer: JSONText) {
         let section = try self.section(section)
         return (Self.title(section.header), Self.title(section.footer))

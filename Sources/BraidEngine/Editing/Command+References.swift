@@ -1,6 +1,6 @@
 extension Command {
-    /// With other row references; moves (which have two), data source calls and transactions stay unchanged. `orEnd`
-    /// says that the place after the last row is allowed.
+    /// The command with other row references; moves (which have two), data source calls and transactions stay
+    /// unchanged. `orEnd` says that the place after the last row is allowed.
     func replacingRows<Failure: Error>(
         _ replacement: (_ row: RowReference, _ orEnd: Bool) throws(Failure) -> RowReference
     ) throws(Failure) -> Command {

@@ -378,7 +378,7 @@ extension CommandKind: Equatable {
 }
 
 extension Command {
-    /// Which also says resource and role.
+    /// Its kind, which also says resource and role.
     public var kind: CommandKind {
         switch self {
         case .delete, .insert: .edits

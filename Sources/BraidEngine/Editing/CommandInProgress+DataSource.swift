@@ -1,14 +1,15 @@
 // Calls that change rows.
 extension CommandInProgress {
+    /// What a call changed, with indexes among what was displayed before it.
     enum DataSourceEffect {
         /// Or refused, if the request is strict.
         case ignored(Refusal)
         case table
         case section(Int)
         case rows([RowPath])
-        /// All that the section displays now.
+        /// All that the section displays after the call.
         case rowsOfSection(Int)
-        /// Cells registered for a model type.
+        /// Only a cell was registered.
         case nothingToTell
     }
 
@@ -223,7 +224,7 @@ extension CommandInProgress {
         }
     }
 
-    /// It need not exist. Throws `sectionNotFound` for an index.
+    /// Named by id, it need not exist. Throws `sectionNotFound` for an index without a section.
     func id(of section: SectionReference) throws(Refusal) -> SectionID {
         switch section {
         case .id(let id): return id
@@ -259,8 +260,8 @@ extension CommandInProgress {
         }
     }
 
-    /// At the end, if dynamic. Throws `sectionNotFound` if it cannot exist, `editingNotAllowed` if its rows are
-    /// derived.
+    /// Adds a missing dynamic section at the end. Throws `sectionNotFound` if it cannot exist, `editingNotAllowed` if
+    /// its rows are derived.
     mutating func ensureSection(_ id: SectionID) throws(Refusal) {
         if binder.declaredSections == nil, editor.table.position(of: id) == nil { _ = try makeSection(id, before: nil) }
         _ = try editor.position(of: id)
@@ -300,6 +301,7 @@ extension CommandInProgress {
                 JSONPointer.root.appending("sections").appending(index).appending("id"), .duplicate,
                 "another section has the id \"\(id)\" already")
         }
+        // `nil` for a new section that is to get an id.
         let ids = sections.enumerated().map { index, section in
             section.id ?? (index < present.count && !claimed.contains(present[index]) ? present[index] : nil)
         }
@@ -351,7 +353,7 @@ extension CommandInProgress {
 }
 
 extension CommandInProgress {
-    /// Also joins the list of displayed sections, if any. `nil` makes an id.
+    /// Inserts a section, also into the list of displayed ones, if there is one. `nil` makes an id.
     mutating func makeSection(_ id: SectionID?, before next: SectionID?) throws(Refusal) -> SectionID {
         let id = try insertSection(id, before: next)
         if var list = displayedList {
@@ -362,7 +364,7 @@ extension CommandInProgress {
         return id
     }
 
-    /// Without that list.
+    /// As `makeSection`, without the list of displayed sections.
     private mutating func insertSection(
         _ id: SectionID?, before next: SectionID?, avoiding taken: Set<SectionID> = []
     ) throws(Refusal) -> SectionID {
@@ -383,7 +385,8 @@ extension CommandInProgress {
         if let list = displayedList { editor.setDisplayedSections(list.filter { !ids.contains($0) }) }
     }
 
-    /// New sections must join it. `nil` if there is none, or display is automatic.
+    /// The sections chosen to be displayed, which new ones must join. `nil` if none were chosen, or display is
+    /// automatic.
     private var displayedList: [SectionID]? {
         guard binder.display.behavior == .manuallyManaged else { return nil }
         return editor.table.displayedSections ?? binder.display.displayed

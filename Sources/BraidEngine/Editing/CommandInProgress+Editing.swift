@@ -14,7 +14,7 @@ extension CommandInProgress {
         let place = try resolve(reference, orEnd: true)
         let (binding, stored, index) = try requireEditing(.insert, place)
         if binding.cells.isProvided {
-            // It makes the model itself.
+            // The handler makes the model itself.
             try call(binding.onInsert, HandlerCall(section: stored.id, row: index, model: .null, reason: .editing))
             try readProvided(isEdit: true)
             return try checkCount(of: stored.id, is: stored.rows.count + 1, after: "onInsert")
@@ -96,7 +96,7 @@ extension CommandInProgress {
         }
     }
 
-    /// In the list without the moved row; may be out of bounds.
+    /// `row` is an index in the list without the moved row, and may be out of bounds.
     func moveTarget(_ target: RowReference, of moved: Place) throws(Refusal) -> (section: Section, row: Int) {
         switch target {
         case .at(let section, let row): return (try displayed(section), row)
@@ -112,12 +112,13 @@ extension CommandInProgress {
         try meter.checkTime()
         var context = HandlerContext(binder: binder, now: now, meter: meter, ids: ids)
         try handler.run(call, &editor, &context)
-        // Even if no row changed, so that no controller misses the event.
+        // Makes a revision even if no row changed, so that no controller misses the event.
         if !context.emitted.isEmpty { isRevision = true }
         controllerEvents += context.emitted.map { .emitted($0) }
     }
 
-    /// One fewer after a delete, for example. Source: Braid's rule for `onDelete` and `onInsert`.
+    /// After a delete, for example, the handler must have left one row fewer. Source: Braid's rule for `onDelete` and
+    /// `onInsert`.
     func checkCount(of section: SectionID, is expected: Int, after handler: String) throws(Refusal) {
         let count = editor.table[section]?.rows.count ?? 0
         guard count == expected else {
@@ -153,6 +154,7 @@ extension CommandInProgress {
         return (binding, stored, index)
     }
 
+    /// Checks policies only, and changes nothing.
     func requireAllowed(_ command: Command) throws {
         switch command {
         case .delete(let row): _ = try requireEditing(.delete, try resolve(row))

@@ -70,7 +70,8 @@ extension CommandInProgress {
         }
     }
 
-    /// With the snapshot's time: at this command's, `shown` could hide others.
+    /// Stored indexes of the displayed rows, kept until the next snapshot. Uses its time: at this command's, `shown`
+    /// could hide others.
     private func storedPlaces(of section: SectionID, _ shown: Computed<RowInput>) throws -> [Int] {
         try search.storedPlaces(of: section) {
             guard let stored = editor.table[section] else { return [] }

@@ -72,6 +72,7 @@ extension CommandInProgress {
         if !arriving.isEmpty {
             try ensureSection(section)
             start = try index(of: placement, in: section)
+            // So that the loop visits this section, too.
             changes[section, default: []] += []
         }
         for (holder, list) in changes.sorted(by: { $0.key < $1.key }) {
@@ -81,6 +82,7 @@ extension CommandInProgress {
         return changes.count > 1 ? .table : effect(onSection: changes.keys.first ?? section)
     }
 
+    /// Makes one section's changes at once; `nil` for a row removes it. Indexes are those before all changes.
     private mutating func change(
         _ changes: [(index: Int, row: TableEditor.Model?)], arriving: (index: Int, rows: [TableEditor.Model])?,
         in section: SectionID
@@ -159,7 +161,7 @@ extension CommandInProgress {
         }
     }
 
-    /// Stored. Throws `sectionNotFound` or `rowNotFound`, or `editingNotAllowed` for derived rows.
+    /// An index among stored rows. Throws `sectionNotFound` or `rowNotFound`, or `editingNotAllowed` for derived rows.
     private func storedIndex(of id: RowID, in section: SectionID) throws(Refusal) -> Int {
         let stored = editor.table.sections[try editor.position(of: section)]
         _ = try requireStored(section)

@@ -1,6 +1,6 @@
 /// The result of a command.
 public struct Outcome: Sendable {
-    /// What came of it.
+    /// Whether the command changed anything.
     public enum Kind: Sendable, Equatable {
         /// There is a new revision.
         case applied
@@ -10,7 +10,7 @@ public struct Outcome: Sendable {
         case ignored(reason: String)
     }
 
-    /// What came of it.
+    /// Applied, unchanged or ignored.
     public var kind: Kind
     /// As stored afterwards.
     public var table: TableModel
@@ -95,8 +95,10 @@ struct CommandInProgress {
     let beforeTable: TableModel
     let before: Snapshot
     var editor: TableEditor
-    /// Left by the commands so far; a transaction's next one refers to the snapshot.
+    /// The table after the commands so far, from which `shown` was rendered. A transaction's next command refers to
+    /// them.
     var shownTable: TableModel
+    /// The *stored* table's. Clients see `before`, which differs while a change is unpublished.
     var shown: Snapshot
     let search = RowSearch()
     /// Makes a revision even if nothing changed, as after a tap.
@@ -106,13 +108,14 @@ struct CommandInProgress {
     private var hasReadProvided = false
     var controllerEvents: [ControllerEvent] = []
     let unpublished: Unpublished?
-    /// `nil` if clients see the stored one.
+    /// The published table; `nil` if clients see the stored one.
     let seen: SeenTable?
     /// Whether clients see the stored table afterwards. Not after ignored commands, those without effect, and calls
     /// with `notify` false, except `registerCell`.
     var publishes = false
     /// Policies have allowed it on the published table, which the requester sees.
     var isAllowed = false
+    /// A transaction's earlier command has changed the table.
     private var hasChanged = false
     var isTransaction = false
     var isStrict = false
@@ -121,7 +124,7 @@ struct CommandInProgress {
     var inserted: (section: SectionID, id: RowID?)?
     var tally: RowTally?
 
-    /// `shown` is what clients see.
+    /// The parameter `shown` is what clients see, and becomes `before`, not the property `shown`.
     init(
         binder: Binder, table: TableModel, shown: Snapshot, unpublished: Unpublished? = nil, now: String,
         ids: IDSource = .random
@@ -193,12 +196,13 @@ struct CommandInProgress {
         return ignored
     }
 
-    /// What a Swift program keeps. `isEdit` if only one row came, went or moved.
+    /// Takes over what a Swift program keeps. `isEdit` if only one row came, went or moved.
     mutating func readProvided(isEdit: Bool = false) throws {
         hasReadProvided = true
         let providers = binder.providers
         if providers.isEmpty { return }
         var departures = Departures()
+        // Three loops: rows may go from one provider to another, so all are read before any is placed.
         for provider in providers { try provider.read(editor.table, &departures) }
         for provider in providers { try provider.place(into: &editor, &departures) }
         for provider in providers { provider.settle(departures) }
@@ -293,7 +297,6 @@ struct CommandInProgress {
     }
 }
 
-// Models, titles, displayed sections, reset.
 extension CommandInProgress {
     mutating func setModels(_ sections: [(section: SectionID, models: [JSONText])], merging: Bool) throws {
         for (section, models) in sections {
@@ -328,6 +331,7 @@ extension CommandInProgress {
     }
 
     private func stored(_ title: JSONText?, isBound: Bool) -> JSONText? {
+        // JSON null hides a bound title. Where none is bound, there is nothing to store.
         title.flatMap { $0.isNull && !isBound ? nil : $0 }
     }
 
@@ -431,14 +435,14 @@ extension Refusal {
         let place = JSONPointer(tokens: ["commands", String(index)])
         switch (code, command) {
         case (.modelInvalid, .setModels) where !faults.isEmpty: return placed(at: place.appending(command.kind.name))
-        // Those of failed templates lead into the description.
+        // Pointers of failed templates lead into the description.
         case (.templateFailed, _):
             var refusal = self
             refusal.faults.insert(Fault(pointer: place, code: .templateFailed, detail: detail), at: 0)
             return refusal
         case (.eventInvalid, .event): return placed(at: place.appending("events"))
         default:
-            // They may refer to a template's result or to a body, so the command's takes their place.
+            // Pointers may lead into a template's result or a body, so the command's takes their place.
             var refusal = self
             refusal.faults =
                 faults.isEmpty

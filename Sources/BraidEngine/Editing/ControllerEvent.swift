@@ -1,8 +1,8 @@
-/// For the session's controllers.
+/// What the session's controllers receive.
 public enum ControllerEvent: Sendable {
     /// A tap, or a cell's event.
     case row(RowEvent)
-    /// By a handler.
+    /// What a handler's step `emit` sends.
     case emitted(EmittedEvent)
 
     /// Only emitted events have `name`, only cell events `event`.

@@ -36,7 +36,7 @@ extension DataSourceCommand {
             }
         }
 
-        /// What a single `{section}` in the path is.
+        /// The argument that a single `{section}` in the path is.
         public var sectionArgument: String { self != .addSection && members.contains("section") ? "section" : "at" }
 
         /// The body may be lines, each an element of `models`.

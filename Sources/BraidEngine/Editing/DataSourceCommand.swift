@@ -60,8 +60,8 @@ public enum DataSourceCommand: Sendable {
     case updateSectionData(header: JSONText?, footer: JSONText?, at: SectionReference)
     /// Keeps the section's id. Ignored if missing.
     case updateSection(SectionContent, at: SectionReference)
-    /// Displayed or not. One without an id replaces the displayed section at its index or, if another given one has
-    /// that id, is new. Declared sections that are not displayed stay.
+    /// Replaces all sections, displayed or not. One without an id replaces the displayed section at its index or, if
+    /// another given one has that id, is new. Declared sections that are not displayed stay.
     case updateAllSections([SectionContent])
     /// With its rows. Ignored if missing.
     case removeSection(at: SectionReference)

@@ -8,7 +8,7 @@ struct HiddenRows: Sendable {
     }
 
     var sections: [HiddenSection] = []
-    /// Deleted rows with ids, and rows without whose place shows another model afterwards.
+    /// Deleted rows with ids; and rows without ids in whose place another model is displayed afterwards.
     var rows: [RowPath: RowID?] = [:]
 
     init() {}
@@ -24,6 +24,7 @@ struct HiddenRows: Sendable {
             guard let at = row["at"]?.elements(), at.count == 2, let section = at[0].intValue,
                 let index = at[1].intValue
             else { continue }
+            // `rows[…] = nil` would remove a row without id.
             rows.updateValue(row["id"]?.stringValue.map { RowID($0) }, forKey: RowPath(section: section, row: index))
         }
     }
@@ -140,6 +141,7 @@ extension BatchUpdate.Stage {
         count(insertRows.lazy.map(\.at), -1)
         count(moveRows.lazy.map(\.to), -1)
         if !deleteSections.isEmpty || !insertSections.isEmpty || !moveSections.isEmpty {
+            // Flattens an optional of an optional.
             sections = sectionsBefore(sections).map { $0 ?? nil }
             counts = sectionsBefore(counts).map { $0 ?? 0 }
         }

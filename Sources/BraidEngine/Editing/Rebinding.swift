@@ -14,10 +14,10 @@ public struct Rebinding: Sendable {
     public var source: Source
     /// Sections that may lose models and titles which do not fit.
     public let discard: Set<SectionID>
-    /// Bound to this description already.
+    /// The session is bound to this description already.
     public var isCurrent = false
 
-    /// Registered; nothing may be lost.
+    /// To a registered version; nothing may be lost.
     public init(version: Int) {
         source = .version(version)
         discard = []
@@ -181,7 +181,7 @@ extension CommandInProgress {
         try editor.removeSections(gone)
     }
 
-    /// With the description's models; then brings all into declared order.
+    /// Adds missing sections with the description's models, and brings all into declared order.
     private mutating func addSections(of description: TableDescription) throws {
         guard let declared = binder.declaredSections else { return }
         let new = Set(declared.filter { editor.table.position(of: $0) == nil })

@@ -1,10 +1,10 @@
-/// For the session's controllers.
+/// A tap or a cell's event, for the session's controllers.
 public struct RowEvent: Sendable {
-    /// Tap or cell event.
+    /// What happened to the row.
     public enum Kind: Sendable {
-        /// On the row.
+        /// The row was tapped; runs `onTap`.
         case tap
-        /// With the declared name.
+        /// Its cell emitted an event that it declares.
         case cellEvent(name: String, parameters: JSONText)
     }
 
@@ -12,7 +12,7 @@ public struct RowEvent: Sendable {
     public var at: RowPath
     /// Before the handler ran.
     public var row: Row
-    /// Tap or cell event.
+    /// A tap, or the event with its parameters.
     public var kind: Kind
 
     /// `{"at", "id"?, "cell", "event"?, "model"?}`; a tap has no `event`.

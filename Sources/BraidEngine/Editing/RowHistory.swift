@@ -7,7 +7,7 @@ public struct RowHistory: Sendable {
     private struct Step: Sendable {
         var update: BatchUpdate
         var hidden: HiddenRows
-        /// Before the update; `nil` for ids unknown to the journal.
+        /// Section ids before the update; `nil` for those unknown to the journal.
         var sections: [SectionID?] = []
     }
 
@@ -50,7 +50,7 @@ public struct RowHistory: Sendable {
         countsThen = counts
     }
 
-    /// With references to where rows and sections are now, and the path of the one that the command names. Throws
+    /// The command with references to where rows and sections are now, and the path of the row that it names. Throws
     /// `rowNotFound` or `sectionNotFound` if it never was there, `rowGone` if it or a move's target cannot be found
     /// now, `ambiguousRow` if several sections display the id, `commandTimeout`.
     public func rebased(_ command: Command) throws(Refusal) -> (command: Command, at: RowPath?) {
@@ -82,7 +82,7 @@ public struct RowHistory: Sendable {
             guard let place = try trace(path).place else { throw .gone(reference) }
             return place
         case .id(let id, let section):
-            // Needs no history.
+            // A row named by id needs no history.
             var found: [RowPath] = []
             let only = try section.map { section throws(Refusal) in try rebased(section: try index(of: section)) }
             for (index, section) in now.sections.enumerated() where only == nil || only == index {
@@ -135,7 +135,7 @@ public struct RowHistory: Sendable {
         return index
     }
 
-    /// After its last row now; `section` is the old index.
+    /// The place after the section's last row now; `section` is its old index.
     private func end(of section: Int) throws(Refusal) -> RowPath {
         let index = try rebased(section: section)
         return RowPath(section: index, row: now.sections[index].rows.count)
@@ -154,7 +154,7 @@ extension RowHistory {
 
     private func trace(_ path: RowPath) throws(Refusal) -> Fate {
         var place: RowPath? = path, isUnknown = false
-        // When an update hid it; `nil` once it is displayed in that section again.
+        // Its id and section when an update first hid it; `nil` once it is displayed in that section again.
         var lost: (id: RowID, section: SectionID?)?
         // The updates that hid it, with its path before each.
         var losses: [(step: Int, at: RowPath)] = []
@@ -302,7 +302,7 @@ extension Refusal {
     }
 }
 
-// Data source calls. What was out of bounds stays so.
+// Data source calls. An index that was out of bounds stays so.
 extension RowHistory {
     /// The path is that of `addRow`, `updateRow` or `removeRow`, if displayed.
     private func rebased(_ call: DataSourceCommand) throws(Refusal) -> (call: DataSourceCommand, at: RowPath?) {

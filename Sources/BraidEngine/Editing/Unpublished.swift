@@ -4,7 +4,7 @@
 public final class Unpublished: Sendable {
     /// What clients see.
     public let published: TableModel
-    /// Of the stored table.
+    /// The stored table's snapshot.
     public let snapshot: Snapshot
     /// Only these can differ between the two tables.
     let touched: TouchedRows
@@ -43,7 +43,7 @@ extension CommandInProgress {
     }
 }
 
-/// Where rows that clients see are looked up.
+/// Where rows that clients see are looked up. A class, as a `CommandInProgress` cannot contain another.
 final class SeenTable {
     let command: CommandInProgress
 
@@ -60,8 +60,8 @@ extension CommandInProgress {
         return try command.replacingRows { try rebased($0, seen, orEnd: $1) }
     }
 
-    /// Clients see it, or this command created it. What an earlier unpublished change created is unknown, also in a
-    /// transaction.
+    /// Whether clients see the row, or this command created it. What an earlier unpublished change created is unknown,
+    /// also in a transaction.
     func isKnown(_ id: RowID, in section: Section) throws(Refusal) -> Bool {
         guard let seen = seen?.command else { return true }
         if let place = seen.displayedPlace(of: section.id),
@@ -101,7 +101,7 @@ extension CommandInProgress {
         return .at(section, row: row)
     }
 
-    /// In the stored table's snapshot. `nil` if it has changed or is gone.
+    /// The row's index in the stored table's snapshot. `nil` if it has changed or is gone.
     private func rowWithoutID(_ place: Place, _ seen: CommandInProgress) throws -> Int? {
         let id = place.section.id
         guard let binding = binder.binding(of: id), binding.cells.source.isStored else {
@@ -115,7 +115,7 @@ extension CommandInProgress {
             let section = editor.table[id]
         else { return nil }
         let row = old[oldIndex]
-        // Ranks rarely change.
+        // Looks at the old rank first: ranks rarely change.
         var index = section.index(ofRank: row.rank)
         if !section.rows.indices.contains(index) || section.rows[index].key != row.key {
             guard let found = section.rows.firstIndex(where: { $0.key == row.key }) else { return nil }
@@ -124,7 +124,7 @@ extension CommandInProgress {
         return section.rows[index].model == row.model ? try displayedIndex(ofStored: index, in: id) : nil
     }
 
-    /// Before the row that the client sees there, or at the end.
+    /// Moves before the row that the client sees there, or to the end.
     private func rebasedMove(_ reference: RowReference, _ target: RowReference, _ seen: CommandInProgress) throws
         -> Command
     {
