@@ -92,16 +92,24 @@ extension BatchUpdate {
     private func hiddenPlaces(in before: Snapshot) -> (sections: [Int], rows: [(at: RowPath, row: Row?)]) {
         var sections: [Int] = []
         var rows: [(at: RowPath, row: Row?)] = []
-        // By index before the stage, the index before the update. That suffices, as rows do not change sections before
-        // they are deleted.
-        var origins: [Int?] = Array(before.sections.indices)
-        for stage in stages {
-            func row(_ path: RowPath) -> (at: RowPath, row: Row)? {
-                guard origins.indices.contains(path.section), let origin = origins[path.section],
-                    before.sections[origin].rows.indices.contains(path.row)
-                else { return nil }
-                return (RowPath(section: origin, row: path.row), before.sections[origin].rows[path.row])
+        // From the table before a stage back to the one before the update: what is inserted in between has no place there.
+        var followers: [StageFollower] = []
+        func section(_ index: Int) -> Int? {
+            followers.reversed().reduce(Optional(index)) { place, follower in
+                place.flatMap { follower.sections.following($0) }
             }
+            .flatMap { before.sections.indices.contains($0) ? $0 : nil }
+        }
+        func row(_ path: RowPath) -> (at: RowPath, row: Row)? {
+            let place = followers.reversed().reduce(Optional(path)) { place, follower in
+                place.flatMap(follower.following)
+            }
+            guard let place, before.sections.indices.contains(place.section),
+                before.sections[place.section].rows.indices.contains(place.row)
+            else { return nil }
+            return (place, before.sections[place.section].rows[place.row])
+        }
+        for (number, stage) in stages.enumerated() {
             for path in stage.deleteRows { if let (at, row) = row(path), row.content.hasID { rows.append((at, row)) } }
             for update in stage.updateRows + stage.reloadRows where !update.row.content.hasID {
                 if let (at, row) = row(update.at),
@@ -110,28 +118,14 @@ extension BatchUpdate {
                     rows.append((at, nil))
                 }
             }
-            for index in stage.deleteSections + stage.reloadSections.map(\.at) where origins.indices.contains(index) {
-                if let origin = origins[index] { sections.append(origin) }
-            }
-            if stages.count > 1 { origins = stage.sectionsAfter(origins) }
+            sections += (stage.deleteSections + stage.reloadSections.map(\.at)).compactMap(section)
+            if number < stages.count - 1 { followers.append(StageFollower(stage, backwards: true)) }
         }
         return (sections, rows)
     }
 }
 
 extension BatchUpdate.Stage {
-    fileprivate func sectionsAfter<Known>(_ before: [Known?]) -> [Known?] {
-        let leaving = Set(deleteSections + moveSections.map(\.from))
-        var staying = before.indices.lazy.filter { !leaving.contains($0) }.map { before[$0] }.makeIterator()
-        let sources = Dictionary(moveSections.map { ($0.to, $0.from) }) { first, _ in first }
-        let arrivals = Set(insertSections.map(\.at))
-        return (0..<max(0, before.count - deleteSections.count + insertSections.count)).map { index in
-            if arrivals.contains(index) { return nil }
-            if let source = sources[index] { return before.indices.contains(source) ? before[source] : nil }
-            return staying.next() ?? nil
-        }
-    }
-
     /// From after the stage to before it. Deleted sections get `nil` and 0, reloaded ones keep their counts, perhaps
     /// wrong: the journal's `HiddenRows` corrects both.
     func undo(in sections: inout [SectionID?], counts: inout [Int]) {

@@ -85,6 +85,20 @@ import Testing
         #expect(update.following(at(0, 0)) == nil && update.arrivals(of: RowID("a")) == [])
     }
 
+    @Test("A changed row without an id is found behind the stages before")
+    func changedInALaterStage() throws {
+        let old = Snapshot.make("A~: -1 -2 -3", "B: x y")
+        let update = try BatchUpdate(
+            json: JSONText(
+                parsing: """
+                    {"from":0,"to":1,"totalRowCount":6,"stages":[
+                      {"insertRows":[{"at":[0,0],"row":{"cell":"Cell","model":9}}],"moveSections":[{"from":1,"to":0}]},
+                      {"reloadRows":[{"at":[1,2],"row":{"cell":"Cell","model":5}}]}]}
+                    """))
+        let hidden = try HiddenRows(#require(update.hidden(in: old)))
+        #expect(Set(hidden.rows.keys) == [at(0, 1)] && hidden.sections.isEmpty)
+    }
+
     /// In its own section, in the only other one with the id, or nowhere.
     private func checkFollowing(_ update: BatchUpdate, _ old: Snapshot, _ new: Snapshot, isComposed: Bool = false) {
         func about() -> Comment { "\(old.json)\n\(new.json)\n\(update.json)" }

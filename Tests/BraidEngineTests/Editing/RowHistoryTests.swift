@@ -31,6 +31,7 @@ import Testing
                         command, to: last.table, shown: last.snapshot, unpublished: nil, now: Self.now),
                     outcome.kind == .applied, outcome.unpublished == nil
                 else { continue }
+                Self.checkHidden(by: outcome.update, last.snapshot, outcome.snapshot)
                 revisions.append(
                     Revision(
                         table: outcome.table, snapshot: outcome.snapshot, update: outcome.update.json,
@@ -58,6 +59,20 @@ import Testing
     }
 
     static let now = "2026-01-01T00:00:00.000Z"
+
+    /// Of rows without ids, the journal has exactly those in whose place another model is displayed afterwards.
+    static func checkHidden(by update: BatchUpdate, _ before: Snapshot, _ after: Snapshot) {
+        let hidden = update.hidden(in: before).map { HiddenRows($0) } ?? HiddenRows()
+        for (number, section) in before.sections.enumerated() {
+            for (index, row) in section.rows.enumerated() where row.id == nil {
+                let path = RowPath(section: number, row: index)
+                guard let place = update.following(path) else { continue }
+                let shown = after.sections[place.section].rows[place.row]
+                let isSame = row.model == shown.model && (row.model != nil || row.looksSame(as: shown))
+                #expect(hidden.rows.keys.contains(path) == !isSame, "\(before.json)\n\(update.json)")
+            }
+        }
+    }
 
     /// Where a tap finds it, or it is refused.
     static func expect(_ history: RowHistory, callFor row: RowReference, at: RowPath?) {
