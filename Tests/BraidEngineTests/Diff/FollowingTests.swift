@@ -92,7 +92,7 @@ import Testing
             json: JSONText(
                 parsing: """
                     {"from":0,"to":1,"totalRowCount":6,"stages":[
-                      {"insertRows":[{"at":[0,0],"row":{"cell":"Cell","model":9}}],"moveSections":[{"from":1,"to":0}]},
+                      {"insertRows":[{"at":[1,0],"row":{"cell":"Cell","model":9}}],"moveSections":[{"from":1,"to":0}]},
                       {"reloadRows":[{"at":[1,2],"row":{"cell":"Cell","model":5}}]}]}
                     """))
         let hidden = try HiddenRows(#require(update.hidden(in: old)))
