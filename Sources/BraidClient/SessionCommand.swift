@@ -203,8 +203,8 @@ extension SessionCommand {
         dataSource("DELETE", "rows", "\(path.section)", "\(path.row)", notify: notify)
     }
 
-    /// Inserts `{"id"?, "header"?, "footer"?, "rows"}`, at the end for `nil` or an unused index. Refused if sections
-    /// are declared.
+    /// Inserts `{"id"?, "header"?, "footer"?, "rows"}`, at the end for `nil` or too high an index. Refused if
+    /// sections are declared.
     public static func addSection(_ section: JSON, at index: Int? = nil, notify: Bool = true) -> SessionCommand {
         dataSource(
             "POST", "sections", notify: notify, body: ["section": section, "at": index.map { .integer($0) } ?? .null])

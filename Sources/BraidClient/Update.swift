@@ -116,7 +116,7 @@ extension Update {
             public var from: RowPath
             /// After the stage.
             public var to: RowPath
-            /// If it changed, without a redraw.
+            /// The row's new content, if it changed. The cell is not reloaded.
             public var row: Snapshot.Row?
         }
 

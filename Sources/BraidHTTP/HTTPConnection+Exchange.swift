@@ -140,7 +140,6 @@ extension HTTPConnection {
         proceed()
     }
 
-    /// Answers, then closes the connection.
     func refuse(_ failure: HTTPFailure) {
         var isHandled = false
         if case .feeding(let reader) = phase {

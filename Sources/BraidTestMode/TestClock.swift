@@ -30,7 +30,7 @@ struct TestClock: Sendable {
         idleSessions.unload(from: sessions, afterAnother: .milliseconds(time - now))
     }
 
-    /// `PUT /v1/test/clock`
+    /// The body of `PUT /v1/test/clock`.
     enum Setting {
         case time(Instant)
         case advance(milliseconds: Int)

@@ -153,8 +153,8 @@ struct CommandInProgress {
         var call: DataSourceCall?
         hasReadProvided = false
         let given = command, command = seen == nil ? given : try rebased(given)
-        // A transaction's later commands mean the stored table, as the earlier ones left it.
         isAllowed = false
+        // Only until the first change: a transaction's later commands mean the stored table, as the earlier left it.
         if let seen = seen?.command, !hasChanged {
             try seen.requireAllowed(given)
             isAllowed = true

@@ -3,7 +3,7 @@ import BraidHTTP
 import BraidRuntime
 import BraidSessions
 
-/// Who may use a route. A test compares the routes with docs/http-api.
+/// Who may use a route.
 package enum Admission: Sendable, Equatable {
     /// Even without a token.
     case everyone
