@@ -50,7 +50,7 @@ import Testing
         let expected: [String: Admission] = [
             "none": .everyone, "viewer": .role(.viewer), "participant": .role(.participant),
             "controller": .role(.controller),
-            "the highest role that any command of the transaction needs": .commands,
+            "the highest of its commands": .commands,
         ]
         for (name, admission) in try Self.app().router.routes.map({ ($0.name, $0.admission) }) {
             let role = try #require(documented[name], "\(name) is not in the document")
