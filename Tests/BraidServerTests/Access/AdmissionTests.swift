@@ -48,7 +48,7 @@ import Testing
         }
         #expect(documented.count > 20)
         let expected: [String: Admission] = [
-            "none": .everyone, "viewer": .role(.viewer), "participant": .role(.participant),
+            "no token": .everyone, "viewer": .role(.viewer), "participant": .role(.participant),
             "controller": .role(.controller),
             "the highest of its commands": .commands,
         ]
