@@ -28,10 +28,11 @@ public struct RowFollower: Sendable {
     private let stages: [StageFollower]
 
     /// O(n log n) for n operations.
-    public init(_ update: BatchUpdate) { self.init(update, backwards: false) }
+    public init(_ update: BatchUpdate) { stages = update.stages.map { StageFollower($0) } }
 
-    init(_ update: BatchUpdate, backwards: Bool) {
-        stages = (backwards ? update.stages.reversed() : update.stages).map { StageFollower($0, backwards: backwards) }
+    /// From after these stages to before them.
+    init(back stages: some BidirectionalCollection<BatchUpdate.Stage>) {
+        self.stages = stages.reversed().map { StageFollower($0, backwards: true) }
     }
 
     /// `nil` if the update deletes the row or its section, or reloads the section.

@@ -48,7 +48,8 @@ struct HiddenRows: Sendable {
 
 extension BatchUpdate {
     /// For the journal, so that ``RowHistory`` recognizes what is displayed again. `before` is what the update is
-    /// applied to. `nil` if it hides nothing. O(operations, and rows of deleted and reloaded sections).
+    /// applied to. `nil` if it hides nothing. O(n log n) for n operations, and O(rows of
+    /// deleted and reloaded sections).
     public func hidden(in before: Snapshot) -> JSONText? {
         let (sections, rows) = hiddenPlaces(in: before)
         guard !sections.isEmpty || !rows.isEmpty else { return nil }
@@ -92,24 +93,15 @@ extension BatchUpdate {
     private func hiddenPlaces(in before: Snapshot) -> (sections: [Int], rows: [(at: RowPath, row: Row?)]) {
         var sections: [Int] = []
         var rows: [(at: RowPath, row: Row?)] = []
-        // From the table before a stage back to the one before the update: what is inserted in between has no place there.
-        var followers: [StageFollower] = []
-        func section(_ index: Int) -> Int? {
-            followers.reversed().reduce(Optional(index)) { place, follower in
-                place.flatMap { follower.sections.following($0) }
-            }
-            .flatMap { before.sections.indices.contains($0) ? $0 : nil }
-        }
-        func row(_ path: RowPath) -> (at: RowPath, row: Row)? {
-            let place = followers.reversed().reduce(Optional(path)) { place, follower in
-                place.flatMap(follower.following)
-            }
-            guard let place, before.sections.indices.contains(place.section),
-                before.sections[place.section].rows.indices.contains(place.row)
-            else { return nil }
-            return (place, before.sections[place.section].rows[place.row])
-        }
         for (number, stage) in stages.enumerated() {
+            // What came in an earlier stage has no place before the update.
+            let origins = RowFollower(back: stages.prefix(number))
+            func row(_ path: RowPath) -> (at: RowPath, row: Row)? {
+                guard let origin = origins.following(path), before.sections.indices.contains(origin.section),
+                    before.sections[origin.section].rows.indices.contains(origin.row)
+                else { return nil }
+                return (origin, before.sections[origin.section].rows[origin.row])
+            }
             for path in stage.deleteRows { if let (at, row) = row(path), row.content.hasID { rows.append((at, row)) } }
             for update in stage.updateRows + stage.reloadRows where !update.row.content.hasID {
                 if let (at, row) = row(update.at),
@@ -118,8 +110,8 @@ extension BatchUpdate {
                     rows.append((at, nil))
                 }
             }
-            sections += (stage.deleteSections + stage.reloadSections.map(\.at)).compactMap(section)
-            if number < stages.count - 1 { followers.append(StageFollower(stage, backwards: true)) }
+            sections += (stage.deleteSections + stage.reloadSections.map(\.at)).compactMap(origins.followingSection)
+                .filter(before.sections.indices.contains)
         }
         return (sections, rows)
     }

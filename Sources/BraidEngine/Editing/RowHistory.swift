@@ -194,7 +194,7 @@ extension RowHistory {
         var places = [path]
         for step in steps.reversed() {
             try meter.checkTime()
-            let follower = RowFollower(step.update, backwards: true)
+            let follower = RowFollower(back: step.update.stages)
             places = places.compactMap { follower.following($0) }
             for place in step.hidden.places(of: id) where !places.contains(place) { places.append(place) }
         }
