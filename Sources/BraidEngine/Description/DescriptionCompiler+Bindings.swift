@@ -187,14 +187,9 @@ extension DescriptionCompiler {
         var titles: [SectionID: Computed<SectionInput>] = [:]
         let plural = member + "s"
         guard let byID = object[plural] else { return (ofAll, titles) }
-        guard case .object = byID else {
-            reader.fault(
-                pointer.appending(plural), .wrongType,
-                "must be an object with a title for each section's id; `\(member)` is one title for all")
-            return (ofAll, titles)
-        }
         let isExcluded = binding.scope.exclusion()
-        for (name, value) in reader.map(byID, at: pointer.appending(plural), what: "`\(plural)`") {
+        let hint = " with a title for each section's id; `\(member)` is one title for all"
+        for (name, value) in reader.map(byID, at: pointer.appending(plural), what: "`\(plural)`", hint: hint) {
             let place = pointer.appending(plural).appending(name)
             reader.requireSection(SectionID(name), notExcluded: isExcluded, at: place)
             if let title = reader.title(value, at: place) { titles[SectionID(name)] = title }

@@ -58,11 +58,12 @@ struct DescriptionReader {
     }
 
     /// For an object whose names are the author's, such as those of cells.
-    mutating func map(_ value: JSONValue?, at pointer: JSONPointer, what: String) -> [(name: String, value: JSONValue)]
-    {
+    mutating func map(_ value: JSONValue?, at pointer: JSONPointer, what: String, hint: String = "") -> [(
+        name: String, value: JSONValue
+    )] {
         guard let value else { return [] }
         guard case .object(let object) = value else {
-            fault(pointer, .wrongType, "\(what) must be an object")
+            fault(pointer, .wrongType, "\(what) must be an object\(hint)")
             return []
         }
         return object.members.filter { !Self.isRemark($0.name) }
