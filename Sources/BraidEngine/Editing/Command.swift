@@ -263,18 +263,13 @@ public struct CommandKind: Sendable {
 
     static let displayedSections = CommandKind(.put, "displayedSections", at: "displayed-sections", for: .controller) {
         (body, pointer) throws(Refusal) in
-        guard let elements = body.elements() else {
-            throw Refusal.bad(pointer, .wrongType, "must be an array of section ids")
-        }
-        var ids: [SectionID] = [], seen: Set<SectionID> = []
-        for (index, element) in elements.enumerated() {
-            guard let id = element.stringValue else {
-                throw Refusal.bad(pointer.appending(index), .wrongType, "a section id must be a string")
+        var seen: Set<SectionID> = []
+        let ids = try body.array(of: "section ids", at: pointer) { (element, place) throws(Refusal) in
+            let id = try element.sectionID(at: place)
+            guard seen.insert(id).inserted else {
+                throw Refusal.bad(place, .duplicate, "the section \"\(id)\" is named twice")
             }
-            if !seen.insert(SectionID(id)).inserted {
-                throw Refusal.bad(pointer.appending(index), .duplicate, "the section \"\(id)\" is named twice")
-            }
-            ids.append(SectionID(id))
+            return id
         }
         return .setDisplayedSections(ids)
     }
@@ -313,14 +308,10 @@ public struct CommandKind: Sendable {
     static let displayedRows = CommandKind(.post, "displayedRows", at: "displayed-rows", for: .participant) {
         (body, pointer) throws(Refusal) in
         let object = try BodyReader(body, at: pointer, members: ["rows"])
-        guard let elements = try object.required("rows").elements() else {
-            throw object.fault("rows", .wrongType, "must be an array of row references")
-        }
-        var rows: [RowReference] = []
-        for (index, element) in elements.enumerated() {
-            rows.append(try RowReference(element, at: pointer.appending("rows").appending(index)))
-        }
-        return .displayedRows(rows)
+        return .displayedRows(
+            try object.required("rows").array(of: "row references", at: object.place(of: "rows")) {
+                (element, place) throws(Refusal) in try RowReference(element, at: place)
+            })
     }
 
     /// Each has its own resource (``DataSourceCommand/Call/resource``).
@@ -332,14 +323,10 @@ public struct CommandKind: Sendable {
     public static let transactions = CommandKind(.post, "transactions", for: .participant) {
         (body, pointer) throws(Refusal) in
         let object = try BodyReader(body, at: pointer, members: ["commands"])
-        guard let elements = try object.required("commands").elements() else {
-            throw object.fault("commands", .wrongType, "must be an array of commands")
-        }
-        var commands: [Command] = []
-        for (index, element) in elements.enumerated() {
-            commands.append(try Command(json: element, at: pointer.appending("commands").appending(index)))
-        }
-        return .transaction(commands)
+        return .transaction(
+            try object.required("commands").array(of: "commands", at: object.place(of: "commands")) {
+                (element, place) throws(Refusal) in try Command(json: element, at: place)
+            })
     }
 
     /// No decoder: needs the opening table.

@@ -213,14 +213,9 @@ extension SectionContent {
 
     /// From an array. Throws `badRequest`.
     public static func list(_ json: JSONText, at pointer: JSONPointer) throws(Refusal) -> [SectionContent] {
-        guard let elements = json.elements() else {
-            throw Refusal.bad(pointer, .wrongType, "must be an array of sections")
+        try json.array(of: "sections", at: pointer) { (element, place) throws(Refusal) in
+            try SectionContent(element, at: place)
         }
-        var sections: [SectionContent] = []
-        for (index, element) in elements.enumerated() {
-            sections.append(try SectionContent(element, at: pointer.appending(index)))
-        }
-        return sections
     }
 }
 

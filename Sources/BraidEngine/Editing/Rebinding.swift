@@ -83,21 +83,10 @@ public struct Rebinding: Sendable {
                 .root, version == nil ? .missingMember : .conflict,
                 "the body has either `version`, a registered version of the table, or `table`, a description")
         }
-        var discard: Set<SectionID> = []
-        if let given = object["discard"] {
-            guard let elements = given.elements() else {
-                throw object.fault("discard", .wrongType, "must be an array of section ids")
-            }
-            for (index, element) in elements.enumerated() {
-                guard let id = element.stringValue else {
-                    throw Refusal.bad(
-                        JSONPointer.root.appending("discard").appending(index), .wrongType,
-                        "a section id must be a string")
-                }
-                discard.insert(SectionID(id))
-            }
-        }
-        self.discard = discard
+        discard = Set(
+            try object["discard"]?.array(of: "section ids", at: object.place(of: "discard")) {
+                (element, place) throws(Refusal) in try element.sectionID(at: place)
+            } ?? [])
     }
 }
 

@@ -60,6 +60,23 @@ package struct BodyReader {
 }
 
 extension JSONText {
+    /// Reads each element with its place. `what` names the elements, such as "commands".
+    func array<Element>(
+        of what: String, at pointer: JSONPointer,
+        _ read: (_ element: JSONText, _ place: JSONPointer) throws(Refusal) -> Element
+    ) throws(Refusal) -> [Element] {
+        guard let elements = elements() else { throw Refusal.bad(pointer, .wrongType, "must be an array of \(what)") }
+        var values: [Element] = []
+        values.reserveCapacity(elements.count)
+        for (index, element) in elements.enumerated() { values.append(try read(element, pointer.appending(index))) }
+        return values
+    }
+
+    func sectionID(at pointer: JSONPointer) throws(Refusal) -> SectionID {
+        guard let id = stringValue else { throw Refusal.bad(pointer, .wrongType, "a section id must be a string") }
+        return SectionID(id)
+    }
+
     func index(at pointer: JSONPointer) throws(Refusal) -> Int {
         guard let index = intValue, index >= 0 else {
             throw Refusal.bad(pointer, .rejecting(kind, accepting: .number), "must be an integer from 0")
