@@ -2,6 +2,7 @@
 import os
 import pathlib
 import signal
+import socket
 import subprocess
 import time
 
@@ -44,6 +45,12 @@ class Server:
     def __exit__(self, *_):
         if self.process.poll() is None:
             self.stop()
+
+
+def free_port():
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]
 
 
 def wait_until(condition, sleep=time.sleep):

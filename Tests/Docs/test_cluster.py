@@ -16,8 +16,8 @@ import pytest
 import yaml
 
 from documents import ROOT
-from server import Server, wait_until
-from test_proxies import free_port, program, replaced
+from server import Server, free_port, wait_until
+from test_proxies import program, replaced
 
 API = json.loads((ROOT / "docs/openapi.json").read_text(encoding="utf-8"))
 CONFIGURATION = (ROOT / "Examples/cluster/nginx.conf").read_text(encoding="utf-8")

@@ -3,7 +3,6 @@
 import configparser
 import json
 import re
-import socket
 import subprocess
 import urllib.request
 
@@ -13,23 +12,24 @@ import yaml
 
 from documents import ROOT, documents, is_part
 from matching import documents as json_documents, json_matches, parsed, text_matches
-from server import wait_until
+from server import free_port, wait_until
 from terminal import BINARY, Terminal
 
 DOCUMENTS = documents()
+README, *PAGES = DOCUMENTS
 STARTS = re.compile(r"^(\w+=\S+ )*\./run|braid-server serve", re.M)
 OUTPUTS = {"json": json_matches, "text": text_matches}
-EACH = pytest.mark.parametrize("document", DOCUMENTS, ids=lambda document: document.name.replace("/", "-"))
+
+
+def each(documents):
+    return pytest.mark.parametrize("document", documents, ids=lambda document: document.name.replace("/", "-"))
+
+
+EACH = each(DOCUMENTS)
 
 
 def place(document, block):
     return f"{document.name}:{block.line}"
-
-
-def free_port():
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return free.getsockname()[1]
 
 
 @pytest.fixture(scope="module")
@@ -37,8 +37,7 @@ def readme(tmp_path_factory):
     """The terminal in which README.md has started its server. Pages that start none go on with that."""
     terminal = Terminal(tmp_path_factory.mktemp("readme"), free_port())
     terminal.run("./run\n")
-    [document] = [document for document in DOCUMENTS if document.name == "README.md"]
-    follow(document, document.blocks, terminal)
+    follow(README, README.blocks, terminal)
     yield terminal
     terminal.close()
 
@@ -77,7 +76,7 @@ def refusals_told(text, shown):
     return [int(status) for status in told or re.findall(r'"status": ?([45]\d\d)(?=[^}]*"instance")', shown)]
 
 
-@pytest.mark.parametrize("document", [document for document in DOCUMENTS if document.name != "README.md"], ids=lambda document: document.name.replace("/", "-"))
+@each(PAGES)
 def test_every_command_does_what_the_document_says(document, terminal):
     follow(document, document.blocks, terminal)
 

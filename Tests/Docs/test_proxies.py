@@ -15,7 +15,7 @@ import time
 import pytest
 
 from documents import ROOT, Document
-from server import Server, wait_until
+from server import Server, free_port, wait_until
 
 RECIPE = Document(ROOT / "docs/recipes/reverse-proxy.md")
 UNPACKED = ROOT / ".build/proxies"
@@ -27,12 +27,6 @@ def program(path):
     """Returns the path of a program, which is either unpacked from Debian's package or installed."""
     found = UNPACKED / path
     return str(found) if found.exists() else shutil.which(pathlib.Path(path).name, path=os.environ["PATH"] + ":/usr/sbin")
-
-
-def free_port():
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return free.getsockname()[1]
 
 
 def replaced(text, pairs):

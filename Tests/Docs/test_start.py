@@ -16,9 +16,9 @@ import pytest
 import yaml
 
 from documents import ROOT, Document
+from server import free_port
 from terminal import SHIMS, Terminal
 from test_documents import follow
-from test_proxies import free_port
 
 README = Document(ROOT / "README.md")
 STARTS = [block for block in README.of("sh") if block.marks.get("run by") == "Tests/Docs/test_start.py"]
