@@ -88,11 +88,20 @@ package final class PostgresStore: SessionStore {
         _ statements: [PostgresStatement], isTest: Bool = false, cost: Int = 1, notice: String? = nil,
         value: @escaping @Sendable ([PostgresRows]) throws -> Value
     ) async throws -> Value {
-        // Too large a statement would end the connection, and fail the other requests of its group.
-        guard !statements.contains(where: { $0.isTooLarge }) else { throw StoreError.tooLarge }
-        return try await writer.enqueue(isTest: isTest, cost: cost) { continuation in
+        try await completion {
+            queue(statements, isTest: isTest, cost: cost, notice: notice, value: value, then: $0)
+        }
+    }
+
+    private func queue<Value: Sendable>(
+        _ statements: [PostgresStatement], isTest: Bool = false, cost: Int, notice: String?,
+        value: @escaping @Sendable ([PostgresRows]) throws -> Value, then done: @escaping Completion<Value>
+    ) {
+        // It would end the connection, and fail the other requests of its group.
+        guard !statements.contains(where: { $0.isTooLarge }) else { return done(.failure(StoreError.tooLarge)) }
+        writer.enqueue(isTest: isTest, cost: cost, then: done) { done in
             PostgresCommitter.Work(statements: statements, notice: notice) { rows in
-                continuation.resume(with: Result { try value(rows) })
+                done(Result { try value(rows) })
             }
         }
     }
@@ -186,22 +195,24 @@ extension PostgresStore {
 }
 
 extension PostgresStore {
-    package func commit(_ commit: SessionCommit) async throws {
-        guard !commit.isExhausted else { throw StoreError.exhausted }
-        do {
-            try await store(commit)
-        } catch StoreError.tableMissing {
-            try await store(commit, restoringVersion: true)
+    package func commit(_ commit: SessionCommit, then done: @escaping @Sendable (Result<Void, any Error>) -> Void) {
+        guard !commit.isExhausted else { return done(.failure(StoreError.exhausted)) }
+        store(commit) { [weak self] result in
+            if case .failure(StoreError.tableMissing) = result, let self {
+                store(commit, restoringVersion: true, then: done)
+            } else {
+                done(result)
+            }
         }
     }
 
-    private func store(_ commit: SessionCommit, restoringVersion: Bool = false) async throws {
+    private func store(_ commit: SessionCommit, restoringVersion: Bool = false, then done: @escaping Completion<Void>) {
         let statement = commit.statement(
             journalLimit: options.journalLimit, byteLimit: options.journalBytes,
             hasTurn: peers.hasTurn(of: commit.session), restoringVersion: restoringVersion)
-        try await write(
+        queue(
             [statement], cost: commit.cost, notice: StoreNotice.committed(commit.session, commit.record.revision),
-            value: SessionCommit.outcome)
+            value: SessionCommit.outcome, then: done)
     }
 
     package func journal(of sessionNumber: Int, after revision: Int, limit: Int, bytes: Int) async throws

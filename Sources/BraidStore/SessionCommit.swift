@@ -1,4 +1,5 @@
 import BraidEngine
+import BraidRuntime
 
 /// One new revision. Times are milliseconds since 1970.
 package struct SessionCommit: Sendable {
@@ -7,6 +8,9 @@ package struct SessionCommit: Sendable {
     package var from: Int
     /// Its time, or `nil`. With another, the database has lost the revision and reused its number.
     package var fromTime: Int?
+    /// The command of the revision `from`, if that was not stored yet when this one was computed. Another server may
+    /// have stored a revision with the same number in the same millisecond; with the same command, it is the same.
+    package var fromCommand: JSONText?
     package var record: JournalRecord
     package var change: TableChange
     /// Used from now on. `nil`: unchanged.
@@ -47,6 +51,9 @@ package struct SessionCommit: Sendable {
 
     /// About how many rows it writes; large texts count as rows.
     package var cost: Int { change.rowCount + journalBytes / 1_000 }
+
+    /// Whether the writer gives it a queue of its own, so that it is not ordered with others.
+    package var isLarge: Bool { cost >= Workers.shortRows }
 
     package var journalBytes: Int { record.bytes + undo.count }
 }

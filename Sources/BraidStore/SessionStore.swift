@@ -42,9 +42,10 @@ package protocol SessionStore: Sendable {
 
     /// Commits that wait at the same time can share a transaction.
     ///
-    /// Throws `revisionConflict`, `sessionMissing`, `tableMissing`, `exhausted` or `answered`, which leave the
-    /// transaction's other commits alone, or an error of the disk or the database.
-    func commit(_ commit: SessionCommit) async throws
+    /// Calls `done` once, on any thread. Commits of one session that are not large (`isLarge`) are stored in the order of
+    /// the calls. Fails with `revisionConflict`, `sessionMissing`, `tableMissing`, `exhausted` or `answered`, which leave
+    /// the transaction's other commits alone, or an error of the disk or the database.
+    func commit(_ commit: SessionCommit, then done: @escaping @Sendable (Result<Void, any Error>) -> Void)
     /// Ends with the record that makes the total size reach `bytes`.
     func journal(of sessionNumber: Int, after revision: Int, limit: Int, bytes: Int) async throws -> [JournalRecord]
 
@@ -90,6 +91,10 @@ extension SessionStore {
     }
 
     package func table(_ name: String) async throws -> StoredTable? { try await table(name, version: nil) }
+
+    package func commit(_ commit: SessionCommit) async throws {
+        try await completion { self.commit(commit, then: $0) }
+    }
 
     package func sessions(after: String?, limit: Int) async throws -> [SessionSummary] {
         try await sessions(of: nil, after: after, limit: limit)

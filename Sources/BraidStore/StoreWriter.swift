@@ -47,22 +47,21 @@ package final class StoreWriter<Committer: GroupCommitter>: @unchecked Sendable 
         guard failure == 0 else { throw StoreError.noThread(failure) }
     }
 
-    /// Returns after the commit, even if the task is cancelled. `cost`: about how many rows it writes.
+    /// Returns at once. `done` is called after the commit or the failure, on the writer's thread. `cost`: about how many
+    /// rows it writes.
     package func enqueue<Value: Sendable>(
-        isTest: Bool = false, cost: Int, _ work: (CheckedContinuation<Value, any Error>) -> Committer.Work
-    ) async throws -> Value {
-        try await withCheckedThrowingContinuation { continuation in
-            let request = Request(
-                work: work(continuation), isTest: isTest, fail: { continuation.resume(throwing: $0) })
-            let isOpen = condition.withLock {
-                if isStopping { return false }
-                waiting.append(request, cost: cost)
-                // Only the first: a running writer looks again before it waits.
-                if waiting.count == 1, writingSince == nil { condition.signal() }
-                return true
-            }
-            if !isOpen { request.fail(.closed) }
+        isTest: Bool = false, cost: Int, then done: @escaping Completion<Value>,
+        _ work: (@escaping Completion<Value>) -> Committer.Work
+    ) {
+        let request = Request(work: work(done), isTest: isTest, fail: { done(.failure($0)) })
+        let isOpen = condition.withLock {
+            if isStopping { return false }
+            waiting.append(request, cost: cost)
+            // Only the first: a running writer looks again before it waits.
+            if waiting.count == 1, writingSince == nil { condition.signal() }
+            return true
         }
+        if !isOpen { request.fail(.closed) }
     }
 
     package var statistics: StoreStatistics { counted.withLock { $0 } }
@@ -137,6 +136,13 @@ package final class StoreWriter<Committer: GroupCommitter>: @unchecked Sendable 
         condition.withLock { lastSucceeded = false }
         for request in group { request.fail(error) }
     }
+}
+
+package typealias Completion<Value> = @Sendable (Result<Value, any Error>) -> Void
+
+/// Returns when `queue` has called its argument, even if the task is cancelled meanwhile.
+package func completion<Value: Sendable>(of queue: (@escaping Completion<Value>) -> Void) async throws -> Value {
+    try await withCheckedThrowingContinuation { continuation in queue { continuation.resume(with: $0) } }
 }
 
 /// A small write would wait for a large one in its transaction. So a transaction has at most one large write, and

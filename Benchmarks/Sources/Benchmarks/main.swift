@@ -29,6 +29,7 @@ let parts: [(name: String, measure: () throws -> Void)] = [
     ("large", largeBenchmark),
     ("edits", editBenchmark),
     ("durable", durableBenchmark),
+    ("hot", hotListBenchmark),
     ("postgres", durablePostgresBenchmark),
     ("cluster", clusterBenchmark),
     ("records", recordBenchmark),

@@ -24,6 +24,10 @@ extension SessionCommit {
                 SELECT updated, greatest(0, least(journal_bytes, \(StoredNumber.bytes.range.upperBound))) + \(journalBytes) AS bytes FROM session WHERE number = \(session) AND revision = \(from)
             """
         if let fromTime { sql += " AND updated = \(fromTime)" }
+        if let fromCommand {
+            sql +=
+                " AND EXISTS (SELECT FROM journal WHERE session = \(session) AND revision = \(from) AND command = \(fromCommand))"
+        }
         // Refused while another server has the session's turn.
         if !hasTurn {
             let turn = ClusterCoordinator.turn(of: session)

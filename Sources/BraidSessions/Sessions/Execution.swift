@@ -123,32 +123,67 @@ extension Session {
 
     /// Clients see the result only after the commit.
     fileprivate func executeInOrder(_ request: CommandRequest) async throws -> Execution {
-        try await withCommandLock {
-            var races = 0
-            while true {
-                let execution: Execution
-                do {
-                    execution = try await attempt(request)
-                } catch {
-                    // Perhaps this copy was behind the store.
-                    guard try await catchUp() else { throw error }
-                    continue
-                }
-                if execution.outcome.kind == .applied, !request.isDryRun {
-                    if try await commitAndPublish(execution, request.keptAnswer?(execution)) { return execution }
-                    races += 1
-                    try await makeWay(afterRaces: races)
-                } else if try await !catchUp() {
-                    // Nothing to commit, but the result had to be that of the stored revision, not of an outdated copy.
+        var races = 0
+        while true {
+            let turn = try await withCommandLock { try await take(request, afterRaces: races) }
+            do {
+                switch turn {
+                case .applied(let execution, let commit):
+                    try await commit.stored()
+                    return execution
+                case .unchanged(let result, let unconfirmed):
+                    // It was judged by this commit's state, which must be stored before anybody is told.
+                    if let unconfirmed, (try? await unconfirmed.stored()) == nil { continue }
+                    let execution = try result.get()
                     if let keptAnswer = request.keptAnswer { try await store.keep(keptAnswer(execution)) }
                     return execution
+                case .outdated: continue
                 }
+            } catch is Superseded {
+                continue
+            } catch StoreError.revisionConflict where store.sharing != nil {
+                races += 1
             }
         }
     }
 
-    /// Runs `body` under the session's lock. Then ends this server's turn, if no command waits or it has lasted
-    /// `longestTurn`, so that other servers can commit.
+    /// What came of a command's turn.
+    private enum Turn {
+        /// Its commit is queued.
+        case applied(Execution, PendingCommit)
+        /// It changes nothing. The commit is the last one under way before it.
+        case unchanged(Result<Execution, any Error>, PendingCommit?)
+        /// This server's copy of the session was behind the store, and is not any more.
+        case outdated
+    }
+
+    /// The caller holds the lock `commands`.
+    private func take(_ request: CommandRequest, afterRaces races: Int) async throws -> Turn {
+        if races > 0 { try await makeWay(afterRaces: races) }
+        let (before, unconfirmed) = await underWay.latest(in: self)
+        if isStale { throw StaleSession() }
+        let result: Result<Execution, any Error>
+        do {
+            let execution = try await attempt(request, on: before)
+            if execution.outcome.kind == .applied, !request.isDryRun {
+                let commit = try commit(execution, request.keptAnswer?(execution), on: unconfirmed)
+                // It may be stored after smaller ones that are queued later.
+                if commit.isLarge { try? await commit.pending.stored() }
+                return .applied(execution, commit.pending)
+            }
+            result = .success(execution)
+        } catch {
+            result = .failure(error)
+        }
+        // It may have failed only because this server's copy of the session was behind the store.
+        if store.sharing != nil {
+            if try await catchUp() { return .outdated }
+        }
+        return .unchanged(result, unconfirmed)
+    }
+
+    /// Runs `body` while it holds the lock `commands`. Then ends this server's turn, if no other command waits or the
+    /// turn has lasted longer than `longestTurn`, so that other servers can commit.
     func withCommandLock<Value>(_ body: () async throws -> Value) async throws -> Value {
         try await commands.withLock {
             let result: Result<Value, any Error>
@@ -162,17 +197,18 @@ extension Session {
                 since = nil
                 return true
             }
-            if isDue { await store.sharing?.endTurn(of: number) }
+            if isDue {
+                await underWay.settled()
+                await store.sharing?.endTurn(of: number)
+            }
             return try result.get()
         }
     }
 
     private static let longestTurn = Duration.milliseconds(20)
 
-    /// Applies the command to the current table. Stores and shows nothing.
-    private func attempt(_ request: CommandRequest) async throws -> Execution {
-        let before = current, isDryRun = request.isDryRun
-        if before.isStale { throw StaleSession() }
+    private func attempt(_ request: CommandRequest, on before: Committed) async throws -> Execution {
+        let isDryRun = request.isDryRun
         try request.condition?.check(position(at: before.snapshot.revision))
         var binder = before.bound.binder
         binder.limits = limits.table(for: request.role)
@@ -238,9 +274,11 @@ extension Session {
                 "The base is revision \(base.revision), but the session is only at revision \(revision). Use the revision of the snapshot that you have."
             )
         }
+        let unconfirmed = underWay.records.filter { base.revision < $0.revision && $0.revision <= revision }
         let (rebased, place) = try await withHistory(
-            after: base.revision, count: revision - base.revision, for: Quota.Account(resource: id)
-        ) { records in
+            after: base.revision, count: revision - base.revision - unconfirmed.count, for: Quota.Account(resource: id)
+        ) { stored in
+            let records = stored + unconfirmed
             guard records.count == revision - base.revision else {
                 throw SessionError(
                     .baseTooOld, "The journal does not reach back to revision \(base.revision). Get the snapshot.")
@@ -257,55 +295,71 @@ extension Session {
         return (rebased, rebased.rewriting(text), place)
     }
 
-    /// `false` if another server has committed this revision first.
-    private func commitAndPublish(_ execution: Execution, _ answer: KeptAnswer?) async throws -> Bool {
-        // The key was looked up for an earlier session with this ID.
+    /// Queues what a command has changed. After the store has it, `publish` shows it.
+    private func commit(
+        _ execution: Execution, _ answer: KeptAnswer?, on unconfirmed: PendingCommit?
+    ) throws -> (pending: PendingCommit, isLarge: Bool) {
+        // The idempotency key was looked up for an earlier session with the same ID: repeat the request for this one.
         if let answer, answer.session != number { throw StaleSession() }
-        do {
-            try await store.commit(execution.sessionCommit(keeping: answer))
-        } catch StoreError.revisionConflict where store.sharing != nil {
-            return false
-        } catch StoreError.sessionMissing where store.sharing != nil {
-            // Ended by another server; another session may have the ID.
-            markStale(.ended)
-            throw StaleSession()
-        } catch {
-            switch error {
-            // Nothing was written.
-            case StoreError.full, StoreError.answered, StoreError.tooLarge: break
-            // May be stored or not: the next request reads what is.
-            default: markStale()
-            }
-            throw error
+        var commit = execution.sessionCommit(keeping: answer)
+        if store.sharing != nil { commit.fromCommand = unconfirmed?.record.command }
+        let pending = PendingCommit(execution, commit)
+        underWay.append(pending)
+        store.commit(commit) { [self] result in
+            underWay.finish(pending, result, of: self)
+            if execution.text.count > Memory.largeBytes { Memory.trimSoon() }
         }
-        if execution.text.count > Memory.largeBytes { Memory.trimSoon() }
-        advance(by: execution)
-        return true
+        return (pending, commit.isLarge)
     }
 
-    /// Makes a stored revision visible. The caller holds `commands`, so that revisions come in order.
-    func advance(by execution: Execution) {
-        let outcome = execution.outcome
-        let model =
-            outcome.unpublished == nil && outcome.change.writtenRows.count > Workers.shortRows
-            ? outcome.table.sharingModels(with: outcome.snapshot) : outcome.table
-        // Before `publish`: a reader may see a table ahead of the feed, never one behind it.
-        let (before, after) = committed.withLock {
-            let before = $0
-            $0.model = model
-            $0.snapshot = outcome.snapshot
-            $0.unpublished = outcome.unpublished
-            $0.bound = $0.bound.rebound(by: outcome.rebinding)
-            $0.updated = execution.time
-            $0.encoded = nil
-            return (before, $0)
+    /// Handles the error of a commit, and returns the one that its command throws.
+    func failed(_ error: any Error) -> any Error {
+        switch error {
+        // The store has written nothing.
+        case StoreError.full, StoreError.answered, StoreError.tooLarge: return error
+        // Another server has committed this revision first.
+        case StoreError.revisionConflict where store.sharing != nil: return error
+        case StoreError.sessionMissing where store.sharing != nil:
+            // Another server has ended the session, and may have opened another one with the same ID.
+            markStale(.ended)
+            return StaleSession()
+        // The store may or may not contain the commit: the next request reads the stored state.
+        default:
+            markStale()
+            return error
+        }
+    }
+
+    /// Makes a stored revision visible to clients. Called for one revision after the other.
+    func advance(by execution: Execution, to after: Committed) {
+        let before = committed.withLock { committed in
+            let before = committed
+            committed = after
+            committed.isStale = before.isStale
+            return before
         }
         feed.publish(revision: execution.revision) { hasTables in
             Change(
-                epoch: epoch, revision: execution.revision, update: outcome.update, updateText: execution.updateText,
-                controllerEvents: execution.controllerEvents,
+                epoch: epoch, revision: execution.revision, update: execution.outcome.update,
+                updateText: execution.updateText, controllerEvents: execution.controllerEvents,
                 tables: hasTables
-                    ? ChangedTable(before: before.table, after: after.table, update: outcome.update) : nil)
+                    ? ChangedTable(before: before.table, after: after.table, update: execution.outcome.update) : nil)
         }
+    }
+}
+
+extension Session.Committed {
+    func advanced(by execution: Execution) -> Self {
+        let outcome = execution.outcome
+        var after = self
+        after.model =
+            outcome.unpublished == nil && outcome.change.writtenRows.count > Workers.shortRows
+            ? outcome.table.sharingModels(with: outcome.snapshot) : outcome.table
+        after.snapshot = outcome.snapshot
+        after.unpublished = outcome.unpublished
+        after.bound = bound.rebound(by: outcome.rebinding)
+        after.updated = execution.time
+        after.encoded = nil
+        return after
     }
 }

@@ -13,7 +13,10 @@ extension Session {
     /// Catches up at least to the revision stored now. Throws `StaleSession` if the copy cannot catch up.
     func refresh() async throws {
         guard let revision = try await storedRevision(), revision > self.revision else { return }
-        try await withCommandLock { try await follow(through: revision) }
+        try await withCommandLock {
+            await underWay.settled()
+            try await follow(through: revision)
+        }
     }
 
     /// After a failure, the next notice tries again.
@@ -26,6 +29,7 @@ extension Session {
 
     /// The caller holds `commands`. Returns whether the copy was behind.
     func catchUp() async throws -> Bool {
+        await underWay.settled()
         guard let revision = try await storedRevision(), revision > self.revision else { return false }
         try await follow(through: revision)
         return true
@@ -90,11 +94,11 @@ extension Session {
             outcome.update.json == record.update
         else { throw StaleSession() }
         metrics.revisionsOfOthers.add()
-        advance(
-            by: Execution(
-                session: self, before: before, command: command, text: record.command, outcome: outcome,
-                updateText: record.update, controllerEvents: record.controllerEvents?.elements() ?? [], place: nil,
-                time: record.at, isDryRun: false))
+        let execution = Execution(
+            session: self, before: before, command: command, text: record.command, outcome: outcome,
+            updateText: record.update, controllerEvents: record.controllerEvents?.elements() ?? [], place: nil,
+            time: record.at, isDryRun: false)
+        advance(by: execution, to: before.advanced(by: execution))
     }
 
     /// Catches up. From the second lost race on, first takes this server's turn, in which no other can begin a commit.

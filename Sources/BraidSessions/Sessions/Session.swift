@@ -21,8 +21,9 @@ package final class Session: Sendable {
     let store: any SessionStore
     let clock: Clock
     let descriptions: CompiledDescriptions
-    /// Held from a command's start to the end of its commit.
+    /// Held from a command's start until its commit is queued in the store.
     let commands = FIFOLock(rank: .commands)
+    let underWay = CommitsUnderWay()
     /// One request at a time reads updates from the journal, or replaces them by a large snapshot: that takes a
     /// multiple of the answer's size in memory.
     let largeReads = FIFOLock(rank: .largeReads)
@@ -126,7 +127,7 @@ package final class Session: Sendable {
     func unload() -> Bool {
         // A waiting command will find it stale and look it up again.
         commands.withLockIfFree {
-            guard feed.closeIfUnfollowed() else { return false }
+            guard underWay.isEmpty, feed.closeIfUnfollowed() else { return false }
             committed.withLock { $0.isStale = true }
             return true
         } ?? false

@@ -333,6 +333,7 @@ extension SessionHost {
     package func renewEpoch(of id: String, in store: any TestableStore) async throws {
         try await with(id) { session in
             try await session.commands.withLock {
+                await session.underWay.settled()
                 if session.isStale { throw StaleSession() }
                 try await store.setEpoch(ids.epoch(), of: session.number)
                 session.markStale()

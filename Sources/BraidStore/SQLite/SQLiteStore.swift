@@ -59,10 +59,17 @@ package final class SQLiteStore: SessionStore {
         makesRoom: Bool = false, isTest: Bool = false, cost: Int = 1,
         _ body: @escaping @Sendable (SQLiteQueries) throws -> Value
     ) async throws -> Value {
-        try await writer.enqueue(isTest: isTest, cost: cost) { continuation in
+        try await completion { queue(makesRoom: makesRoom, isTest: isTest, cost: cost, then: $0, body) }
+    }
+
+    private func queue<Value: Sendable>(
+        makesRoom: Bool = false, isTest: Bool = false, cost: Int, then done: @escaping Completion<Value>,
+        _ body: @escaping @Sendable (SQLiteQueries) throws -> Value
+    ) {
+        writer.enqueue(isTest: isTest, cost: cost, then: done) { done in
             SQLiteCommitter.Work(makesRoom: makesRoom) { queries in
                 let value = try body(queries)
-                return { continuation.resume(returning: value) }
+                return { done(.success(value)) }
             }
         }
     }
@@ -134,8 +141,8 @@ extension SQLiteStore {
 }
 
 extension SQLiteStore {
-    package func commit(_ commit: SessionCommit) async throws {
-        try await write(cost: commit.cost) { [options] in
+    package func commit(_ commit: SessionCommit, then done: @escaping @Sendable (Result<Void, any Error>) -> Void) {
+        queue(cost: commit.cost, then: done) { [options] in
             try $0.apply(commit, journalLimit: options.journalLimit, journalBytes: options.journalBytes)
         }
     }
