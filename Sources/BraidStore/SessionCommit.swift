@@ -8,9 +8,9 @@ package struct SessionCommit: Sendable {
     package var from: Int
     /// Its time, or `nil`. With another, the database has lost the revision and reused its number.
     package var fromTime: Int?
-    /// The command of the revision `from`, if that was not stored yet when this one was computed. Another server may
-    /// have stored a revision with the same number in the same millisecond; with the same command, it is the same.
-    package var fromCommand: JSONText?
+    /// The revision `from` is the commit given to the store before this one, in the same transaction. In a shared store,
+    /// another server's may have the same number and time.
+    package var followsInTransaction = false
     package var record: JournalRecord
     package var change: TableChange
     /// Used from now on. `nil`: unchanged.

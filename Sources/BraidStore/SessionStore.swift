@@ -42,9 +42,10 @@ package protocol SessionStore: Sendable {
 
     /// Commits that wait at the same time can share a transaction.
     ///
-    /// Calls `done` once, on any thread. Commits of one session that are not large (`isLarge`) are stored in the order of
-    /// the calls. Fails with `revisionConflict`, `sessionMissing`, `tableMissing`, `exhausted` or `answered`, which leave
-    /// the transaction's other commits alone, or an error of the disk or the database.
+    /// Calls `done` once, on any thread, with successes one at a time. Commits of one session that are not large
+    /// (`isLarge`) are stored in the order of the calls; those that one such `done` makes share a transaction. Fails with
+    /// `revisionConflict`, `sessionMissing`, `tableMissing`, `exhausted` or `answered`, which leave the transaction's
+    /// other commits alone, or an error of the disk or the database.
     func commit(_ commit: SessionCommit, then done: @escaping @Sendable (Result<Void, any Error>) -> Void)
     /// Ends with the record that makes the total size reach `bytes`.
     func journal(of sessionNumber: Int, after revision: Int, limit: Int, bytes: Int) async throws -> [JournalRecord]

@@ -1,5 +1,6 @@
 import BraidEngine
 import Foundation
+import TestSupport
 import Testing
 
 @testable import BraidStore
@@ -59,6 +60,49 @@ import Testing
             let stored = try await store.session("s\(index)")
             #expect(stored?.summary.revision == (index == 7 ? 0 : 1))
             #expect(stored?.sections[0].rows.count == (index == 7 ? 0 : 1))
+        }
+        await store.close()
+    }
+
+    /// As a session sends them: each is computed on the one before, which is not stored yet.
+    @Test(
+        "Commits on top of each other are stored in the order of the calls, and none after one that is refused",
+        arguments: StoreKind.forTests)
+    func onTopOfEachOther(kind: StoreKind) async throws {
+        let place = try kind.place(), store = try kind.openHoldable(at: place)
+        let number = try await store.createSession(.make())
+        func outcomes(of revisions: ClosedRange<Int>) async throws -> [StoreError?] {
+            let (release, end) = try await store.hold(), told = Watched<[StoreError?]>([])
+            for revision in revisions {
+                var commit = SessionCommit.make(number, to: revision)
+                commit.followsInTransaction = revision > revisions.lowerBound
+                if revision > 1 { commit.fromTime = 2000 }
+                store.commit(commit) { result in
+                    told.withLock { told in
+                        if case .failure(let error) = result {
+                            told.append(error as? StoreError)
+                        } else {
+                            told.append(nil)
+                        }
+                    }
+                }
+            }
+            release()
+            try await end.value
+            #expect(await told.wait { $0.count == revisions.count })
+            return told.value
+        }
+        #expect(try await outcomes(of: 1...4) == [nil, nil, nil, nil])
+        #expect(try await outcomes(of: 6...8) == [.revisionConflict, .revisionConflict, .revisionConflict])
+        #expect(try await store.sessionSummary("s")?.revision == 4)
+        #expect(try await store.journal(of: number, after: 0, limit: 9).map(\.revision) == [1, 2, 3, 4])
+        if kind == .postgres {
+            // Another server's revision has the number and the time of one that was refused here.
+            let other = try kind.open(at: place)
+            try await other.commit(.make(number, to: 5))
+            await other.close()
+            #expect(try await outcomes(of: 5...6) == [.revisionConflict, .revisionConflict])
+            #expect(try await store.sessionSummary("s")?.revision == 5)
         }
         await store.close()
     }

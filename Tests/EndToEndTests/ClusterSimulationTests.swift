@@ -20,7 +20,7 @@ import Testing
         let postgres = try PostgresCluster(), directory = try TemporaryDirectory()
         let cluster = try ServerCluster(
             Self.servers, database: postgres.address, ["--journal-limit", "1000000", "--session-idle-time", "1"])
-        var course = ClusterCourse(cluster: cluster, seed: seed)
+        var course = ClusterCourse(cluster: cluster, clients: 4, seed: seed)
         try course.begin()
         for fault in 1...Self.faults {
             try await course.progress()
@@ -40,17 +40,20 @@ import Testing
 }
 
 /// Each client and follower has its thread.
-private struct ClusterCourse {
+struct ClusterCourse {
     let cluster: ServerCluster
     private var random: SeededGenerator
     private let sessions = ["x", "y"]
     private var clients: [ContendingClient] = [], owners: [SimulatedClient] = [], followers: [SessionFollower] = []
     private let isOver = Flag(), commands = DispatchGroup(), following = DispatchGroup()
     private let answered = Watched(0), acknowledged = Watched(0)
+    private let clientCount: Int
     let wrong = Complaints()
 
-    init(cluster: ServerCluster, seed: UInt64) {
+    /// `clients`: those that share sessions.
+    init(cluster: ServerCluster, clients: Int, seed: UInt64) {
         self.cluster = cluster
+        clientCount = clients
         random = SeededGenerator(seed: seed)
     }
 
@@ -62,7 +65,7 @@ private struct ClusterCourse {
                 "POST", "/v1/sessions", #"{"id":"\#(id)","table":\#(ContendingClient.table)}"#)
             epochs[id] = try #require(opened.object["epoch"] as? String, "\(opened.text)")
         }
-        clients = (0..<4).map {
+        clients = (0..<clientCount).map {
             ContendingClient(
                 "m\($0)", sessions: epochs, servers: cluster.running, seed: seed &+ UInt64($0), answered: answered)
         }
@@ -197,7 +200,7 @@ private struct ClusterCourse {
     }
 }
 
-private final class Complaints: Sendable {
+final class Complaints: Sendable {
     private let list = Mutex<[String]>([])
     func withLock<Value: Sendable>(_ body: (inout sending [String]) -> sending Value) -> Value { list.withLock(body) }
 }

@@ -55,6 +55,46 @@ import Testing
         #expect(found + repeated > 0, "requests were under way")
     }
 
+    /// A slow flush, so that many commits of a session are under way.
+    @Test(
+        "Commands of many clients on few sessions are stored once and in order, wherever a commit breaks off",
+        .enabled(if: HeldFlush.compiler != nil, "needs a C compiler"), .enabled(if: TestDatabase.isSQLite))
+    func brokenCommits() async throws {
+        let disk = SmallDisk.isAvailable ? try SmallDisk(megabytes: 64) : nil
+        let directory = try TemporaryDirectory(), flush = try HeldFlush(microseconds: 2_000)
+        let cluster = try ServerCluster(
+            1, database: (disk?.path ?? directory.url.path) + "/braid.sqlite", ["--journal-limit", "1000000"],
+            environment: flush.environment)
+        var random = SeededGenerator(seed: Self.seed)
+        var course = ClusterCourse(cluster: cluster, clients: 16, seed: Self.seed)
+        try course.begin()
+        for crash in 1...2 * Self.crashes where course.wrong.withLock({ $0.isEmpty }) {
+            try await course.progress()
+            switch crash % 4 {
+            case 0 where disk != nil:
+                disk?.fill()
+                try await course.progress()
+                disk?.clear()
+            case 2:
+                try flush.strike(.failure, at: Int.random(in: 1...3, using: &random))
+                #expect(cluster.waitForEnd(of: 0) == 74)
+                flush.rest()
+                try cluster.start(0)
+            default:
+                // A commit of one row is about ten writes and a flush.
+                try flush.strike(.kill, at: Int.random(in: 1...60, using: &random))
+                cluster.waitForEnd(of: 0)
+                flush.rest()
+                try cluster.start(0)
+            }
+        }
+        try await course.progress()
+        try course.end()
+        print("\(2 * Self.crashes) broken commits: \(course.summary)")
+        let wrong = course.wrong.withLock { $0 } + course.differences(in: directory)
+        #expect(wrong.isEmpty, "seed \(Self.seed): \(wrong.joined(separator: "\n"))\n\(cluster.logs)")
+    }
+
     /// Within about 60 ms, perhaps while it recovers the database.
     private func killWhileStarting(_ database: String, _ random: inout SeededGenerator) async throws {
         let process = Process()

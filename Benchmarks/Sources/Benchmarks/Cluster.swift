@@ -79,15 +79,15 @@ private final class BenchmarkCluster {
 
     func measure(_ name: String, connections: Int, request: @escaping @Sendable (Int, Int) -> [UInt8]) throws {
         _ = try load(ports: ports, connections: connections, seconds: 0.5, request: request)
-        let before = processorTime()
+        let before = processorTimes()
         var done = 0.0
         let results = try (0..<Size.count(3, small: 1)).map { _ in
             let result = try load(ports: ports, connections: connections, seconds: 3) { request($0, $1 + 1_000_000) }
             done += Double(result.latencies.count)
             return result
         }.sorted { $0.rate < $1.rate }
-        let after = processorTime(), middle = results[results.count / 2]
-        func each(_ part: KeyPath<ProcessorTime, Double>) -> String {
+        let after = processorTimes(), middle = results[results.count / 2]
+        func each(_ part: KeyPath<ProcessorTimes, Double>) -> String {
             String(format: "%.0f", (after[keyPath: part] - before[keyPath: part]) / done * 1e6)
         }
         print(
@@ -118,30 +118,21 @@ private final class BenchmarkCluster {
 
     // MARK: Processor time
 
-    private struct ProcessorTime {
+    private struct ProcessorTimes {
         /// The processor times in seconds: of all servers, of the database, and of this program, which makes the load.
         var servers = 0.0, database = 0.0, load = 0.0
     }
 
-    /// Reads the processor time from `/proc/pid/stat`, see proc(5).
-    ///
     /// The time of the database is the sum over its current processes. The servers keep their connections, so the
     /// database's processes for these connections do not end during the measurement.
-    private func processorTime() -> ProcessorTime {
+    private func processorTimes() -> ProcessorTimes {
         let postmaster = (try? String(contentsOfFile: directory + "/data/postmaster.pid", encoding: .utf8))?.split(
             separator: "\n"
         ).first.flatMap { Int32($0) }
-        var time = ProcessorTime()
+        var time = ProcessorTimes()
         for name in (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? [] {
-            guard let process = Int32(name),
-                let text = try? String(contentsOfFile: "/proc/\(name)/stat", encoding: .utf8),
-                let end = text.lastIndex(of: ")")
-            else { continue }
-            let fields = text[end...].split(separator: " ")
-            guard fields.count > 13, let parent = Int32(fields[2]), let user = Double(fields[12]),
-                let system = Double(fields[13])
-            else { continue }
-            let seconds = (user + system) / Double(sysconf(Int32(_SC_CLK_TCK)))
+            guard let process = Int32(name), let (used, parent) = processorTime(of: process) else { continue }
+            let seconds = used.total
             if servers.contains(where: { $0.processIdentifier == process }) { time.servers += seconds }
             if parent == postmaster { time.database += seconds }
             if process == getpid() { time.load += seconds }

@@ -96,15 +96,46 @@ private final class RawStore {
     }
 }
 
-/// Measures how many commands per second the server stores durably. For comparison, it measures the same writes with
-/// SQLite's C API.
-func durableBenchmark() throws {
-    print(
-        "\ndurable: inserts/s, synchronous=FULL, beside the raw C API committing the same rows (medians of 5 runs of 2 s, in turn)"
-    )
-    let directory = try scratchDirectory()
-    defer { try? FileManager.default.removeItem(atPath: directory) }
-    let server = try Server(database: directory + "/braid.sqlite")
+/// One way to load a server: writers, each of which inserts rows into one of the sessions.
+private struct Load: Hashable {
+    var writers: Int
+    var sessions: Int
+
+    static let hot = Self(writers: 64, sessions: 1), spread = Self(writers: 64, sessions: 64)
+
+    var name: String {
+        "\(writers) \(writers == 1 ? "writer" : "writers") on \(sessions) \(sessions == 1 ? "session" : "sessions")"
+    }
+}
+
+/// Of several runs of a load.
+private struct Results {
+    private var rates: [Double] = [], latencies: [Double] = [], users: [Double] = [], systems: [Double] = []
+
+    mutating func add(_ result: LoadResult, _ time: ProcessorTime) {
+        let count = Double(result.latencies.count)
+        rates.append(result.rate)
+        latencies.append(result.latency(0.99) / 1_000)
+        users.append(time.user * 1e6 / count)
+        systems.append(time.system * 1e6 / count)
+    }
+
+    var rate: Double { median(rates) }
+
+    var text: String {
+        String(
+            format: "%.0f/s, p99 %.1f ms, %.0f µs of the server (user %.0f, system %.0f)", rate, median(latencies),
+            median(users) + median(systems), median(users), median(systems))
+    }
+}
+
+private func durable(
+    _ loads: [Load], synchronous: String, runs: Int, environment: [String: String] = [:], in directory: String,
+    besides: (_ load: Load, _ run: Int) throws -> Void = { _, _ in }
+) throws -> [Load: Results] {
+    let database = directory + "/\(UUID().uuidString).sqlite"
+    let server = try Server(
+        database: database, arguments: ["--synchronous", synchronous], environment: environment)
     defer { server.stop() }
     let connection = try Connection(port: server.port)
     let table =
@@ -112,30 +143,81 @@ func durableBenchmark() throws {
     guard try connection.exchange("PUT", "/v1/tables/t", table) == 201 else {
         throw Fault("the table was not registered")
     }
-    for sessions in [1, 256] {
-        var ours: [Double] = [], theirs: [Int: [Double]] = [:]
-        for run in 0..<Size.count(5, small: 1) {
-            for number in 0..<sessions {
+    var results: [Load: Results] = [:]
+    for run in 0..<Size.count(runs, small: 1) {
+        for kind in loads {
+            let name = "s\(kind.writers)-\(kind.sessions)-\(run)"
+            for number in 0..<kind.sessions {
                 guard
-                    try connection.exchange(
-                        "POST", "/v1/sessions", #"{"table":"t","id":"s\#(sessions)-\#(run)-\#(number)"}"#) == 201
+                    try connection.exchange("POST", "/v1/sessions", #"{"table":"t","id":"\#(name)-\#(number)"}"#) == 201
                 else { throw Fault("a session was not opened") }
             }
-            ours.append(
-                try load(ports: [server.port], connections: sessions, seconds: 2) { session, round in
-                    Connection.request(
-                        "POST", "/v1/sessions/s\(sessions)-\(run)-\(session)/edits",
-                        #"{"insert":{"section":0,"row":0},"model":{"id":"\#(sessions)-\#(round)","name":"Some name"}}"#)
-                }.rate)
-            for group in sessions == 1 ? [1] : [64, 128, 256] {
-                let path = directory + "/raw-\(sessions)-\(run)-\(group).sqlite"
-                theirs[group, default: []].append(
-                    try RawStore(path: path, sessions: sessions, synchronous: "FULL").rate(group: group, seconds: 2))
+            guard let before = processorTime(of: server.processIdentifier) else { throw Fault("the server ended") }
+            let result = try load(ports: [server.port], connections: kind.writers, seconds: 2) { writer, round in
+                Connection.request(
+                    "POST", "/v1/sessions/\(name)-\(writer % kind.sessions)/edits",
+                    #"{"insert":{"section":0,"row":0},"model":{"id":"\#(writer)-\#(round)","name":"Some name"}}"#)
+            }
+            guard let after = processorTime(of: server.processIdentifier) else { throw Fault("the server ended") }
+            results[kind, default: Results()].add(result, after.time - before.time)
+            try besides(kind, run)
+        }
+    }
+    return results
+}
+
+/// Measures how many commands per second the server stores durably, beside the same writes with SQLite's C API, and
+/// whether many writers on one session are as fast as on many.
+func durableBenchmark() throws {
+    let directory = try scratchDirectory(), runs = 5
+    defer { try? FileManager.default.removeItem(atPath: directory) }
+    func show(_ results: [Load: Results], _ load: Load, _ rest: String = "") {
+        if let result = results[load] { print("  \(load.name): \(result.text)\(rest)") }
+    }
+    func showRatio(_ results: [Load: Results]) {
+        guard let hot = results[.hot], let spread = results[.spread] else { return }
+        print("  64 writers, one session to 64: \(String(format: "%.2f", hot.rate / spread.rate))")
+    }
+    for synchronous in ["full", "normal"] {
+        print(
+            "\ndurable: inserts/s, synchronous=\(synchronous), beside the raw C API committing the same rows (medians of \(runs) runs of 2 s, in turn)"
+        )
+        let loads = [Load(writers: 1, sessions: 1), .spread, .hot, Load(writers: 256, sessions: 256)]
+        var raw: [Int: [Int: [Double]]] = [:]
+        let results = try durable(loads, synchronous: synchronous, runs: runs, in: directory) { load, run in
+            guard load.writers != 64 else { return }
+            for group in load.sessions == 1 ? [1] : [64, 128, 256] {
+                let path = directory + "/raw-\(synchronous)-\(load.sessions)-\(run)-\(group).sqlite"
+                raw[load.sessions, default: [:]][group, default: []].append(
+                    try RawStore(path: path, sessions: load.sessions, synchronous: synchronous)
+                        .rate(group: group, seconds: 2))
             }
         }
-        let raw = theirs.sorted { $0.key < $1.key }.map {
-            "\(Int(median($0.value)))/s in groups of \($0.key) (\(String(format: "%.2fx", median(ours) / median($0.value))))"
+        for load in loads {
+            let theirs = load.writers == 64 ? [:] : raw[load.sessions] ?? [:]
+            let besides = theirs.sorted { $0.key < $1.key }.map {
+                "\(Int(median($0.value)))/s in groups of \($0.key) (\(String(format: "%.2fx", (results[load]?.rate ?? 0) / median($0.value))))"
+            }
+            show(results, load, besides.isEmpty ? "" : "; raw \(besides.joined(separator: ", "))")
         }
-        print("  \(sessions) sessions: \(Int(median(ours)))/s; raw \(raw.joined(separator: ", "))")
+        showRatio(results)
     }
+    print("\ndurable: the same, synchronous=full, with a disk whose flush takes 2 ms longer")
+    let results = try durable(
+        [.spread, .hot], synchronous: "full", runs: runs, environment: try slowFlush(in: directory), in: directory)
+    for load in [Load.spread, .hot] { show(results, load) }
+    showRatio(results)
+}
+
+/// For a server: each flush takes 2 ms longer.
+private func slowFlush(in directory: String) throws -> [String: String] {
+    let source = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("Tests/Shims/flush.c").path
+    let compiler = Process(), library = directory + "/flush.so"
+    compiler.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+    compiler.arguments = ["clang", "-shared", "-fPIC", "-o", library, source, "-ldl"]
+    try compiler.run()
+    compiler.waitUntilExit()
+    guard compiler.terminationStatus == 0 else { throw Missing("there is no clang") }
+    return ["LD_PRELOAD": library, "BRAID_TEST_FLUSH_MICROSECONDS": "2000"]
 }

@@ -38,6 +38,28 @@ final class Server {
     }
 }
 
+/// In seconds, from `/proc/pid/stat`, see proc(5).
+struct ProcessorTime {
+    var user = 0.0, system = 0.0
+    var total: Double { user + system }
+
+    static func - (one: Self, other: Self) -> Self {
+        Self(user: one.user - other.user, system: one.system - other.system)
+    }
+}
+
+/// `nil`: it has ended.
+func processorTime(of process: Int32) -> (time: ProcessorTime, parent: Int32)? {
+    guard let text = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8),
+        let end = text.lastIndex(of: ")")
+    else { return nil }
+    let fields = text[end...].split(separator: " "), tick = Double(sysconf(Int32(_SC_CLK_TCK)))
+    guard fields.count > 13, let parent = Int32(fields[2]), let user = Double(fields[12]),
+        let system = Double(fields[13])
+    else { return nil }
+    return (ProcessorTime(user: user / tick, system: system / tick), parent)
+}
+
 struct Fault: Error, CustomStringConvertible {
     let description: String
     init(_ description: String) { self.description = description }

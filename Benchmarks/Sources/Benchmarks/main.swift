@@ -29,7 +29,6 @@ let parts: [(name: String, measure: () throws -> Void)] = [
     ("large", largeBenchmark),
     ("edits", editBenchmark),
     ("durable", durableBenchmark),
-    ("hot", hotListBenchmark),
     ("postgres", durablePostgresBenchmark),
     ("cluster", clusterBenchmark),
     ("records", recordBenchmark),

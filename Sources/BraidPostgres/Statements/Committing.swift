@@ -24,9 +24,13 @@ extension SessionCommit {
                 SELECT updated, greatest(0, least(journal_bytes, \(StoredNumber.bytes.range.upperBound))) + \(journalBytes) AS bytes FROM session WHERE number = \(session) AND revision = \(from)
             """
         if let fromTime { sql += " AND updated = \(fromTime)" }
-        if let fromCommand {
-            sql +=
-                " AND EXISTS (SELECT FROM journal WHERE session = \(session) AND revision = \(from) AND command = \(fromCommand))"
+        if followsInTransaction {
+            // `xmin` has the lower half of the number of the transaction that has written the row.
+            sql += """
+                 AND EXISTS (
+                    SELECT FROM journal WHERE session = \(session) AND revision = \(from)
+                    AND xmin::text::bigint = txid_current_if_assigned() & 4294967295)
+                """
         }
         // Refused while another server has the session's turn.
         if !hasTurn {

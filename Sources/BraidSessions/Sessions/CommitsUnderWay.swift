@@ -1,39 +1,63 @@
 import BraidEngine
+import BraidRuntime
 import BraidStore
 import Synchronization
 
-/// A session's commits that the store has been given and has not confirmed yet, in order.
+/// A session's commits that are not stored yet, in order. The next command is applied to what the last one leads to.
 ///
-/// The next command is applied to what the last of them leads to, so commands of one session share disk flushes. What
-/// is not confirmed is neither published nor answered. If the store refuses one, those on top of it fail as well, and
-/// are executed again.
+/// While the store writes some, others gather here, and get to it together: they share its transaction and disk flush.
+/// Each is published and answered after it is stored. If one fails, so do all on top of it, which are executed again.
 final class CommitsUnderWay: Sendable {
     private struct State {
         var commits: [PendingCommit] = []
-        var bytes = 0
-        /// Whether one has failed while others were on top of it. Until these have failed, no command may be applied.
+        /// The store has been given the first ones.
+        var sent = 0
+        var cost = 0
+        /// One has failed. Until the store has refused those on top of it, no command may be applied.
         var isBroken = false
         var awaiting: (need: Need, holder: CheckedContinuation<Void, Never>)?
 
-        mutating func remove(_ range: some RangeExpression<Int>) {
-            bytes -= commits[range].reduce(0) { $0 + $1.bytes }
-            commits.removeSubrange(range)
-        }
-
         func meets(_ need: Need) -> Bool {
             switch need {
-            case .room:
-                !isBroken && commits.count < CommitsUnderWay.mostCommits && bytes < CommitsUnderWay.mostBytes
+            case .room: !isBroken && cost < CommitsUnderWay.mostCost
             case .none: commits.isEmpty
             }
+        }
+
+        /// Those that get one transaction. The store may keep a large one for a later one.
+        mutating func nextBatch() -> [PendingCommit] {
+            guard sent == 0 else { return [] }
+            let small = commits.prefix { !$0.commit.isLarge }
+            let batch = small.isEmpty ? commits.prefix(1) : small
+            sent = batch.count
+            return Array(batch)
+        }
+
+        /// Returns what must be executed again.
+        mutating func remove(_ commit: PendingCommit, isStored: Bool) -> [PendingCommit] {
+            guard let index = commits.firstIndex(where: { $0 === commit }) else { return [] }
+            commits.remove(at: index)
+            cost -= commit.cost
+            sent -= 1
+            defer { isBroken = sent > 0 && (isBroken || !isStored) }
+            if isStored { return [] }
+            let dropped = Array(commits[sent...])
+            commits.removeSubrange(sent...)
+            cost -= dropped.reduce(0) { $0 + $1.cost }
+            return dropped
+        }
+
+        mutating func takeHolder() -> CheckedContinuation<Void, Never>? {
+            guard let (need, holder) = awaiting, meets(need) else { return nil }
+            awaiting = nil
+            return holder
         }
     }
 
     private enum Need { case room, none }
 
-    /// As many as share a flush at best: more would only wait.
-    private static let mostCommits = 256
-    private static let mostBytes = 8 << 20
+    /// Limits their number and bytes, and what others' commits may have to wait for: one may exceed it.
+    static let mostCost = Workers.shortRows
 
     private let state = Mutex(State())
 
@@ -50,18 +74,24 @@ final class CommitsUnderWay: Sendable {
         }
     }
 
-    /// Returns when the store has confirmed or refused all commits.
+    /// Returns when the store has confirmed or refused all.
     func settled() async { await wait(for: .none) }
 
-    func append(_ commit: PendingCommit) {
-        state.withLock {
-            $0.commits.append(commit)
-            $0.bytes += commit.bytes
+    /// Throws `Superseded` if the state to which the command was applied is not committed after all.
+    func append(_ commit: PendingCommit, of session: Session) throws {
+        let batch: [PendingCommit]? = state.withLock { state in
+            let latest = state.commits.last?.after.stored ?? session.current.stored
+            guard !state.isBroken, commit.execution.before.stored == latest else { return nil }
+            state.commits.append(commit)
+            state.cost += commit.cost
+            return state.nextBatch()
         }
+        guard let batch else { throw Superseded() }
+        send(batch, of: session)
     }
 
     /// The journal records that the store may not have yet.
-    var records: [JournalRecord] { state.withLock { $0.commits.map(\.record) } }
+    var records: [JournalRecord] { state.withLock { $0.commits.map(\.commit.record) } }
 
     private func wait(for need: Need) async {
         if state.withLock({ $0.meets(need) }) { return }
@@ -75,40 +105,34 @@ final class CommitsUnderWay: Sendable {
         }
     }
 
-    // MARK: On a thread of the store
+    // MARK: To and from the store
 
-    /// Publishes what the store now has, and gives each commit its result. The store reports successes one at a time.
-    func finish(_ commit: PendingCommit, _ result: Result<Void, any Error>, of session: Session) {
-        // A commit is stored only on top of those before it. So its success confirms them, even if the connection to
-        // the database was lost before they were.
-        var confirmed: [PendingCommit] = []
-        if case .success = result {
-            confirmed = state.withLock { state in
-                state.commits.firstIndex { $0 === commit }.map { Array(state.commits[...$0]) } ?? []
-            }
-            // Before they leave the list: `latest` never returns less than the store has.
-            for stored in confirmed where !session.isStale { session.advance(by: stored.execution, to: stored.after) }
+    private func send(_ batch: [PendingCommit], of session: Session) {
+        for (index, pending) in batch.enumerated() {
+            var commit = pending.commit
+            commit.followsInTransaction = index > 0
+            session.store.commit(commit) { [self] in finish(pending, $0, of: session) }
         }
-        var result = result
-        let holder: CheckedContinuation<Void, Never>? = state.withLock { state in
-            if let index = state.commits.firstIndex(where: { $0 === commit }) {
-                switch result {
-                case .success: state.remove(...index)
-                case .failure(let error):
-                    let isOnTop = state.isBroken && (error as? StoreError) == .revisionConflict
-                    result = .failure(isOnTop ? Superseded() : session.failed(error))
-                    state.remove(index...index)
-                    state.isBroken = index < state.commits.count || state.isBroken
-                }
-            }
-            if state.commits.isEmpty { state.isBroken = false }
-            guard let awaiting = state.awaiting, state.meets(awaiting.need) else { return nil }
-            state.awaiting = nil
-            return awaiting.holder
+    }
+
+    /// On a thread of the store, which reports successes one at a time and in order.
+    private func finish(_ commit: PendingCommit, _ result: Result<Void, any Error>, of session: Session) {
+        // Before the commit leaves the list: `latest` never returns less than the store has.
+        let result = result.mapError { error in
+            let isOnTop = (error as? StoreError) == .revisionConflict && state.withLock { $0.isBroken }
+            return isOnTop ? Superseded() : session.failed(error)
         }
+        let isStored = (try? result.get()) != nil
+        if isStored, !session.isStale { session.advance(by: commit.execution, to: commit.after) }
+        let (dropped, next, holder) = state.withLock { state in
+            let dropped = state.remove(commit, isStored: isStored)
+            return (dropped, state.nextBatch(), state.takeHolder())
+        }
+        send(next, of: session)
         holder?.resume()
-        for earlier in confirmed.dropLast() { earlier.finish(.success(())) }
         commit.finish(result)
+        for commit in dropped { commit.finish(.failure(Superseded())) }
+        if commit.execution.text.count > Memory.largeBytes { Memory.trimSoon() }
     }
 }
 
@@ -116,17 +140,17 @@ final class CommitsUnderWay: Sendable {
 final class PendingCommit: Sendable {
     let execution: Execution
     let after: Session.Committed
-    let record: JournalRecord
-    let bytes: Int
+    fileprivate let commit: SessionCommit
     private let state = Mutex<(result: Result<Void, any Error>?, waiting: [CheckedContinuation<Void, any Error>])>(
         (nil, []))
 
     init(_ execution: Execution, _ commit: SessionCommit) {
         self.execution = execution
         after = execution.before.advanced(by: execution)
-        record = commit.record
-        bytes = commit.journalBytes
+        self.commit = commit
     }
+
+    fileprivate var cost: Int { max(1, commit.cost) }
 
     /// Returns when the commit is stored, even if the task is cancelled meanwhile.
     func stored() async throws {
@@ -141,12 +165,12 @@ final class PendingCommit: Sendable {
 
     fileprivate func finish(_ result: Result<Void, any Error>) {
         let waiting = state.withLock { state in
-            defer { state = (state.result ?? result, []) }
+            defer { state = (result, []) }
             return state.waiting
         }
         for continuation in waiting { continuation.resume(with: result) }
     }
 }
 
-/// The commit on which this one was based is not stored, so neither is this one: execute the command again.
+/// The state to which a command was applied is not committed, so neither is the command: execute it again.
 struct Superseded: Error {}

@@ -153,7 +153,7 @@ extension Session {
         case applied(Execution, PendingCommit)
         /// It changes nothing. The commit is the last one under way before it.
         case unchanged(Result<Execution, any Error>, PendingCommit?)
-        /// This server's copy of the session was behind the store, and is not any more.
+        /// It was applied to what is not the last revision.
         case outdated
     }
 
@@ -166,12 +166,11 @@ extension Session {
         do {
             let execution = try await attempt(request, on: before)
             if execution.outcome.kind == .applied, !request.isDryRun {
-                let commit = try commit(execution, request.keptAnswer?(execution), on: unconfirmed)
-                // It may be stored after smaller ones that are queued later.
-                if commit.isLarge { try? await commit.pending.stored() }
-                return .applied(execution, commit.pending)
+                return .applied(execution, try commit(execution, request.keptAnswer?(execution)))
             }
             result = .success(execution)
+        } catch is Superseded {
+            return .outdated
         } catch {
             result = .failure(error)
         }
@@ -295,21 +294,13 @@ extension Session {
         return (rebased, rebased.rewriting(text), place)
     }
 
-    /// Queues what a command has changed. After the store has it, `publish` shows it.
-    private func commit(
-        _ execution: Execution, _ answer: KeptAnswer?, on unconfirmed: PendingCommit?
-    ) throws -> (pending: PendingCommit, isLarge: Bool) {
+    /// Queues what a command has changed. After the store has it, `advance` shows it.
+    private func commit(_ execution: Execution, _ answer: KeptAnswer?) throws -> PendingCommit {
         // The idempotency key was looked up for an earlier session with the same ID: repeat the request for this one.
         if let answer, answer.session != number { throw StaleSession() }
-        var commit = execution.sessionCommit(keeping: answer)
-        if store.sharing != nil { commit.fromCommand = unconfirmed?.record.command }
-        let pending = PendingCommit(execution, commit)
-        underWay.append(pending)
-        store.commit(commit) { [self] result in
-            underWay.finish(pending, result, of: self)
-            if execution.text.count > Memory.largeBytes { Memory.trimSoon() }
-        }
-        return (pending, commit.isLarge)
+        let commit = PendingCommit(execution, execution.sessionCommit(keeping: answer))
+        try underWay.append(commit, of: self)
+        return commit
     }
 
     /// Handles the error of a commit, and returns the one that its command throws.

@@ -6,7 +6,7 @@ import Synchronization
 /// A session in memory: the committed state, which every thread may read, and the queue of commands that change it.
 ///
 /// Commands run one at a time, in order of arrival. An actor is not enough: it lets other work in at every `await`, but
-/// a command must see what the previous one committed.
+/// a command must see what the previous one has changed.
 package final class Session: Sendable {
     package let id: String
     /// In the store; never used again.
@@ -138,7 +138,7 @@ package final class Session: Sendable {
 ///
 /// ```
 /// largeReads → rewinds → commands → those of the store
-/// commands → sharedTurn | committed | the feed's state
+/// commands → sharedTurn | underWay → committed | the feed's state
 /// ```
 ///
 /// All others, such as `Turns`, are leaves: nothing is acquired under them.

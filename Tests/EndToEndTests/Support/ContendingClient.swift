@@ -165,7 +165,8 @@ final class ContendingClient: @unchecked Sendable {
                 if hasKey { backOff() } else { fate = .unknown }
             case 409 where answer.text.contains("/problems/idempotency-key-in-use"), 503:
                 if hasKey { backOff() } else { fate = .nothing }
-            case 403, 404, 409, 412, 422: fate = .nothing
+            // 507: the disk is full.
+            case 403, 404, 409, 412, 422, 507: fate = .nothing
             default: throw Wrong(description: "\(name): \(command) on \(session): \(answer.status) \(answer.text)")
             }
         }

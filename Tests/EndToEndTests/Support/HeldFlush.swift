@@ -2,53 +2,31 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A server's `fdatasync` and `fsync`: held from `close()` to `open()`, failing after `fail()`.
+/// A server's `fdatasync` and `fsync`: held from `close()` to `open()`, failing after `fail()`, or as `strike` says.
 final class HeldFlush {
     private let directory: TemporaryDirectory
     /// The file `closed`: an exclusive lock of it closes the gate.
     private var gate: Int32 = -1
     /// For the server.
     var environment: [String: String] {
-        ["LD_PRELOAD": directory.path("flush.so"), "BRAID_TEST_FLUSH_GATE": directory.url.path]
+        ["LD_PRELOAD": directory.path("flush.so"), "BRAID_TEST_FLUSH_GATE": directory.url.path].merging(
+            microseconds.map { ["BRAID_TEST_FLUSH_MICROSECONDS": "\($0)"] } ?? [:]
+        ) { $1 }
     }
+    private let microseconds: Int?
 
     static let compiler = ["/usr/bin/cc", "/usr/bin/clang", "/opt/swift/usr/bin/clang"].first(
         where: FileManager.default.isExecutableFile)
 
-    private static let source = """
-        #define _GNU_SOURCE
-        #include <dlfcn.h>
-        #include <errno.h>
-        #include <fcntl.h>
-        #include <stdio.h>
-        #include <stdlib.h>
-        #include <sys/file.h>
-        #include <unistd.h>
-        static int fails(void) {
-            char failing[4096];
-            snprintf(failing, sizeof failing, "%s/failing", getenv("BRAID_TEST_FLUSH_GATE"));
-            if (access(failing, F_OK) != 0) return 0;
-            errno = EIO;
-            return 1;
+    private static var source: String {
+        get throws {
+            try String(contentsOf: ServerProcess.package.appendingPathComponent("Tests/Shims/flush.c"), encoding: .utf8)
         }
-        static void pass(void) {
-            const char *directory = getenv("BRAID_TEST_FLUSH_GATE");
-            char closed[4096], held[4096];
-            snprintf(closed, sizeof closed, "%s/closed", directory);
-            snprintf(held, sizeof held, "%s/held", directory);
-            int gate = open(closed, O_RDONLY | O_CLOEXEC);
-            if (gate < 0) return;
-            if (flock(gate, LOCK_SH | LOCK_NB) != 0) {
-                close(creat(held, 0600));
-                flock(gate, LOCK_SH);
-            }
-            close(gate);
-        }
-        int fdatasync(int descriptor) { pass(); return fails() ? -1 : ((int (*)(int))dlsym(RTLD_NEXT, "fdatasync"))(descriptor); }
-        int fsync(int descriptor) { pass(); return fails() ? -1 : ((int (*)(int))dlsym(RTLD_NEXT, "fsync"))(descriptor); }
-        """
+    }
 
-    init() throws {
+    /// `microseconds`: how long each flush takes longer.
+    init(microseconds: Int? = nil) throws {
+        self.microseconds = microseconds
         directory = try TemporaryDirectory()
         try Self.compile(Self.source, to: directory.path("flush.so"))
     }
@@ -83,4 +61,19 @@ final class HeldFlush {
 
     /// With EIO, from now on.
     func fail() { _ = FileManager.default.createFile(atPath: directory.path("failing"), contents: nil) }
+
+    enum Strike: String {
+        /// Before the n-th write or flush.
+        case kill = "k"
+        /// The n-th flush, with EIO.
+        case failure = "f"
+    }
+
+    /// Ends the server at a point of a commit from now on, at each start until `rest`.
+    func strike(_ strike: Strike, at number: Int) throws {
+        try "\(strike.rawValue) \(number)".write(
+            toFile: directory.path("strike"), atomically: true, encoding: .utf8)
+    }
+
+    func rest() { unlink(directory.path("strike")) }
 }

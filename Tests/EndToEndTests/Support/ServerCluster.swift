@@ -2,7 +2,7 @@ import TestSupport
 import Foundation
 import Synchronization
 
-/// Servers on one PostgreSQL database. The test kills and starts them; clients on other threads read the ports.
+/// Servers on one PostgreSQL database, or one on an SQLite database. The test kills and starts them; clients on other threads read the ports.
 final class ServerCluster {
     let database: String
     let running: RunningServers
@@ -35,6 +35,14 @@ final class ServerCluster {
     func kill(_ index: Int) {
         servers[index]?.kill()
         running.set(nil, of: index)
+    }
+
+    /// The server ends by itself; the exit status. After two minutes, it is killed.
+    @discardableResult
+    func waitForEnd(of index: Int) -> Int32 {
+        if !eventually({ !self[index].isRunning }) { kill(index) }
+        running.set(nil, of: index)
+        return self[index].ended()
     }
 
     subscript(_ index: Int) -> ServerProcess {
