@@ -61,14 +61,17 @@ package final class WorkerPool: TaskExecutor, @unchecked Sendable {
         let job = UnownedJob(job)
         pthread_mutex_lock(lock)
         jobs.append(job)
+        var signal: UnsafeMutablePointer<pthread_cond_t>?
         if waiting > woken {
             woken += 1
-            pthread_cond_signal(hasJob)
+            signal = hasJob
         } else if !isWatching {
             isWatching = true
-            pthread_cond_signal(isContended)
+            signal = isContended
         }
         pthread_mutex_unlock(lock)
+        // Last: while the lock is held, the woken thread would only wait for it, and be woken again.
+        if let signal { pthread_cond_signal(signal) }
     }
 
     /// `demotions`: ever.
