@@ -103,13 +103,12 @@ final class EventLoop: @unchecked Sendable {
     /// From any thread. Only the first mail in an empty mailbox wakes the loop.
     func post(_ mail: Mail) {
         if thread.load(ordering: .relaxed) == UInt(pthread_self()) { return mails.append(mail) }
-        let refused = mailbox.withLock { mailbox -> Bool in
-            guard mailbox.isOpen else { return true }
-            mailbox.mails.append(mail)
-            if mailbox.mails.count == 1 { cepoll_signal(bell) }
-            return false
+        let (isOpen, isFirst) = mailbox.withLock { mailbox in
+            if mailbox.isOpen { mailbox.mails.append(mail) }
+            return (mailbox.isOpen, mailbox.mails.count == 1)
         }
-        if refused { dispose(mail) }
+        // Not under the lock, for which the woken loop would wait.
+        if !isOpen { dispose(mail) } else if isFirst { cepoll_signal(bell) }
     }
 
     /// For mail that the loop no longer handles: closes what it holds, and tells whoever waits.
@@ -143,10 +142,8 @@ extension EventLoop {
                 default: connection(event.data.u64)?.becameReady(event.events)
                 }
             }
-            let turn = Array(again.prefix(Self.againInATurn))
-            again.removeFirst(turn.count)
-            for id in turn { connection(id)?.proceed() }
-            readMails()
+            if !again.isEmpty { proceedAgain() }
+            if !mails.isEmpty { readMails() }
             // Lets a worker make its answer, even on few cores.
             if !again.isEmpty { sched_yield() }
             if now >= nextSweep { sweep() }
@@ -185,16 +182,23 @@ extension EventLoop {
     }
 
     private func readMail() {
-        mails += mailbox.withLock { mailbox in
+        let posted = mailbox.withLock { mailbox in
             defer { mailbox.mails = [] }
             return mailbox.mails
         }
+        if mails.isEmpty { mails = posted } else { mails += posted }
+    }
+
+    private func proceedAgain() {
+        let turn = Array(again.prefix(Self.againInATurn))
+        again.removeFirst(turn.count)
+        for id in turn { connection(id)?.proceed() }
     }
 
     /// What these mails post comes in the next turn.
     private func readMails() {
         let taken = mails
-        mails.removeAll(keepingCapacity: true)
+        mails = []
         for mail in taken { read(mail) }
     }
 

@@ -28,7 +28,7 @@ package final class LogWriter: @unchecked Sendable {
     /// How often a failed note is tried again while no lines come.
     private static let retryTime = Duration.seconds(1)
     /// Slept after each batch: otherwise, under load, every line would wake the thread.
-    private static let pauseMicroseconds: UInt32 = 1_000
+    private static let pauseMicroseconds: UInt32 = 5_000
     /// PIPE_BUF: so many bytes go to a pipe at once, so that lines of several processes do not mix.
     private static let atomicBytes = 4_096
 

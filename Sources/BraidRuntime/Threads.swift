@@ -80,6 +80,9 @@ package func checkThreads(_ count: Int) throws(ThreadFailure) {
 package final class Condition: @unchecked Sendable {
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private let variable = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
+    private enum Signal { case none, one, all }
+    /// Sent at the unlock: until then the woken thread would only wait for the lock, and be woken again.
+    private var signalDue = Signal.none
 
     package init() {
         pthread_mutex_init(mutex, nil)
@@ -100,20 +103,43 @@ package final class Condition: @unchecked Sendable {
 
     package func withLock<Value>(_ body: () throws -> Value) rethrows -> Value {
         pthread_mutex_lock(mutex)
-        defer { pthread_mutex_unlock(mutex) }
+        defer {
+            let signal = takeSignal()
+            pthread_mutex_unlock(mutex)
+            send(signal)
+        }
         return try body()
     }
 
     /// In `withLock` and in a loop: a wait can end without a signal.
-    package func wait() { pthread_cond_wait(variable, mutex) }
+    package func wait() {
+        send(takeSignal())
+        pthread_cond_wait(variable, mutex)
+    }
 
     package func wait(for time: Duration) {
+        send(takeSignal())
         let deadline = monotonicNanoseconds() + max(0, time.nanoseconds)
         var until = timespec(tv_sec: deadline / 1_000_000_000, tv_nsec: deadline % 1_000_000_000)
         pthread_cond_timedwait(variable, mutex, &until)
     }
 
-    package func signal() { pthread_cond_signal(variable) }
+    /// In `withLock`.
+    package func signal() { if signalDue == .none { signalDue = .one } }
 
-    package func broadcast() { pthread_cond_broadcast(variable) }
+    /// In `withLock`.
+    package func broadcast() { signalDue = .all }
+
+    private func takeSignal() -> Signal {
+        defer { signalDue = .none }
+        return signalDue
+    }
+
+    private func send(_ signal: Signal) {
+        switch signal {
+        case .none: break
+        case .one: pthread_cond_signal(variable)
+        case .all: pthread_cond_broadcast(variable)
+        }
+    }
 }

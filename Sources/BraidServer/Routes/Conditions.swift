@@ -40,9 +40,11 @@ extension HTTPRequestHead {
     func knownTag(_ etag: String) -> String? {
         guard let list = headers["if-none-match"] else { return nil }
         let encodings = acceptEncoding
-        return zip(entityTags(etag), [nil] + ContentCoding.allCases).first { tag, coding in
+        func isKnown(_ tag: String, _ coding: ContentCoding?) -> Bool {
             etags(in: list, include: tag, weakly: true) && encodings?.accepts(coding) ?? true
-        }?.0
+        }
+        if isKnown(etag, nil) { return etag }
+        return ContentCoding.allCases.lazy.map { ($0, entityTag(etag, in: $0)) }.first { isKnown($1, $0) }?.1
     }
 
     func notModified(_ etag: String) -> HTTPResponse? {
