@@ -29,32 +29,6 @@ package final class WorkerPool: TaskExecutor, @unchecked Sendable {
         /// Monotonic nanoseconds.
         var taskStart: Int?
         var isDemoted = false
-        private let clock: clockid_t
-        /// The task that the watch last met here, and the thread's processor time then.
-        private var met = (start: 0, processorTime: 0)
-
-        init() {
-            var clock = clockid_t()
-            pthread_getcpuclockid(pthread_self(), &clock)
-            self.clock = clock
-        }
-
-        /// Whether the task has run for longer than `limit`. On a busy machine a small one can take as long because
-        /// its thread has no processor; low priority would delay it, and its session, much more. So it must also have
-        /// used some since the watch first met it, or, if it blocks, take ten times as long.
-        func isSlow(_ limit: Int, now: Int) -> Bool {
-            guard let taskStart else { return false }
-            let processorTime = processorTime
-            if met.start != taskStart { met = (taskStart, processorTime) }
-            let age = now - taskStart
-            return age > limit && processorTime - met.processorTime > limit / 4 || age > 10 * limit
-        }
-
-        private var processorTime: Int {
-            var time = timespec()
-            clock_gettime(clock, &time)
-            return time.tv_sec * 1_000_000_000 + time.tv_nsec
-        }
     }
 
     private let configuration: Configuration
@@ -162,7 +136,7 @@ package final class WorkerPool: TaskExecutor, @unchecked Sendable {
             guard isWatching else { continue }
             let now = monotonicNanoseconds()
             for worker in workers where !worker.isDemoted && workers.count < configuration.threads + Self.mostDemoted {
-                guard worker.isSlow(limit, now: now) else { continue }
+                guard let start = worker.taskStart, now - start > limit else { continue }
                 // Only with a new thread: a demoted one ends after its task, and the pool could lose its last.
                 guard self.start({ $0.work() }) == 0 else { continue }
                 worker.isDemoted = true

@@ -6,18 +6,6 @@ import Testing
 @testable import BraidRuntime
 
 @Suite struct WorkerPoolTests {
-    @Test("A task that computes for long while others wait loses its priority, and a new thread runs them")
-    func demotion() async {
-        let pool = WorkerPool(.init(name: "pool", threads: 1, demotionTime: .milliseconds(1)))
-        let demotions = Task(executorPreference: pool) {
-            let end = ContinuousClock.now + .seconds(60)
-            while pool.statistics.demotions == 0, .now < end {}
-            return pool.statistics.demotions
-        }
-        await Task(executorPreference: pool) {}.value
-        #expect(await demotions.value == 1)
-    }
-
     @Test("A pool whose only thread is slow and cannot be replaced keeps this thread, so the waiting tasks run")
     func noReplacement() async {
         await #expect(processExitsWith: .exitCode(3)) {
