@@ -27,6 +27,7 @@ let parts: [(name: String, measure: () throws -> Void)] = [
     ("neighbours", neighbourBenchmark),
     ("isolation", isolationBenchmark),
     ("large", largeBenchmark),
+    ("long", longTableBenchmark),
     ("edits", editBenchmark),
     ("durable", durableBenchmark),
     ("hot", hotListBenchmark),
