@@ -2,7 +2,7 @@ import CSysSQLite
 import Foundation
 
 /// Rows whose models have 90 bytes, shown with a view model.
-private enum LongTable {
+enum LongTable {
     static let sizes = Size.isSmall ? [1_000] : [100_000, 1_000_000]
     static let table =
         #"{"table":"long","cells":{"C":{}},"bindings":[{"cell":"C","models":[],"viewModel":{"title":"${model.name}"},"editing":"delete"}]}"#
@@ -14,6 +14,10 @@ private enum LongTable {
 
     static func models(_ rows: Int, renamed: Int? = nil) -> String {
         #"{"table":[\#((0..<rows).map { model($0, name: $0 == renamed ? "Game" : "Name") }.joined(separator: ","))]}"#
+    }
+
+    static func opening(_ id: String, rows: Int) -> String {
+        #"{"table":\#(table),"id":"\#(id)","models":\#(models(rows))}"#
     }
 
     static func window(_ offset: Int) -> [UInt8] {
@@ -202,10 +206,9 @@ private final class LongTableRun {
 
     private func writing() throws {
         idle = mebibytes(server)
-        let models = LongTable.models(rows), list = (0..<rows).map { Array(LongTable.model($0).utf8) }
+        let list = (0..<rows).map { Array(LongTable.model($0).utf8) }
         let written = try milliseconds { try raw.write(list) }
-        let opening = Connection.request(
-            "POST", "/v1/sessions", #"{"table":\#(LongTable.table),"id":"s","models":\#(models)}"#)
+        let opening = Connection.request("POST", "/v1/sessions", LongTable.opening("s", rows: rows))
         try report("open", runs: 1, limit: ("raw write", written)) { connection, _ in
             _ = try time(connection, opening, expecting: 201)
         }

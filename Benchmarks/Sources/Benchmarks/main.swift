@@ -24,7 +24,13 @@ let parts: [(name: String, measure: () throws -> Void)] = [
     ("windows", windowBenchmark),
     ("compression", compressionBenchmark),
     ("nginx", nginxBenchmark),
-    ("neighbours", neighbourBenchmark),
+    (
+        "neighbours",
+        {
+            try neighbourBenchmark()
+            try busyMachineBenchmark()
+        }
+    ),
     ("isolation", isolationBenchmark),
     ("large", largeBenchmark),
     ("long", longTableBenchmark),
