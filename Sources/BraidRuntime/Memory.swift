@@ -17,8 +17,8 @@ package enum Memory {
         Task(executorPreference: Workers.shared.long) {
             try? await Task.sleep(for: .seconds(1))
             isTrimPlanned.store(false, ordering: .relaxed)
-            // The allocator holds an arena's lock while it returns its pages. A thread of low priority would hold
-            // that for seconds on a busy machine, and the arena's other threads would wait.
+            // The allocator holds an arena's lock while it returns its pages: a thread that gives way would hold it for
+            // long on a busy machine, and the arena's other threads would wait.
             startThread(named: "braid-trim") { cepoll_trim_memory() }
         }
     }

@@ -6,8 +6,9 @@ import Synchronization
 /// (glibc), too few for a debug build.
 private let threadStackSize = 8 << 20
 
-/// The thread blocks all signals, so that others handle them. The name has at most 15 bytes
-/// (pthread_setname_np(3)). Returns 0 or an error number.
+/// The thread blocks all signals, so that others handle them. It runs soon when it is ready: beside long work or other
+/// busy programs, each thread that a command passes would else wait some milliseconds for the end of a slice. The name
+/// has at most 15 bytes (pthread_setname_np(3)). Returns 0 or an error number.
 @discardableResult
 package func startThread(named name: String, _ body: @escaping @Sendable () -> Void) -> Int32 {
     final class Start {
@@ -32,6 +33,7 @@ package func startThread(named name: String, _ body: @escaping @Sendable () -> V
             sigfillset(&all)
             pthread_sigmask(SIG_BLOCK, &all, nil)
             cepoll_name_thread(start.name)
+            cepoll_run_soon(cepoll_thread_id())
             start.body()
             return nil
         }, start.toOpaque())

@@ -3,9 +3,8 @@ import Glibc
 
 /// Starts tasks in order of arrival.
 ///
-/// A task that runs longer than `demotionTime` while others wait is demoted: its thread gets a low priority, a new
-/// one replaces it, and it ends after the task, because an unprivileged process cannot raise a priority again. So a
-/// wrong estimate of a task's cost delays nobody for long.
+/// A task that runs longer than `demotionTime` while others wait is demoted: its thread gives way, a new one replaces
+/// it, and it ends after the task. So a wrong estimate of a task's cost delays nobody for long.
 ///
 /// `@unchecked`: `lock` guards all mutable state.
 package final class WorkerPool: TaskExecutor, @unchecked Sendable {
@@ -13,14 +12,14 @@ package final class WorkerPool: TaskExecutor, @unchecked Sendable {
         /// At most 15 bytes (pthread_setname_np(3)).
         var name: String
         var threads: Int
-        /// 0 is normal, 19 the lowest priority (sched(7)).
-        var niceness: Int32 = 0
+        /// Its threads interrupt no others, but get as much of the processor: with a low priority, an open of 100,000
+        /// rows took ten times as long beside other busy programs, and whoever needed a lock that such a thread held
+        /// (the allocator's, for example) waited, too.
+        var givesWay = false
         /// `nil`: never.
         var demotionTime: Duration?
     }
 
-    /// About a tenth of a normal thread's processor time.
-    static let lowPriority: Int32 = 10
     /// With so many demoted threads, tasks wait for a free one.
     private static let mostDemoted = 64
 
@@ -87,7 +86,7 @@ package final class WorkerPool: TaskExecutor, @unchecked Sendable {
 
     private func work() {
         let worker = Worker()
-        if configuration.niceness != 0 { cepoll_set_niceness(worker.thread, configuration.niceness) }
+        if configuration.givesWay { cepoll_give_way(worker.thread) }
         let executor = asUnownedTaskExecutor()
         pthread_mutex_lock(lock)
         workers.append(worker)
@@ -141,7 +140,7 @@ package final class WorkerPool: TaskExecutor, @unchecked Sendable {
                 guard self.start({ $0.work() }) == 0 else { continue }
                 worker.isDemoted = true
                 demotions += 1
-                cepoll_set_niceness(worker.thread, Self.lowPriority)
+                cepoll_give_way(worker.thread)
             }
         }
     }
@@ -151,7 +150,7 @@ package final class WorkerPool: TaskExecutor, @unchecked Sendable {
 package struct Workers: Sendable {
     /// For a few milliseconds of processor time, and for waits such as the disk's. Longer work is demoted.
     package let short: WorkerPool
-    /// For large tables, bodies, answers and histories: event loops, short work and the store go first.
+    /// For large tables, bodies, answers and histories: event loops, short work and the store interrupt it.
     package let long: WorkerPool
     /// For readiness and metrics, even when the others are busy.
     package let probes: WorkerPool
@@ -167,7 +166,7 @@ package struct Workers: Sendable {
         // Half of the processors are for event loops and the store. More threads would be slower: waking one costs as
         // much as a small command.
         short = WorkerPool(.init(name: "braid-short", threads: max(1, processors / 2), demotionTime: .milliseconds(4)))
-        long = WorkerPool(.init(name: "braid-long", threads: 2 * processors, niceness: WorkerPool.lowPriority))
+        long = WorkerPool(.init(name: "braid-long", threads: 2 * processors, givesWay: true))
         probes = WorkerPool(.init(name: "braid-probes", threads: 1))
     }
 

@@ -6,6 +6,51 @@ import Testing
 @testable import BraidRuntime
 
 @Suite struct WorkerPoolTests {
+    @Test("Long work interrupts no ordinary thread, but gets an equal share; a thread that it starts is ordinary")
+    func longWorkKeepsItsShare() async {
+        let ordinary = await Self.scheduling(on: WorkerPool(.init(name: "pool", threads: 1))).value
+        let long = await Self.scheduling(on: Workers.shared.long).value
+        #expect(ordinary.policy == SCHED_OTHER)
+        #expect(long.policy == Self.batch)
+        #expect(long.niceness == ordinary.niceness)
+        let started = await Task(executorPreference: Workers.shared.long) {
+            await withCheckedContinuation { started in
+                startThread(named: "started") { started.resume(returning: Scheduling()) }
+            }
+        }.value
+        #expect(started == ordinary)
+    }
+
+    @Test("A task that is demoted gives way as long work does, and the next does not")
+    func demotedTaskKeepsItsShare() async {
+        let pool = WorkerPool(.init(name: "pool", threads: 1, demotionTime: .milliseconds(1)))
+        let first = Self.scheduling(on: pool) { while pool.statistics.demotions == 0 { usleep(1_000) } }
+        // Waits behind the first, which is therefore demoted.
+        let second = Self.scheduling(on: pool)
+        let long = await Self.scheduling(on: Workers.shared.long).value
+        #expect(await first.value == long)
+        #expect(await second.value != long)
+    }
+
+    /// SCHED_BATCH: its macro needs `_GNU_SOURCE`.
+    private static let batch: Int32 = 3
+
+    /// Of the calling thread.
+    private struct Scheduling: Equatable {
+        let policy = sched_getscheduler(0)
+        let niceness = getpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0)
+    }
+
+    /// Of the pool's thread, after `work`.
+    private static func scheduling(
+        on pool: WorkerPool, after work: @escaping @Sendable () -> Void = {}
+    ) -> Task<Scheduling, Never> {
+        Task(executorPreference: pool) {
+            work()
+            return Scheduling()
+        }
+    }
+
     @Test("A pool whose only thread is slow and cannot be replaced keeps this thread, so the waiting tasks run")
     func noReplacement() async {
         await #expect(processExitsWith: .exitCode(3)) {

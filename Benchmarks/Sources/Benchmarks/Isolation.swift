@@ -90,6 +90,13 @@ private struct AttackedServer: Sendable {
         }
     }
 
+    func openLong() throws {
+        let fields = ["Authorization: Bearer secret", "Connection: close", "Prefer: return=minimal"]
+        guard try exchange(Connection.request("POST", "/v1/sessions", longOpening, fields: fields)) == 201 else {
+            throw Fault("the long session was not opened")
+        }
+    }
+
     func token(_ role: String, of session: String) throws -> String {
         let connection = try Connection(port: port)
         let answer = try connection.post(
@@ -129,6 +136,8 @@ private struct Attack: Sendable {
 private func readingTable(_ rows: Int) -> String {
     #"{"table":"t","cells":{"C":{}},"bindings":[{"cell":"C","models":[\#((0..<Size.count(rows, small: 1_000)).map { #"{"id":"\#($0)"}"# }.joined(separator: ","))],"viewModel":{"title":"${model.id} of ${state.n}"},"editing":"insert","onTap":[{"setState":{"n":{"$eval":"state.n + 1"}}}]}]}"#
 }
+
+private let longOpening = LongTable.opening("long", rows: Size.count(1_000_000, small: 1_000))
 
 /// The tokens of participants or viewers, which an attack's `prepare` creates.
 private let tokens = Mutex<[String]>([])
@@ -284,5 +293,20 @@ private let attacks: [Attack] = [
                 return connection
             }
             for connection in connections { _ = try? connection.receive() }
+        }),
+    Attack(
+        name: "a session of 1,000,000 rows, opened and ended again and again", options: LargeSession.arguments,
+        prepare: { _ in _ = longOpening.count },
+        body: { server, _, _ in
+            try server.openLong()
+            _ = try server.exchange(server.request("DELETE", "/v1/sessions/long"))
+        }),
+    Attack(
+        name: "a session of 1,000,000 rows, read again and again after it has left memory",
+        options: LargeSession.arguments + ["--session-idle-time", "1"],
+        prepare: { try $0.openLong() },
+        body: { server, _, _ in
+            usleep(1_200_000)
+            _ = try server.exchange(server.request("GET", "/v1/sessions/long/snapshot?limit=50"))
         }),
 ]

@@ -90,3 +90,30 @@ func neighbourBenchmark() throws {
             "  beside \(name) (\(String(format: "%.1f", busy.stop())) commands/s): \(figures.joined(separator: ", "))")
     }
 }
+
+/// Measures how long an open of 100,000 rows waits for other busy programs, one for each processor: with an equal
+/// share, it takes about twice as long.
+func busyMachineBenchmark() throws {
+    let programs = ProcessInfo.processInfo.activeProcessorCount, rows = Size.count(100_000, small: 1_000)
+    print("\nneighbours: opening \(rows) rows beside \(programs) busy programs; ms, medians of 5")
+    let directory = try scratchDirectory()
+    defer { try? FileManager.default.removeItem(atPath: directory) }
+    let server = try Server(database: directory + "/braid.sqlite", arguments: LargeSession.arguments)
+    defer { server.stop() }
+    let connection = try Connection(port: server.port)
+    func opening(_ name: String) throws -> Double {
+        try median(
+            (0..<Size.count(5, small: 1)).map { round in
+                let body = LongTable.opening("\(name)-\(round)", rows: rows)
+                return try time(connection, Connection.request("POST", "/v1/sessions", body), expecting: 201).total
+                    / 1e3
+            })
+    }
+    let alone = try opening("alone")
+    let loops = try (0..<programs).map { _ in
+        try Process.run(URL(fileURLWithPath: "/bin/sh"), arguments: ["-c", "while :; do :; done"])
+    }
+    defer { for loop in loops { loop.terminate() } }
+    let beside = try opening("beside")
+    print(String(format: "  alone %.0f, beside them %.0f (%.1fx)", alone, beside, beside / alone))
+}

@@ -125,6 +125,27 @@ final class Connection {
         return (Int(buffer[9] - 48) * 100 + Int(buffer[10] - 48) * 10 + Int(buffer[11] - 48), count)
     }
 
+    /// Reads one complete answer, and keeps only its head. Returns the status.
+    func discard() throws -> Int {
+        var count = 0, total: Int?, tail: [UInt8] = [], status = 0
+        while total == nil || count < total! {
+            // Without a complete head, the next bytes go behind the first ones.
+            let start = total == nil ? count : 0
+            let received = buffer.withUnsafeMutableBytes {
+                recv(descriptor, $0.baseAddress! + start, $0.count - start, 0)
+            }
+            guard received > 0 else { throw Fault("the connection was closed") }
+            count += received
+            if total == nil {
+                total = Self.length(buffer[..<count])
+                status = Int(buffer[9] - 48) * 100 + Int(buffer[10] - 48) * 10 + Int(buffer[11] - 48)
+            }
+            tail = Array((tail + buffer[start..<start + received].suffix(7)).suffix(7))
+            if total == .max, tail.elementsEqual("\r\n0\r\n\r\n".utf8) { total = count }
+        }
+        return status
+    }
+
     /// Returns the number of bytes of the answer's head and body together. `Int.max` if the body is chunked, and `nil`
     /// until the head is complete.
     private static func length(_ bytes: ArraySlice<UInt8>) -> Int? {

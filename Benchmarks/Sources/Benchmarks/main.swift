@@ -24,9 +24,16 @@ let parts: [(name: String, measure: () throws -> Void)] = [
     ("windows", windowBenchmark),
     ("compression", compressionBenchmark),
     ("nginx", nginxBenchmark),
-    ("neighbours", neighbourBenchmark),
+    (
+        "neighbours",
+        {
+            try neighbourBenchmark()
+            try busyMachineBenchmark()
+        }
+    ),
     ("isolation", isolationBenchmark),
     ("large", largeBenchmark),
+    ("long", longTableBenchmark),
     ("edits", editBenchmark),
     ("durable", durableBenchmark),
     ("postgres", durablePostgresBenchmark),

@@ -105,9 +105,10 @@ final class Evaluation: Sendable {
         return context
     }
 
-    func context(for input: RowInput, reading reads: Reads) -> JSONeContext {
+    /// `members`: those of the model that are read, `nil` for all.
+    func context(for input: RowInput, reading reads: Reads, _ members: [String]? = nil) -> JSONeContext {
         var context = context(reading: reads)
-        if reads.contains(.model) { context["model"] = input.model.value() }
+        if reads.contains(.model) { context["model"] = input.model.value(of: members) }
         if reads.contains(.row) { context["row"] = .number(JSONNumber(input.row)) }
         if reads.contains(.count) { context["count"] = .number(JSONNumber(input.count)) }
         if reads.contains(.section) { context["section"] = .string(input.section.text) }

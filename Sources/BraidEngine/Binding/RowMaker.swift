@@ -9,7 +9,8 @@ struct RowMaker {
     private let limits: TableLimits
     /// Of the constant view model and cell name, which each row repeats.
     private let constantBytes: Int
-    private let constant: (name: String, declaration: CellDeclaration)?
+    private let constant: Cell?
+    private typealias Cell = (name: String, viewModel: JTDSchema?)
 
     init(binding: SectionBinding, section: SectionID, count: Int, room: Int, binder: Binder, evaluation: Evaluation) {
         self.binding = binding
@@ -20,7 +21,9 @@ struct RowMaker {
         cells = binder.cells
         limits = binder.limits
         constantBytes = (binding.cells.viewModel?.constant?.count ?? 0) + (binding.cells.cell.constant?.count ?? 0)
-        constant = binding.cells.cell.constant?.stringValue.flatMap { name in binder.cells[name].map { (name, $0) } }
+        constant = binding.cells.cell.constant?.stringValue.flatMap { name in
+            binder.cells[name].map { (name, $0.viewModel) }
+        }
     }
 
     /// `shownKeys` receives the displayed rows' keys, if there is a filter.
@@ -41,7 +44,7 @@ struct RowMaker {
         try chargeConstants(of: stored.rows.count)
         var rows: [Row] = []
         rows.reserveCapacity(stored.rows.count)
-        for (index, row) in stored.rows.enumerated() {
+        try stored.rows.forEach(in: 0..<stored.rows.count) { index, row in
             try evaluation.meter.checkTime(at: index)
             do {
                 rows.append(try self.row(for: row, at: index))
@@ -206,7 +209,7 @@ struct RowMaker {
         var shownModel: JSONText? = model
         if case .counted = binding.cells.source { shownModel = nil }
         if !binding.cells.showsModel { (viewModel, shownModel) = (model, nil) }
-        if let schema = cell.declaration.viewModel,
+        if let schema = cell.viewModel,
             let mismatch = schema.errorIndicators(of: viewModel?.value() ?? .null, limit: 1).first
         {
             throw Refusal(
@@ -226,7 +229,7 @@ struct RowMaker {
 }
 
 extension RowMaker {
-    private func cell(for input: RowInput) throws -> (name: String, declaration: CellDeclaration) {
+    private func cell(for input: RowInput) throws -> Cell {
         let value = try binding.cells.cell.value(for: input, evaluation)
         guard let name = value?.stringValue, let declaration = cells[name] else {
             throw Refusal(
@@ -234,7 +237,7 @@ extension RowMaker {
                     "The cell provider of the section \"\(section)\" gave \(value?.text ?? "nothing") for row \(input.row): it must give the name of a cell that is declared in `cells`."
             )
         }
-        return (name, declaration)
+        return (name, declaration.viewModel)
     }
 }
 

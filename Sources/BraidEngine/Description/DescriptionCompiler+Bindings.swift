@@ -241,7 +241,7 @@ extension DescriptionCompiler {
                     pointer.appending("editing"), .rejecting(value, accepting: .string, .object),
                     "`editing` must be \"delete\", \"insert\", \"none\", or a template that gives one of them")
             }
-            binding.editing = Computed(rendering: template) { $1.context(for: $0, reading: $2) }
+            binding.editing = Computed(ofRows: template)
         }
         guard let value = object["insert"],
             let insert = reader.object(value, at: pointer.appending("insert"), members: ["template"], what: "`insert`")

@@ -45,7 +45,7 @@ extension DescriptionCompiler {
             let template = reader.template(
                 viewModel, at: pointer.appending("viewModel"), over: DescriptionReader.rowNames)
         {
-            cells.viewModel = Computed(rendering: template) { $1.context(for: $0, reading: $2) }
+            cells.viewModel = Computed(ofRows: template)
         }
         cells.source = source(object, binding)
         (binding.cells, binding.modelType) = (cells, type)
@@ -72,7 +72,7 @@ extension DescriptionCompiler {
             if let template = reader.template(
                 provider, at: pointer.appending("cellProvider"), over: DescriptionReader.rowNames)
             {
-                cell = Computed(rendering: template) { $1.context(for: $0, reading: $2) }
+                cell = Computed(ofRows: template)
                 if let name = template.constant?.stringValue {
                     requireCell(name, at: pointer.appending("cellProvider"))
                 } else if !template.canGive(.string) {
@@ -209,9 +209,9 @@ extension DescriptionCompiler {
 extension Computed where Input == RowInput {
     /// Whether the expression is truthy.
     init(holding expression: Expression) {
-        let reads = Reads(names: expression.names)
+        let reads = Reads(names: expression.names), members = expression.names.members(of: "model")
         self.init(reads: reads) { input, evaluation in
-            .bool(try expression.evaluated(evaluation.context(for: input, reading: reads)).isTruthy)
+            .bool(try expression.evaluated(evaluation.context(for: input, reading: reads, members)).isTruthy)
         }
     }
 }

@@ -313,9 +313,21 @@ extension Computed {
         } else {
             let reads = Reads(names: template.names)
             self.init(reads: reads) { input, evaluation in
-                try template.rendered(context(input, evaluation, reads)).map(JSONText.init)
+                try template.rendered(context(input, evaluation, reads)).map {
+                    // Room for most view models: growing would take a tenth of a row's rendering.
+                    var writer = JSONWriter(capacity: 128)
+                    writer.value($0)
+                    return writer.text
+                }
             }
         }
+    }
+}
+
+extension Computed where Input == RowInput {
+    init(ofRows template: JSONeTemplate) {
+        let members = template.names.members(of: "model")
+        self.init(rendering: template) { $1.context(for: $0, reading: $2, members) }
     }
 }
 

@@ -18,6 +18,34 @@ extension JSONText {
             return builder.build()
         }
     }
+
+    /// As `value()`, but an object has only the members with these names, if it has them; `nil` for all. A template
+    /// mostly reads few members of a row's model.
+    func value(of names: [String]?) -> JSONValue {
+        guard let names, kind == .object else { return value() }
+        var members: [(name: String, value: JSONValue)] = []
+        members.reserveCapacity(names.count)
+        withBytes { bytes in
+            var cursor = JSONCursor(bytes)
+            cursor.forEachMember { cursor, found in
+                let name = names.first {
+                    var name = $0
+                    return name.withUTF8 { cursor.isName(found, UnsafeRawBufferPointer($0)) }
+                }
+                guard let name else {
+                    cursor.skipValue()
+                    return true
+                }
+                if cursor.peek == .quote {
+                    members.append((name, .string(cursor.string())))
+                } else {
+                    members.append((name, part(cursor.rangeOfValue()).value()))
+                }
+                return members.count < names.count
+            }
+        }
+        return .object(JSONObject(unique: members))
+    }
 }
 
 /// Values wait on a stack until the array or object around them ends and moves all of them off at once.

@@ -27,6 +27,9 @@ public struct JSONObject: Sendable {
     /// No members.
     public init() {}
 
+    /// `capacity`: expected members.
+    init(capacity: Int) { members.reserveCapacity(capacity) }
+
     /// Of two with one name, the later wins.
     public init(_ members: [(String, JSONValue)]) {
         for (name, value) in members { self[name] = value }

@@ -65,6 +65,10 @@ extension ExpressionNode {
         case .access(let base, let accesses):
             if case .name(let function) = base, case .call(let arguments)? = accesses.first {
                 names.insertCall(of: function, arguments)
+            } else if case .name(let name) = base, case .member(let member)? = accesses.first,
+                Builtin(rawValue: name) == nil
+            {
+                names.insert(member: member, of: name)
             } else {
                 base.collectNames(into: &names)
             }

@@ -74,7 +74,7 @@ extension JSONeEvaluator {
 
     private mutating func render(_ members: [JSONeMember]) throws(JSONeError) -> JSONValue {
         try budget.spend(building: members.count)
-        var object = JSONObject()
+        var object = JSONObject(capacity: members.count)
         for member in members {
             do {
                 let key: String

@@ -231,6 +231,9 @@ extension JSONeNode {
 /// The context names that may be read.
 struct NamesRead {
     private(set) var all: Set<String> = []
+    /// Those of which more than members may be read.
+    private var wholes: Set<String> = []
+    private var members: [String: Set<String>] = [:]
     /// May be missing: `defined` asks, or a `$let` may define them.
     private(set) var tolerated: Set<String> = []
 
@@ -239,7 +242,21 @@ struct NamesRead {
     /// `defined` may ask for a computed name.
     private(set) var asksForAnyName = false
 
-    mutating func insert(_ name: String) { all.insert(name) }
+    mutating func insert(_ name: String) {
+        all.insert(name)
+        wholes.insert(name)
+    }
+
+    mutating func insert(member: String, of name: String) {
+        all.insert(name)
+        members[name, default: []].insert(member)
+    }
+
+    /// `nil`: maybe all, or more than a search of the names is worth.
+    func members(of name: String) -> [String]? {
+        let found = members[name] ?? []
+        return wholes.contains(name) || found.count > 8 ? nil : Array(found)
+    }
 
     /// Even if an operator defines a local `now`.
     mutating func insertTime() {
@@ -248,7 +265,7 @@ struct NamesRead {
     }
 
     mutating func insertAsked(_ name: String) {
-        all.insert(name)
+        insert(name)
         tolerated.insert(name)
     }
 
@@ -256,6 +273,8 @@ struct NamesRead {
 
     mutating func formUnion(_ other: NamesRead) {
         all.formUnion(other.all)
+        wholes.formUnion(other.wholes)
+        members.merge(other.members) { $0.union($1) }
         tolerated.formUnion(other.tolerated)
         readsTime = readsTime || other.readsTime
         asksForAnyName = asksForAnyName || other.asksForAnyName

@@ -47,6 +47,7 @@ extension TableEditor {
             replacements.append((old, rows))
         }
         var place = 0, arrived: [UInt64] = []
+        if stored.rows.isEmpty { written.reserveCapacity(written.count + models.count) }
         for stretch in stretches {
             var start = stretch.old.lowerBound, coming = ContiguousArray<StoredRow>()
             func close(_ end: Int) {

@@ -63,6 +63,9 @@ extension TableModel {
     var storedCells: JSONText? { cells.isEmpty ? nil : cells.json }
 
     var storedRows: [(section: Int, row: StoredRow)] {
-        sections.flatMap { section in section.rows.map { (section.summary.number, $0) } }
+        // An iterator, because `map` would find each row by its index.
+        var rows: [(section: Int, row: StoredRow)] = []
+        for section in sections { for row in section.rows { rows.append((section.summary.number, row)) } }
+        return rows
     }
 }

@@ -24,8 +24,14 @@ const char *cepoll_argument(int index);
 
 /// Of the calling thread (gettid(2)).
 int cepoll_thread_id(void);
-/// Of one thread (setpriority(2), "BUGS"). Lowering its priority needs no privilege.
-void cepoll_set_niceness(int thread, int niceness);
+// How the system schedules one thread (sched(7), sched_setattr(2)). Both can be undone, and need no privilege; another
+// policy is an operator's choice for the process (chrt(1)), and stays.
+
+/// Short slices (Linux 6.12): when the thread becomes ready, it soon interrupts others, but gets no more of the
+/// processor. Undoes an inherited `cepoll_give_way`.
+void cepoll_run_soon(int thread);
+/// SCHED_BATCH: when the thread becomes ready, it interrupts no other.
+void cepoll_give_way(int thread);
 /// The calling thread; at most 15 bytes.
 void cepoll_name_thread(const char *name);
 

@@ -43,6 +43,35 @@ import Testing
         #expect(try JSONeTemplate(parsed(template)).names.all == names)
     }
 
+    /// `nil`: all.
+    private static let members: [(String, Set<String>?)] = [
+        (#""${model.a} and ${model.b.c}""#, ["a", "b"]), (#"{"$eval": "model.none"}"#, ["none"]),
+        (#"{"$eval": "model['a']"}"#, nil), (#"{"$eval": "[model, model.a]"}"#, nil),
+        (#"{"$eval": "'a' in model"}"#, nil), (#"{"$eval": "defined('model') && model.a == 1"}"#, nil),
+        (#"{"$let": {"m": {"$eval": "model"}}, "in": "${m.a}"}"#, nil),
+        (#"{"$let": {"model": {"d": "${model.a}"}}, "in": {"$eval": "model.d"}}"#, ["a", "d"]),
+        (#"{"$map": {"$eval": "model.l"}, "each(x)": {"$eval": "x + model.n"}}"#, ["l", "n"]),
+        (#"{"$if": "model.a", "then": {"$eval": "model.b"}}"#, ["a", "b"]), (#"{"$eval": "state.a"}"#, []),
+        (#"{"$eval": "model.a + model.b + model.c + model.d + model.e + model.f + model.g + model.h + model.i"}"#, nil),
+    ]
+
+    @Test("A template renders the same with only those members of an object that it reads", arguments: members)
+    func membersRead(source: String, members: Set<String>?) throws {
+        let template = try JSONeTemplate(parsed(source)), found = template.names.members(of: "model")
+        #expect(found.map { Set($0) } == members)
+        for model in [#"{"x":1,"\u0061":"A","b":{"c":[2]},"l":[3,4],"n":5,"y":[{}]}"#, "{}", "[]", "null", #""a""#] {
+            let model = try JSONText(parsing: model)
+            func rendered(_ model: JSONValue) -> Result<JSONValue?, JSONeError> {
+                var budget = JSONeBudget()
+                return Result { () throws(JSONeError) in
+                    try template.render(
+                        JSONeContext(now: "2026-01-01T00:00:00Z", [("model", model), ("state", [:])]), budget: &budget)
+                }
+            }
+            #expect("\(rendered(model.value(of: found)))" == "\(rendered(model.value()))")
+        }
+    }
+
     private static let needs: [(String, Set<String>)] = [
         (#"{"a": "${x}", "b": {"$if": "defined('x')", "then": "${y}"}}"#, ["y"]),
         (#"{"$eval": "defined('x') && x.y == z"}"#, ["z"]),
