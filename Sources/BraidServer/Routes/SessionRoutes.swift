@@ -67,13 +67,10 @@ func sessionRoutes(_ sessions: SessionHost) -> [Route] {
             "GET", "/v1/sessions/{id}/snapshot", for: .role(.viewer), query: WindowQuery.parameters.union(["at"]),
             atOnce: { context in
                 let request = try SnapshotRequest(context)
-                // Only whole snapshots, small or cached.
-                guard request.window == nil, request.position == nil,
-                    let session = sessions.currentInMemory(context.parameter("id")),
-                    !session.isLarge
-                else { return nil }
-                try context.require(session)
-                return session.wholeSnapshot(request)
+                guard request.position == nil, let session = sessions.currentInMemory(context.parameter("id")) else {
+                    return nil
+                }
+                return try session.smallSnapshot(request)
             },
             { context in
                 let request = try SnapshotRequest(context)
@@ -130,6 +127,15 @@ extension Session {
         response.headers += snapshot.headers
         response.body = snapshot.body
         return response
+    }
+
+    /// Small or cached. Otherwise `nil`.
+    fileprivate func smallSnapshot(_ request: SnapshotRequest) throws -> HTTPResponse? {
+        let context = request.context
+        try context.require(self)
+        guard let window = request.window else { return isLarge ? nil : wholeSnapshot(request) }
+        return try notModified(request, of: nil)
+            ?? encodedSmallWindow(window, for: context.account).map { HTTPResponse($0, to: context.head) }
     }
 
     fileprivate func snapshot(_ request: SnapshotRequest) async throws -> HTTPResponse {

@@ -13,6 +13,19 @@ extension Session {
         }
     }
 
+    /// The current table's window, on the calling thread. `nil`: too much for an event loop. Throws as `encodedWindow`.
+    package func encodedSmallWindow(_ query: WindowQuery, for account: Quota.Account) throws -> EncodedAnswer? {
+        let table = current.table
+        guard table.snapshot.sections.count + query.estimatedCost(in: table) <= Workers.shortRows else { return nil }
+        feed.noteWindowReader()
+        let window = try query.cut(from: table)
+        guard window.cost <= Workers.shortRows else { return nil }
+        let lease = try feed.limits.lease(window.snapshot.encodedSize, for: account)
+        return EncodedAnswer(
+            position: position(at: window.snapshot.revision),
+            json: window.encoded(session: id, table: self.table, epoch: epoch), lease: lease)
+    }
+
     func cut(
         _ query: WindowQuery, from table: SessionTable, for account: Quota.Account
     ) async throws -> WindowedSnapshot {

@@ -58,6 +58,25 @@ import Testing
         #expect(buffers.taken == 0)
     }
 
+    @Test(
+        "An event loop answers a window of few rows itself, and leaves one of many rows to a worker",
+        arguments: [(50, true), (1_500, false)])
+    func windows(limit: Int, isReady: Bool) async throws {
+        let models = (0..<1_500).map { #"{"id":"\#($0)"}"# }.joined(separator: ",")
+        let table = #"{"table":"t","cells":{"C":{}},"bindings":[{"cell":"C","models":[\#(models)]}]}"#
+        try #require(await answer("POST", "/v1/sessions", #"{"id":"s","table":\#(table)}"#).status == 201)
+        let fields = [("Host", "localhost"), ("Authorization", "Bearer t")]
+        let exchange = app.receive(parsedHead("GET", "/v1/sessions/s/snapshot?limit=\(limit)", fields))
+        if case .ready = exchange.reply(to: []) {
+            #expect(isReady)
+        } else {
+            #expect(!isReady)
+        }
+        let window = await answer("GET", "/v1/sessions/s/snapshot?limit=\(limit)")
+        let section = try JSONText(parsing: window.body.bytes ?? [])["sections"]?.elements()?.first
+        #expect(window.status == 200 && section?["rows"]?.elements()?.count == limit)
+    }
+
     @Test("A large stream of known size is gathered for `pretty` if there is memory, and otherwise sent as it is")
     func streamedPrettyAnswers() async throws {
         let buffers = Quota(10 << 20)
