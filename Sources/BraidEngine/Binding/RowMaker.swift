@@ -148,7 +148,7 @@ struct RowMaker {
         for index in removed { places[oldRows[index].key] = index }
         try chargeConstants(of: changes.reduce(0) { $0 + $1.new.count })
         var failures = TemplateFailures(evaluation.meter)
-        let remade = try changes.map { change in
+        let remade = try changes.map { change -> PersistentList<Row>.Replacement in
             var made = ContiguousArray<Row>()
             made.reserveCapacity(change.new.count)
             try stored.rows.forEach(in: change.new) { index, row in
@@ -163,7 +163,7 @@ struct RowMaker {
                     }
                 }
             }
-            return (change.old, made)
+            return (range: change.old, elements: made)
         }
         try failures.check()
         var rows = shown

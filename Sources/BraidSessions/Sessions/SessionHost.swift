@@ -195,7 +195,7 @@ package final class SessionHost: Sendable {
     func readable(_ summary: SessionSummary) -> SessionSummary {
         guard store.sharing == nil, let session = inMemory(number: summary.number) else { return summary }
         let current = session.current
-        guard !current.isStale, current.snapshot.revision < summary.revision else { return summary }
+        guard !session.isStale, current.snapshot.revision < summary.revision else { return summary }
         var summary = summary
         summary.revision = current.snapshot.revision
         summary.updated = current.updated
