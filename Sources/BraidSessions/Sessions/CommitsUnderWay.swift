@@ -23,7 +23,9 @@ final class CommitsUnderWay: Sendable {
         func meets(_ need: Need) -> Bool {
             switch need {
             case .room:
-                !isBroken && commits.count < CommitsUnderWay.mostCommits && bytes < CommitsUnderWay.mostBytes
+                // Smaller commits may be stored before a large one.
+                !isBroken && commits.last?.isLarge != true && commits.count < CommitsUnderWay.mostCommits
+                    && bytes < CommitsUnderWay.mostBytes
             case .none: commits.isEmpty
             }
         }
@@ -41,10 +43,20 @@ final class CommitsUnderWay: Sendable {
 
     // MARK: For the holder of the session's lock
 
-    /// Returns the state to which the next command is applied, and the last commit under way, which may still fail.
-    func latest(in session: Session) async -> (state: Session.Committed, unconfirmed: PendingCommit?) {
-        await wait(for: .room)
-        return state.withLock { state in
+    /// The state to which the next command is applied, and the last commit under way, which may still fail.
+    typealias Latest = (state: Session.Committed, unconfirmed: PendingCommit?)
+
+    func latest(in session: Session) async -> Latest {
+        while true {
+            await wait(for: .room)
+            if let latest = latestAtOnce(in: session) { return latest }
+        }
+    }
+
+    /// `nil` if the next command must wait.
+    func latestAtOnce(in session: Session) -> Latest? {
+        state.withLock { state in
+            guard state.meets(.room) else { return nil }
             guard let last = state.commits.last else { return (session.current, nil) }
             return (last.after, last)
         }
@@ -118,6 +130,7 @@ final class PendingCommit: Sendable {
     let after: Session.Committed
     let record: JournalRecord
     let bytes: Int
+    let isLarge: Bool
     private let state = Mutex<(result: Result<Void, any Error>?, waiting: [CheckedContinuation<Void, any Error>])>(
         (nil, []))
 
@@ -126,6 +139,7 @@ final class PendingCommit: Sendable {
         after = execution.before.advanced(by: execution)
         record = commit.record
         bytes = commit.journalBytes
+        isLarge = commit.isLarge
     }
 
     /// Returns when the commit is stored, even if the task is cancelled meanwhile.

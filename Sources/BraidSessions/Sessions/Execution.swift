@@ -29,6 +29,14 @@ package struct CommandRequest: Sendable {
         self.text = text
     }
 
+    /// Neither depends on the revision, nor is completed by the session.
+    fileprivate var isComplete: Bool {
+        switch command {
+        case .reset, .rebind: false
+        default: base == nil && condition == nil
+        }
+    }
+
     func check(_ session: Session) throws {
         if let sessionNumber, sessionNumber != session.number { throw SessionError(noSession: session.id) }
     }
@@ -150,7 +158,12 @@ extension Session {
     fileprivate func executeInOrder(_ request: CommandRequest) async throws -> Execution {
         var races = 0
         while true {
-            let turn = try await withCommandLock { try await take(request, afterRaces: races) }
+            let turn: Turn
+            if let taken = takeAtOnce(request) {
+                turn = taken
+            } else {
+                turn = try await withCommandLock { try await take(request, afterRaces: races) }
+            }
             do {
                 switch turn {
                 case .applied(let execution, let commit):
@@ -182,30 +195,43 @@ extension Session {
         case outdated
     }
 
+    /// Most commands wait for nothing on their way to the store. Without a suspension they need no frames, which were
+    /// four allocations of a kilobyte each. `nil`: this one may have to wait.
+    private func takeAtOnce(_ request: CommandRequest) -> Turn? {
+        guard store.sharing == nil, request.isComplete else { return nil }
+        return commands.withLockIfFree {
+            underWay.latestAtOnce(in: self).map { take(request, (request.command, request.text, nil), on: $0) }
+        } ?? nil
+    }
+
     /// The caller holds the lock `commands`.
     private func take(_ request: CommandRequest, afterRaces races: Int) async throws -> Turn {
         if races > 0 { try await makeWay(afterRaces: races) }
-        let (before, unconfirmed) = await underWay.latest(in: self)
+        let latest = await underWay.latest(in: self), turn: Turn
         if isStale { throw StaleSession() }
-        let result: Result<Execution, any Error>
         do {
-            try request.condition?.check(position(at: before.snapshot.revision))
-            let execution = try attempt(request, try await completed(request, on: before), on: before)
-            if execution.outcome.kind == .applied, !request.isDryRun {
-                let commit = try commit(execution, request.keptAnswer?(execution), on: unconfirmed)
-                // It may be stored after smaller ones that are queued later.
-                if commit.isLarge { try? await commit.pending.stored() }
-                return .applied(execution, commit.pending)
-            }
-            result = .success(execution)
+            turn = take(request, try await completed(request, on: latest.state), on: latest)
         } catch {
-            result = .failure(error)
+            turn = .unchanged(.failure(error), latest.unconfirmed)
         }
         // It may have failed only because this server's copy of the session was behind the store.
-        if store.sharing != nil {
-            if try await catchUp() { return .outdated }
+        if case .unchanged = turn, store.sharing != nil, try await catchUp() { return .outdated }
+        return turn
+    }
+
+    /// The caller holds the lock `commands`.
+    private func take(_ request: CommandRequest, _ completed: Completed, on latest: CommitsUnderWay.Latest) -> Turn {
+        do {
+            if isStale { throw StaleSession() }
+            let execution = try attempt(request, completed, on: latest.state)
+            guard execution.outcome.kind == .applied, !request.isDryRun else {
+                return .unchanged(.success(execution), latest.unconfirmed)
+            }
+            return .applied(
+                execution, try commit(execution, request.keptAnswer?(execution), on: latest.unconfirmed))
+        } catch {
+            return .unchanged(.failure(error), latest.unconfirmed)
         }
-        return .unchanged(result, unconfirmed)
     }
 
     /// Runs `body` while it holds the lock `commands`. Then ends this server's turn, if no other command waits or the
@@ -235,7 +261,9 @@ extension Session {
 
     private typealias Completed = (command: Command, text: JSONText, place: RowPath?)
 
+    /// Also checks `If-Match`.
     private func completed(_ request: CommandRequest, on before: Committed) async throws -> Completed {
+        try request.condition?.check(position(at: before.snapshot.revision))
         let command = try await completed(request.command, for: before.bound)
         guard let base = request.base else { return (command, request.text, nil) }
         return try await rebased(command, request.text, base: base, before, limits.table(for: request.role))
@@ -329,7 +357,7 @@ extension Session {
     /// Queues what a command has changed. After the store has it, `publish` shows it.
     private func commit(
         _ execution: Execution, _ answer: KeptAnswer?, on unconfirmed: PendingCommit?
-    ) throws -> (pending: PendingCommit, isLarge: Bool) {
+    ) throws -> PendingCommit {
         // The idempotency key was looked up for an earlier session with the same ID: repeat the request for this one.
         if let answer, answer.session != number { throw StaleSession() }
         var commit = execution.sessionCommit(keeping: answer)
@@ -340,7 +368,7 @@ extension Session {
             underWay.finish(pending, result, of: self)
             if execution.text.count > Memory.largeBytes { Memory.trimSoon() }
         }
-        return (pending, commit.isLarge)
+        return pending
     }
 
     /// Handles the error of a commit, and returns the one that its command throws.
