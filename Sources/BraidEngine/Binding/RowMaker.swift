@@ -144,7 +144,7 @@ struct RowMaker {
         }
         // A row that moved within the section keeps its rendering. If none was inserted, none moved.
         var places: [Int: Int] = [:], oldRows = PersistentList.Window(old.rows)
-        places.reserveCapacity(removed.count)
+        if !removed.isEmpty { places.reserveCapacity(removed.count) }
         for index in removed { places[oldRows[index].key] = index }
         try chargeConstants(of: changes.reduce(0) { $0 + $1.new.count })
         var failures = TemplateFailures(evaluation.meter)
