@@ -113,7 +113,7 @@ func durableBenchmark() throws {
         throw Fault("the table was not registered")
     }
     for sessions in [1, 256] {
-        var ours: [Double] = [], theirs: [Int: [Double]] = [:]
+        var ours: [Double] = [], times: [Double] = [], theirs: [Int: [Double]] = [:]
         for run in 0..<Size.count(5, small: 1) {
             for number in 0..<sessions {
                 guard
@@ -121,12 +121,15 @@ func durableBenchmark() throws {
                         "POST", "/v1/sessions", #"{"table":"t","id":"s\#(sessions)-\#(run)-\#(number)"}"#) == 201
                 else { throw Fault("a session was not opened") }
             }
-            ours.append(
-                try load(ports: [server.port], connections: sessions, seconds: 2) { session, round in
-                    Connection.request(
-                        "POST", "/v1/sessions/s\(sessions)-\(run)-\(session)/edits",
-                        #"{"insert":{"section":0,"row":0},"model":{"id":"\#(sessions)-\#(round)","name":"Some name"}}"#)
-                }.rate)
+            let before = try processorSeconds(of: server.processIdentifier)
+            let result = try load(ports: [server.port], connections: sessions, seconds: 2) { session, round in
+                Connection.request(
+                    "POST", "/v1/sessions/s\(sessions)-\(run)-\(session)/edits",
+                    #"{"insert":{"section":0,"row":0},"model":{"id":"\#(sessions)-\#(round)","name":"Some name"}}"#)
+            }
+            let time = try processorSeconds(of: server.processIdentifier) - before
+            ours.append(result.rate)
+            times.append(time * 1e6 / Double(result.latencies.count))
             for group in sessions == 1 ? [1] : [64, 128, 256] {
                 let path = directory + "/raw-\(sessions)-\(run)-\(group).sqlite"
                 theirs[group, default: []].append(
@@ -136,6 +139,8 @@ func durableBenchmark() throws {
         let raw = theirs.sorted { $0.key < $1.key }.map {
             "\(Int(median($0.value)))/s in groups of \($0.key) (\(String(format: "%.2fx", median(ours) / median($0.value))))"
         }
-        print("  \(sessions) sessions: \(Int(median(ours)))/s; raw \(raw.joined(separator: ", "))")
+        print(
+            "  \(sessions) sessions: \(Int(median(ours)))/s, \(Int(median(times))) µs of processor time each; raw \(raw.joined(separator: ", "))"
+        )
     }
 }
