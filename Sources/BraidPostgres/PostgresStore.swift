@@ -99,11 +99,10 @@ package final class PostgresStore: SessionStore {
     ) {
         // It would end the connection, and fail the other requests of its group.
         guard !statements.contains(where: { $0.isTooLarge }) else { return done(.failure(StoreError.tooLarge)) }
-        writer.enqueue(isTest: isTest, cost: cost, then: done) { done in
-            PostgresCommitter.Work(statements: statements, notice: notice) { rows in
-                done(Result { try value(rows) })
-            }
+        let work = PostgresCommitter.Work(statements: statements, notice: notice) { rows in
+            done(Result { try value(rows) })
         }
+        writer.enqueue(work, isTest: isTest, cost: cost) { done(.failure($0)) }
     }
 }
 

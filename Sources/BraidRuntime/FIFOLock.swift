@@ -49,10 +49,10 @@ package final class FIFOLock: Sendable {
     }
 
     /// `nil` if not free.
-    package func withLockIfFree<Value>(_ body: () -> Value) -> Value? {
+    package func withLockIfFree<Value>(_ body: () throws -> Value) rethrows -> Value? {
         guard lockIfFree() else { return nil }
         defer { unlock() }
-        return body()
+        return try body()
     }
 
     package var isAwaited: Bool { state.withLock { !$0.waiters.isEmpty } }

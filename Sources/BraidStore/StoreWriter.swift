@@ -47,13 +47,12 @@ package final class StoreWriter<Committer: GroupCommitter>: @unchecked Sendable 
         guard failure == 0 else { throw StoreError.noThread(failure) }
     }
 
-    /// Returns at once. `done` is called after the commit or the failure, on the writer's thread. `cost`: about how many
-    /// rows it writes.
-    package func enqueue<Value: Sendable>(
-        isTest: Bool = false, cost: Int, then done: @escaping Completion<Value>,
-        _ work: (@escaping Completion<Value>) -> Committer.Work
+    /// Returns at once. The work's report or `fail` is called after the commit or the failure, on the writer's thread.
+    /// `cost`: about how many rows it writes.
+    package func enqueue(
+        _ work: Committer.Work, isTest: Bool = false, cost: Int, fail: @escaping @Sendable (StoreError) -> Void
     ) {
-        let request = Request(work: work(done), isTest: isTest, fail: { done(.failure($0)) })
+        let request = Request(work: work, isTest: isTest, fail: fail)
         let isOpen = condition.withLock {
             if isStopping { return false }
             waiting.append(request, cost: cost)

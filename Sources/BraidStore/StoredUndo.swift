@@ -27,7 +27,7 @@ package struct StoredUndo: Sendable {
 
     /// `updated`, `nextKey`, `nextSection`, and what the revision changed.
     package var json: JSONText {
-        .object {
+        .object(capacity: 128 + change.estimatedSize) {
             $0.member("updated", updated)
             $0.member("nextKey", nextKey)
             $0.member("nextSection", nextSection)

@@ -181,9 +181,9 @@ private final class LongTableRun {
         for run in 0..<Size.count(runs, small: 1) {
             if restarting { try restart() }
             let connection = try Connection(port: server.port)
-            let before = try processorSeconds(of: server.processIdentifier)
+            let before = processorTime(of: server.processIdentifier)?.time.total ?? 0
             times.append(try milliseconds { try work(connection, run) })
-            processor.append(try processorSeconds(of: server.processIdentifier) - before)
+            processor.append((processorTime(of: server.processIdentifier)?.time.total ?? 0) - before)
         }
         let beside = limit.map {
             String(format: "; \($0.name) %.1f (%.2fx)", $0.milliseconds, median(times) / $0.milliseconds)

@@ -7,8 +7,10 @@ final class Server {
     private let process = Process()
 
     init(database: String, arguments: [String] = [], environment: [String: String] = [:]) throws {
-        guard let binary = ProcessInfo.processInfo.environment["BRAID_SERVER_BINARY"] else {
-            throw Fault("run this through Benchmarks/run, which names the server's binary")
+        // A static binary would ignore it.
+        let name = environment["LD_PRELOAD"] == nil ? "BRAID_SERVER_BINARY" : "BRAID_SHARED_BINARY"
+        guard let binary = ProcessInfo.processInfo.environment[name] else {
+            throw Fault("run this through Benchmarks/run, which sets \(name)")
         }
         let output = Pipe()
         process.executableURL = URL(fileURLWithPath: binary)

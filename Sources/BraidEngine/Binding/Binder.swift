@@ -1,29 +1,10 @@
 /// What a table displays, and what may be edited and moved there. Made from its bindings.
 public struct Binder: Sendable {
-    /// In order; `nil` if sections come with the models.
-    public let declaredSections: [SectionID]?
-    /// A program can change it between two commands, and in a handler.
-    public var display: SectionDisplay { currentDisplay() }
-    /// The snapshot's `empty` while no rows are displayed.
-    private(set) var empty: JSONText?
-    let boundSections: [SectionID]
-    /// Those that a binding of `allOtherSections` gives a header or footer by id.
-    let titledSections: Set<SectionID>
     /// By default only the templates' steps are limited.
     public var limits = TableLimits()
-    let cells: CellDeclarations
-    let providers: [any ModelProvider]
-    /// What any row, title, move policy or the order reads.
-    let reads: Reads
-    /// Some move policy is a condition, which can depend on other sections.
-    let asksMovePolicy: Bool
-    /// Declared or named, but without stored rows.
-    let derivedSections: [SectionID]
-    /// Sections are dynamic, and those that no binding names have no stored rows.
-    let derivesOtherSections: Bool
-    private let currentDisplay: @Sendable () -> SectionDisplay
-    private let named: [SectionID: SectionBinding]
-    private let other: SectionBinding?
+    /// The snapshot's `empty` while no rows are displayed.
+    private(set) var empty: JSONText?
+    private let definition: Definition
 
     /// Resolves each section's bindings once; evaluates `display` at every use.
     init(
@@ -31,38 +12,85 @@ public struct Binder: Sendable {
         cells: CellDeclarations,
         bindings: [ScopeBinding], providers: [any ModelProvider] = []
     ) {
-        declaredSections = sections
-        currentDisplay = display
         self.empty = empty
-        self.cells = cells
-        self.providers = providers
-        var known: Set<SectionID> = []
-        boundSections = bindings.flatMap { $0.scope.named(in: sections) }.filter { known.insert($0).inserted }
-        titledSections = bindings.reduce(into: []) { titled, binding in
-            if binding.scope == .allOtherSections {
-                titled.formUnion(Array(binding.headers.keys) + binding.footers.keys)
-            }
-        }
-        let fallbacks = FallbackBindings(of: bindings)
-        var naming: [SectionID: [ScopeBinding]] = [:]
-        for id in sections ?? [] { naming[id] = [] }
-        for binding in bindings {
-            for id in Set(binding.scope.named(in: sections)) { naming[id, default: []].append(binding) }
-            // A title by id is resolved even for a section that no scope names.
-            for id in Set(binding.headers.keys).union(binding.footers.keys) where naming[id] == nil { naming[id] = [] }
-        }
-        var named: [SectionID: SectionBinding] = [:]
-        for (id, bindings) in naming { named[id] = SectionBinding(section: id, named: bindings, fallbacks: fallbacks) }
-        self.named = named
-        other = SectionBinding(section: SectionID(""), named: [], fallbacks: fallbacks)
-        derivedSections = named.values.filter { !$0.cells.source.isStored }.map(\.section)
-        derivesOtherSections = sections == nil && other.map { !$0.cells.source.isStored } ?? false
-        let all = [other].compactMap { $0 } + named.values
-        reads = all.reduce(into: display().order.reads) {
-            $0.formUnion($1.rowReads.union($1.titleReads).union($1.moveReads))
-        }
-        asksMovePolicy = all.contains(where: \.asksMovePolicy)
+        definition = Definition(
+            sections: sections, display: display, cells: cells, bindings: bindings, providers: providers)
     }
+
+    /// What all copies share. A class: each stage of a command holds a binder, and a copy would count the references of
+    /// all its parts.
+    private final class Definition: Sendable {
+        let declaredSections: [SectionID]?
+        let boundSections: [SectionID]
+        let titledSections: Set<SectionID>
+        let cells: CellDeclarations
+        let providers: [any ModelProvider]
+        let reads: Reads
+        let asksMovePolicy: Bool
+        let derivedSections: [SectionID]
+        let derivesOtherSections: Bool
+        let display: @Sendable () -> SectionDisplay
+        let named: [SectionID: SectionBinding]
+        let other: SectionBinding?
+
+        init(
+            sections: [SectionID]?, display: @escaping @Sendable () -> SectionDisplay, cells: CellDeclarations,
+            bindings: [ScopeBinding], providers: [any ModelProvider]
+        ) {
+            declaredSections = sections
+            self.display = display
+            self.cells = cells
+            self.providers = providers
+            var known: Set<SectionID> = []
+            boundSections = bindings.flatMap { $0.scope.named(in: sections) }.filter { known.insert($0).inserted }
+            titledSections = bindings.reduce(into: []) { titled, binding in
+                if binding.scope == .allOtherSections {
+                    titled.formUnion(Array(binding.headers.keys) + binding.footers.keys)
+                }
+            }
+            let fallbacks = FallbackBindings(of: bindings)
+            var naming: [SectionID: [ScopeBinding]] = [:]
+            for id in sections ?? [] { naming[id] = [] }
+            for binding in bindings {
+                for id in Set(binding.scope.named(in: sections)) { naming[id, default: []].append(binding) }
+                // A title by id is resolved even for a section that no scope names.
+                for id in Set(binding.headers.keys).union(binding.footers.keys) where naming[id] == nil {
+                    naming[id] = []
+                }
+            }
+            var named: [SectionID: SectionBinding] = [:]
+            for (id, bindings) in naming {
+                named[id] = SectionBinding(section: id, named: bindings, fallbacks: fallbacks)
+            }
+            self.named = named
+            other = SectionBinding(section: SectionID(""), named: [], fallbacks: fallbacks)
+            derivedSections = named.values.filter { !$0.cells.source.isStored }.map(\.section)
+            derivesOtherSections = sections == nil && other.map { !$0.cells.source.isStored } ?? false
+            let all = [other].compactMap { $0 } + named.values
+            reads = all.reduce(into: display().order.reads) {
+                $0.formUnion($1.rowReads.union($1.titleReads).union($1.moveReads))
+            }
+            asksMovePolicy = all.contains(where: \.asksMovePolicy)
+        }
+    }
+
+    /// In order; `nil` if sections come with the models.
+    public var declaredSections: [SectionID]? { definition.declaredSections }
+    /// A program can change it between two commands, and in a handler.
+    public var display: SectionDisplay { definition.display() }
+    var boundSections: [SectionID] { definition.boundSections }
+    /// Those that a binding of `allOtherSections` gives a header or footer by id.
+    var titledSections: Set<SectionID> { definition.titledSections }
+    var cells: CellDeclarations { definition.cells }
+    var providers: [any ModelProvider] { definition.providers }
+    /// What any row, title, move policy or the order reads.
+    var reads: Reads { definition.reads }
+    /// Some move policy is a condition, which can depend on other sections.
+    var asksMovePolicy: Bool { definition.asksMovePolicy }
+    /// Declared or named, but without stored rows.
+    var derivedSections: [SectionID] { definition.derivedSections }
+    /// Sections are dynamic, and those that no binding names have no stored rows.
+    var derivesOtherSections: Bool { definition.derivesOtherSections }
 
     /// A copy with another `empty`.
     public func showing(empty: JSONText?) -> Binder {
@@ -74,7 +102,7 @@ public struct Binder: Sendable {
     package var readsNow: Bool { reads.contains(.now) }
 
     func binding(of section: SectionID) -> SectionBinding? {
-        named[section] ?? (declaredSections == nil ? other : nil)
+        definition.named[section] ?? (definition.declaredSections == nil ? definition.other : nil)
     }
 
     func requiredBinding(of section: SectionID) throws(Refusal) -> SectionBinding {

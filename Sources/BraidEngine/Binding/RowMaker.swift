@@ -147,11 +147,11 @@ struct RowMaker {
         }
         // A row that moved within the section keeps its rendering. If none was inserted, none moved.
         var places: [Int: Int] = [:], oldRows = PersistentList.Window(old.rows)
-        places.reserveCapacity(removed.count)
+        if !removed.isEmpty { places.reserveCapacity(removed.count) }
         for index in removed { places[oldRows[index].key] = index }
         try chargeConstants(of: changes.reduce(0) { $0 + $1.new.count })
         var failures = TemplateFailures(evaluation.meter)
-        let remade = try changes.map { change in
+        let remade = try changes.map { change -> PersistentList<Row>.Replacement in
             var made = ContiguousArray<Row>()
             made.reserveCapacity(change.new.count)
             try stored.rows.forEach(in: change.new) { index, row in
@@ -166,7 +166,7 @@ struct RowMaker {
                     }
                 }
             }
-            return (change.old, made)
+            return (range: change.old, elements: made)
         }
         try failures.check()
         var rows = shown

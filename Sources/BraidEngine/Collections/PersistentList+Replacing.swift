@@ -10,7 +10,7 @@ extension PersistentList {
         precondition(
             replacements.last.map { $0.range.upperBound <= count } ?? true, "PersistentList: index out of bounds")
         let changed = replacements.reduce(0) { $0 + $1.range.count + $1.elements.count }
-        if changed <= count / Self.fewOf {
+        if changed <= Swift.max(1, count / Self.fewOf) {
             for replacement in replacements.reversed() { replaceOneByOne(replacement) }
         } else {
             rebuild(replacements)

@@ -25,7 +25,10 @@ struct JSONNames {
     private var slots: [Int32] = []
     private var slotsUsed = 0
 
-    init(_ input: UnsafeRawBufferPointer) { self.input = input }
+    init(_ input: UnsafeRawBufferPointer) {
+        self.input = input
+        stack.reserveCapacity(8)
+    }
 
     @inline(__always) var count: Int { stack.count }
 

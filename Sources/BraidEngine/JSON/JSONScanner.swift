@@ -28,6 +28,7 @@ struct JSONScanner {
         self.input = input
         self.depthLimit = depthLimit
         names = JSONNames(input)
+        outer.reserveCapacity(8)
     }
 
     /// Where there is no white space to remove, the text is a part of the input.

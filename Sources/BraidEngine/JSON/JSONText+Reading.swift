@@ -76,6 +76,7 @@ extension JSONText {
     public func members() -> [(name: String, value: JSONText)]? {
         guard kind == .object else { return nil }
         var members: [(name: String, value: JSONText)] = []
+        members.reserveCapacity(4)
         withBytes { bytes in
             var cursor = JSONCursor(bytes)
             cursor.forEachMember { cursor, name in

@@ -103,7 +103,8 @@ extension JSONText {
 
     /// Names must differ.
     package init(object members: [(name: String, value: JSONText)]) {
-        self = .object {
+        let size = members.reduce(2) { $0 + $1.name.utf8.count + $1.value.count + 4 }
+        self = .object(capacity: size) {
             for (name, value) in members { $0.member(name, value) }
         }
     }

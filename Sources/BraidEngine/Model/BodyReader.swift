@@ -16,11 +16,11 @@ package struct BodyReader {
         }
     }
 
-    package static func members(_ json: JSONText, at pointer: JSONPointer, what: String) throws(Refusal) -> [(
-        name: String, value: JSONText
-    )] {
+    package static func members(
+        _ json: JSONText, at pointer: JSONPointer, what: @autoclosure () -> String
+    ) throws(Refusal) -> [(name: String, value: JSONText)] {
         guard let members = json.members() else {
-            throw Refusal.bad(pointer, .wrongType, "must be an object of \(what)")
+            throw Refusal.bad(pointer, .wrongType, "must be an object of \(what())")
         }
         return members
     }

@@ -50,7 +50,11 @@ public struct TableModel: Sendable {
     }
 
     var rowCount: Int {
-        sections.chunks.reduce(0) { count, chunk in chunk.indices.reduce(count) { $0 + chunk[$1].rows.count } }
+        var count = 0
+        sections.forEachBuffer(in: 0..<sections.count) { _, sections in
+            for section in sections.indices { count += sections[section].rows.count }
+        }
+        return count
     }
 
     /// Index in ``sections``. O(1).

@@ -121,7 +121,7 @@ struct CommandForm: Sendable {
         default: break
         }
         let outcome = execution.outcome
-        return .object(status: execution.status, headers: headers) {
+        let body = JSONText.object(capacity: 128 + execution.updateText.count) {
             $0.member("revision", execution.revision)
             switch outcome.kind {
             case .applied: $0.member("outcome", "applied")
@@ -135,6 +135,7 @@ struct CommandForm: Sendable {
             $0.member("at", execution.place)
             $0.member("update", isSequential ? outcome.update.sequentialJSON : execution.updateText)
         }
+        return .json(body.bytes, status: execution.status, headers: headers)
     }
 }
 
@@ -170,7 +171,8 @@ extension String {
 extension HTTPRequestHead {
     /// `return` in `Prefer` (RFC 7240).
     var returnPreference: String? {
-        for preference in (headers["prefer"] ?? "").utf8[...].split(atUnquoted: ",", atMost: 64) {
+        guard let field = headers["prefer"] else { return nil }
+        for preference in field.utf8[...].split(atUnquoted: ",", atMost: 64) {
             // Parameters are ignored.
             let bytes = preference.prefix { $0 != UInt8(ascii: ";") }.filter { !$0.isBlank && $0 != UInt8(ascii: "\"") }
             let text = String(decoding: bytes.map(\.lowercased), as: UTF8.self)

@@ -65,10 +65,20 @@ final class CommitsUnderWay: Sendable {
 
     // MARK: For the holder of the session's lock
 
-    /// Returns the state to which the next command is applied, and the last commit under way, which may still fail.
-    func latest(in session: Session) async -> (state: Session.Committed, unconfirmed: PendingCommit?) {
-        await wait(for: .room)
-        return state.withLock { state in
+    /// The state to which the next command is applied, and the last commit under way, which may still fail.
+    typealias Latest = (state: Session.Committed, unconfirmed: PendingCommit?)
+
+    func latest(in session: Session) async -> Latest {
+        while true {
+            await wait(for: .room)
+            if let latest = latestAtOnce(in: session) { return latest }
+        }
+    }
+
+    /// `nil` if the next command must wait.
+    func latestAtOnce(in session: Session) -> Latest? {
+        state.withLock { state in
+            guard state.meets(.room) else { return nil }
             guard let last = state.commits.last else { return (session.current, nil) }
             return (last.after, last)
         }
@@ -80,8 +90,8 @@ final class CommitsUnderWay: Sendable {
     /// Throws `Superseded` if the state to which the command was applied is not committed after all.
     func append(_ commit: PendingCommit, of session: Session) throws {
         let batch: [PendingCommit]? = state.withLock { state in
-            let latest = state.commits.last?.after.stored ?? session.current.stored
-            guard !state.isBroken, commit.execution.before.stored == latest else { return nil }
+            let latest = state.commits.last?.after ?? session.current
+            guard !state.isBroken, commit.execution.before === latest else { return nil }
             state.commits.append(commit)
             state.cost += commit.cost
             return state.nextBatch()

@@ -29,6 +29,14 @@ package struct CommandRequest: Sendable {
         self.text = text
     }
 
+    /// Neither depends on the revision, nor is completed by the session.
+    fileprivate var isComplete: Bool {
+        switch command {
+        case .reset, .rebind: false
+        default: base == nil && condition == nil
+        }
+    }
+
     func check(_ session: Session) throws {
         if let sessionNumber, sessionNumber != session.number { throw SessionError(noSession: session.id) }
     }
@@ -39,8 +47,8 @@ package struct CommandRequest: Sendable {
     }
 }
 
-/// A command applied to the table in `before`.
-package struct Execution: Sendable {
+/// A command applied to the table in `before`. A class, as `Session.Committed`.
+package final class Execution: Sendable {
     package let session: Session
     let before: Session.Committed
     /// After a rebase, refers to the current revision.
@@ -54,6 +62,22 @@ package struct Execution: Sendable {
     /// Milliseconds since 1970.
     let time: Int
     package let isDryRun: Bool
+
+    init(
+        session: Session, before: Session.Committed, command: Command, text: JSONText, outcome: Outcome,
+        updateText: JSONText, controllerEvents: [JSONText], place: RowPath?, time: Int, isDryRun: Bool
+    ) {
+        self.session = session
+        self.before = before
+        self.command = command
+        self.text = text
+        self.outcome = outcome
+        self.updateText = updateText
+        self.controllerEvents = controllerEvents
+        self.place = place
+        self.time = time
+        self.isDryRun = isDryRun
+    }
 
     /// After a dry run, the one that it would have led to.
     package var revision: Int { outcome.snapshot.revision }
@@ -99,9 +123,13 @@ extension SessionHost {
             do {
                 try limits.check(request.command, of: request.role)
                 // Waiting for the session's lock blocks no thread.
-                let pool = session.pool(for: request.command)
-                let execution = try await withTaskExecutorPreference(pool) { [request] in
-                    try await session.executeInOrder(request)
+                let pool = session.pool(for: request.command), execution: Execution
+                if pool.isCurrent {
+                    execution = try await session.executeInOrder(request)
+                } else {
+                    execution = try await withTaskExecutorPreference(pool) { [request] in
+                        try await session.executeInOrder(request)
+                    }
                 }
                 metrics.commands.count(kind, execution.isDryRun ? .dryRun : .init(execution.outcome.kind))
                 return execution
@@ -111,6 +139,11 @@ extension SessionHost {
             }
         }
     }
+}
+
+extension WorkerPool {
+    /// Whether the task runs here already: to prefer it again would cost two changes of the executor.
+    fileprivate var isCurrent: Bool { withUnsafeCurrentTask { $0?.unownedTaskExecutor == asUnownedTaskExecutor() } }
 }
 
 extension Session {
@@ -125,7 +158,12 @@ extension Session {
     fileprivate func executeInOrder(_ request: CommandRequest) async throws -> Execution {
         var races = 0
         while true {
-            let turn = try await withCommandLock { try await take(request, afterRaces: races) }
+            let turn: Turn
+            if let taken = takeAtOnce(request) {
+                turn = taken
+            } else {
+                turn = try await withCommandLock { try await take(request, afterRaces: races) }
+            }
             do {
                 switch turn {
                 case .applied(let execution, let commit):
@@ -157,28 +195,44 @@ extension Session {
         case outdated
     }
 
+    /// Most commands wait for nothing on their way to the store. Without a suspension they need no frames, which were
+    /// four allocations of a kilobyte each. `nil`: this one may have to wait.
+    private func takeAtOnce(_ request: CommandRequest) -> Turn? {
+        guard store.sharing == nil, request.isComplete else { return nil }
+        return commands.withLockIfFree {
+            underWay.latestAtOnce(in: self).map { take(request, (request.command, request.text, nil), on: $0) }
+        } ?? nil
+    }
+
     /// The caller holds the lock `commands`.
     private func take(_ request: CommandRequest, afterRaces races: Int) async throws -> Turn {
         if races > 0 { try await makeWay(afterRaces: races) }
-        let (before, unconfirmed) = await underWay.latest(in: self)
+        let latest = await underWay.latest(in: self), turn: Turn
         if isStale { throw StaleSession() }
-        let result: Result<Execution, any Error>
         do {
-            let execution = try await attempt(request, on: before)
-            if execution.outcome.kind == .applied, !request.isDryRun {
-                return .applied(execution, try commit(execution, request.keptAnswer?(execution)))
+            turn = take(request, try await completed(request, on: latest.state), on: latest)
+        } catch {
+            turn = .unchanged(.failure(error), latest.unconfirmed)
+        }
+        // It may have failed only because this server's copy of the session was behind the store.
+        if case .unchanged = turn, store.sharing != nil, try await catchUp() { return .outdated }
+        return turn
+    }
+
+    /// The caller holds the lock `commands`.
+    private func take(_ request: CommandRequest, _ completed: Completed, on latest: CommitsUnderWay.Latest) -> Turn {
+        do {
+            if isStale { throw StaleSession() }
+            let execution = try attempt(request, completed, on: latest.state)
+            guard execution.outcome.kind == .applied, !request.isDryRun else {
+                return .unchanged(.success(execution), latest.unconfirmed)
             }
-            result = .success(execution)
+            return .applied(execution, try commit(execution, request.keptAnswer?(execution)))
         } catch is Superseded {
             return .outdated
         } catch {
-            result = .failure(error)
+            return .unchanged(.failure(error), latest.unconfirmed)
         }
-        // It may have failed only because this server's copy of the session was behind the store.
-        if store.sharing != nil {
-            if try await catchUp() { return .outdated }
-        }
-        return .unchanged(result, unconfirmed)
     }
 
     /// Runs `body` while it holds the lock `commands`. Then ends this server's turn, if no other command waits or the
@@ -206,15 +260,22 @@ extension Session {
 
     private static let longestTurn = Duration.milliseconds(20)
 
-    private func attempt(_ request: CommandRequest, on before: Committed) async throws -> Execution {
-        let isDryRun = request.isDryRun
+    private typealias Completed = (command: Command, text: JSONText, place: RowPath?)
+
+    /// Also checks `If-Match`.
+    private func completed(_ request: CommandRequest, on before: Committed) async throws -> Completed {
         try request.condition?.check(position(at: before.snapshot.revision))
+        let command = try await completed(request.command, for: before.bound)
+        guard let base = request.base else { return (command, request.text, nil) }
+        return try await rebased(command, request.text, base: base, before, limits.table(for: request.role))
+    }
+
+    private func attempt(
+        _ request: CommandRequest, _ completed: Completed, on before: Committed
+    ) throws -> Execution {
+        let isDryRun = request.isDryRun, (command, text, place) = completed
         var binder = before.bound.binder
         binder.limits = limits.table(for: request.role)
-        var command = try await completed(request.command, for: before.bound), text = request.text, place: RowPath?
-        if let base = request.base {
-            (command, text, place) = try await rebased(command, text, base: base, before, binder.limits)
-        }
         let time = clock.instant(), start = monotonicNanoseconds(), now = Instant(millisecondsSince1970: time).text
         defer { engineTimes.withLock { $0[command.kind.name] = monotonicNanoseconds() - start } }
         let ids = ids.source(revision: before.snapshot.revision + 1, at: now)
@@ -323,12 +384,7 @@ extension Session {
 
     /// Makes a stored revision visible to clients. Called for one revision after the other.
     func advance(by execution: Execution, to after: Committed) {
-        let before = committed.withLock { committed in
-            let before = committed
-            committed = after
-            committed.isStale = before.isStale
-            return before
-        }
+        let before = replaceCommitted(by: after)
         feed.publish(revision: execution.revision) { hasTables in
             Change(
                 epoch: epoch, revision: execution.revision, update: execution.outcome.update,
@@ -340,17 +396,12 @@ extension Session {
 }
 
 extension Session.Committed {
-    func advanced(by execution: Execution) -> Self {
+    func advanced(by execution: Execution) -> Session.Committed {
         let outcome = execution.outcome
-        var after = self
-        after.model =
-            outcome.unpublished == nil && outcome.change.writtenRows.count > Workers.shortRows
-            ? outcome.table.sharingModels(with: outcome.snapshot) : outcome.table
-        after.snapshot = outcome.snapshot
-        after.unpublished = outcome.unpublished
-        after.bound = bound.rebound(by: outcome.rebinding)
-        after.updated = execution.time
-        after.encoded = nil
-        return after
+        let isLarge = outcome.unpublished == nil && outcome.change.writtenRows.count > Workers.shortRows
+        return Session.Committed(
+            model: isLarge ? outcome.table.sharingModels(with: outcome.snapshot) : outcome.table,
+            snapshot: outcome.snapshot, unpublished: outcome.unpublished, bound: bound.rebound(by: outcome.rebinding),
+            updated: execution.time)
     }
 }

@@ -39,7 +39,7 @@ extension Session {
     private func storedRevision() async throws -> Int? {
         guard let sharing = store.sharing else { return nil }
         let before = current
-        if before.isStale { throw StaleSession() }
+        if isStale { throw StaleSession() }
         guard let stored = try await sharing.revision(of: number) else {
             markStale(.ended)
             throw StaleSession()

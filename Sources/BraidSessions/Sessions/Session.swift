@@ -31,7 +31,7 @@ package final class Session: Sendable {
     let rewinds = FIFOLock(rank: .rewinds)
     /// Since when other servers' commits are locked out (this server's turn). Only for the holder of `commands`.
     let sharedTurn = Mutex<ContinuousClock.Instant?>(nil)
-    let committed: Mutex<Committed>
+    private let state: Mutex<State>
     let metrics: SessionMetrics
     let feed: ChangeFeed
     private let unusedSweeps = Atomic(0)
@@ -39,17 +39,30 @@ package final class Session: Sendable {
     /// Of each kind's last command, in nanoseconds, refused ones and dry runs included.
     let engineTimes = Mutex<[String: Int]>([:])
 
-    /// A commit replaces it as a whole, after the store has it.
-    struct Committed: Sendable {
-        var model: TableModel
-        /// Of `model`, unless changes are unpublished.
-        var snapshot: Snapshot
-        var unpublished: Unpublished?
-        var bound: BoundTable
-        var updated: Int
+    private struct State {
+        var committed: Committed
         var encoded: SharedBytes?
         /// Ended, dropped from memory, or perhaps unlike the stored one: look the session up again.
         var isStale = false
+    }
+
+    /// The session at one revision. A commit replaces it as a whole, after the store has it. A class: a command hands it
+    /// on a dozen times, and a copy would count the references of all its parts.
+    final class Committed: Sendable {
+        let model: TableModel
+        /// Of `model`, unless changes are unpublished.
+        let snapshot: Snapshot
+        let unpublished: Unpublished?
+        let bound: BoundTable
+        let updated: Int
+
+        init(model: TableModel, snapshot: Snapshot, unpublished: Unpublished?, bound: BoundTable, updated: Int) {
+            self.model = model
+            self.snapshot = snapshot
+            self.unpublished = unpublished
+            self.bound = bound
+            self.updated = updated
+        }
 
         var stored: StoredRevision { StoredRevision(number: snapshot.revision, time: updated) }
 
@@ -76,16 +89,18 @@ package final class Session: Sendable {
         self.clock = clock
         self.descriptions = descriptions
         self.metrics = metrics
-        committed = Mutex(
-            Committed(
-                model: model, snapshot: snapshot, unpublished: unpublished, bound: bound, updated: summary.updated))
+        state = Mutex(
+            State(
+                committed: Committed(
+                    model: model, snapshot: snapshot, unpublished: unpublished, bound: bound, updated: summary.updated)
+            ))
         feed = ChangeFeed(revision: snapshot.revision, limits: streams, behind: metrics.streamsBehind)
         if store.sharing != nil { feed.onMissing { [weak self] in self?.refreshSoon() } }
     }
 
-    var current: Committed { committed.withLock { $0 } }
-    var isStale: Bool { committed.withLock { $0.isStale } }
-    var revision: Int { committed.withLock { $0.snapshot.revision } }
+    var current: Committed { state.withLock { $0.committed } }
+    var isStale: Bool { state.withLock { $0.isStale } }
+    var revision: Int { current.snapshot.revision }
     package var position: Position { position(at: revision) }
 
     package func position(at revision: Int) -> Position { Position(epoch: epoch, revision: revision) }
@@ -93,16 +108,27 @@ package final class Session: Sendable {
     package var binding: SessionDescription? { current.bound.stored }
 
     var cachedSnapshot: (revision: Int, bytes: SharedBytes)? {
-        committed.withLock { state in state.encoded.map { (state.snapshot.revision, $0) } }
+        state.withLock { state in state.encoded.map { (state.committed.snapshot.revision, $0) } }
     }
 
     func cache(_ encoded: SharedBytes, of revision: Int) {
-        committed.withLock { if $0.snapshot.revision == revision { $0.encoded = encoded } }
+        state.withLock { if $0.committed.snapshot.revision == revision { $0.encoded = encoded } }
+    }
+
+    /// Returns what it replaces.
+    func replaceCommitted(by after: Committed) -> Committed {
+        state.withLock { state in
+            defer {
+                state.committed = after
+                state.encoded = nil
+            }
+            return state.committed
+        }
     }
 
     /// Also ends streams and long polls.
     func markStale(_ end: ChangeFeed.End = .dropped) {
-        committed.withLock { $0.isStale = true }
+        state.withLock { $0.isStale = true }
         feed.close(end)
     }
 
@@ -128,7 +154,7 @@ package final class Session: Sendable {
         // A waiting command will find it stale and look it up again.
         commands.withLockIfFree {
             guard underWay.isEmpty, feed.closeIfUnfollowed() else { return false }
-            committed.withLock { $0.isStale = true }
+            state.withLock { $0.isStale = true }
             return true
         } ?? false
     }
@@ -138,7 +164,7 @@ package final class Session: Sendable {
 ///
 /// ```
 /// largeReads → rewinds → commands → those of the store
-/// commands → sharedTurn | underWay → committed | the feed's state
+/// commands → sharedTurn | underWay → state | the feed's state
 /// ```
 ///
 /// All others, such as `Turns`, are leaves: nothing is acquired under them.

@@ -94,11 +94,13 @@ package final class SessionHost: Sendable {
         }
     }
 
-    /// On `StaleSession`, looks the session up again and repeats `body`.
+    /// On `StaleSession`, looks the session up again and repeats `body`. Inlined: a frame less in every request.
+    @inline(__always)
     func with<Value>(_ id: String, _ body: (Session) async throws -> Value) async throws -> Value {
         for _ in 0..<Self.mostReloads {
             do {
-                return try await body(try await session(id))
+                guard let session = inMemory(id) else { return try await body(try await session(id)) }
+                return try await body(session)
             } catch is StaleSession {
                 continue
             }
@@ -195,7 +197,7 @@ package final class SessionHost: Sendable {
     func readable(_ summary: SessionSummary) -> SessionSummary {
         guard store.sharing == nil, let session = inMemory(number: summary.number) else { return summary }
         let current = session.current
-        guard !current.isStale, current.snapshot.revision < summary.revision else { return summary }
+        guard !session.isStale, current.snapshot.revision < summary.revision else { return summary }
         var summary = summary
         summary.revision = current.snapshot.revision
         summary.updated = current.updated

@@ -18,7 +18,7 @@ extension Session {
     /// `StaleSession`.
     package func table(atRevision revision: Int?) async throws -> SessionTable {
         let current = current
-        if current.isStale { throw StaleSession() }
+        if isStale { throw StaleSession() }
         guard let revision, revision != current.snapshot.revision else { return current.table }
         guard revision < current.snapshot.revision else {
             throw SessionError(

@@ -59,18 +59,12 @@ package final class SQLiteStore: SessionStore {
         makesRoom: Bool = false, isTest: Bool = false, cost: Int = 1,
         _ body: @escaping @Sendable (SQLiteQueries) throws -> Value
     ) async throws -> Value {
-        try await completion { queue(makesRoom: makesRoom, isTest: isTest, cost: cost, then: $0, body) }
-    }
-
-    private func queue<Value: Sendable>(
-        makesRoom: Bool = false, isTest: Bool = false, cost: Int, then done: @escaping Completion<Value>,
-        _ body: @escaping @Sendable (SQLiteQueries) throws -> Value
-    ) {
-        writer.enqueue(isTest: isTest, cost: cost, then: done) { done in
-            SQLiteCommitter.Work(makesRoom: makesRoom) { queries in
+        try await completion { done in
+            let work = SQLiteCommitter.Work(makesRoom: makesRoom) { queries in
                 let value = try body(queries)
                 return { done(.success(value)) }
             }
+            writer.enqueue(work, isTest: isTest, cost: cost) { done(.failure($0)) }
         }
     }
 }
@@ -142,9 +136,12 @@ extension SQLiteStore {
 
 extension SQLiteStore {
     package func commit(_ commit: SessionCommit, then done: @escaping @Sendable (Result<Void, any Error>) -> Void) {
-        queue(cost: commit.cost, then: done) { [options] in
-            try $0.apply(commit, journalLimit: options.journalLimit, journalBytes: options.journalBytes)
+        let work = SQLiteCommitter.Work(makesRoom: false) {
+            [limit = options.journalLimit, bytes = options.journalBytes] queries in
+            try queries.apply(commit, journalLimit: limit, journalBytes: bytes)
+            return { done(.success(())) }
         }
+        writer.enqueue(work, cost: commit.cost) { done(.failure($0)) }
     }
 
     package func journal(of sessionNumber: Int, after revision: Int, limit: Int, bytes: Int) async throws

@@ -70,7 +70,8 @@ final class SQLiteConnection {
 // MARK: Statements with their values
 
 protocol SQLiteBindable {
-    /// `index` counts from 1.
+    /// `index` counts from 1. The statement may use the value's own memory: whoever binds it keeps it until the
+    /// statement is released.
     func bind(to statement: SQLiteStatement, at index: CInt) throws(SQLiteError)
 }
 
