@@ -74,7 +74,10 @@ final class SimulatedClient: @unchecked Sendable {
             -> HTTPClient.Response
         {
             let answer = try client.request(method, target, body, headers: key.map { ["Idempotency-Key": $0] } ?? [:])
-            if mayBeUnavailable, answer.status == 503 || answer.text.contains("/problems/idempotency-key-in-use") {
+            // 507: the disk is full.
+            if mayBeUnavailable,
+                [503, 507].contains(answer.status) || answer.text.contains("/problems/idempotency-key-in-use")
+            {
                 throw HTTPClient.Closed()
             }
             return answer
