@@ -107,7 +107,7 @@ final class EventLoop: @unchecked Sendable {
             if mailbox.isOpen { mailbox.mails.append(mail) }
             return (mailbox.isOpen, mailbox.mails.count == 1)
         }
-        // Not under the lock, for which the woken loop would wait.
+        // After the unlock, as `Condition` does.
         if !isOpen { dispose(mail) } else if isFirst { cepoll_signal(bell) }
     }
 

@@ -6,9 +6,9 @@ import Synchronization
 /// (glibc), too few for a debug build.
 private let threadStackSize = 8 << 20
 
-/// The thread blocks all signals, so that others handle them. It runs soon when it is ready: beside long work or other
-/// busy programs, each thread that a command passes would else wait some milliseconds for the end of a slice. The name
-/// has at most 15 bytes (pthread_setname_np(3)). Returns 0 or an error number.
+/// The thread blocks all signals, so that others handle them, and runs soon when it is ready: a command passes several,
+/// and would wait for a slice to end before each. The name has at most 15 bytes (pthread_setname_np(3)). Returns 0 or an
+/// error number.
 @discardableResult
 package func startThread(named name: String, _ body: @escaping @Sendable () -> Void) -> Int32 {
     final class Start {

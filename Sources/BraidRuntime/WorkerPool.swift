@@ -12,9 +12,8 @@ package final class WorkerPool: TaskExecutor, @unchecked Sendable {
         /// At most 15 bytes (pthread_setname_np(3)).
         var name: String
         var threads: Int
-        /// Its threads interrupt no others, but get as much of the processor: with a low priority, an open of 100,000
-        /// rows took ten times as long beside other busy programs, and whoever needed a lock that such a thread held
-        /// (the allocator's, for example) waited, too.
+        /// Its threads interrupt no others, but get as much of the processor. With a low priority, they starved beside
+        /// other busy programs, and so did whoever waited for a lock of theirs, such as the allocator's.
         var givesWay = false
         /// `nil`: never.
         var demotionTime: Duration?
@@ -69,7 +68,7 @@ package final class WorkerPool: TaskExecutor, @unchecked Sendable {
             signal = isContended
         }
         pthread_mutex_unlock(lock)
-        // Last: while the lock is held, the woken thread would only wait for it, and be woken again.
+        // After the unlock, as `Condition` does.
         if let signal { pthread_cond_signal(signal) }
     }
 

@@ -19,8 +19,7 @@ extension JSONText {
         }
     }
 
-    /// As `value()`, but an object has only the members with these names, if it has them; `nil` for all. A template
-    /// mostly reads few members of a row's model.
+    /// An object gets only the members with these names: a template reads few of a model. `nil` for all.
     func value(of names: [String]?) -> JSONValue {
         guard let names, kind == .object else { return value() }
         var members: [(name: String, value: JSONValue)] = []

@@ -84,7 +84,6 @@ final class CommitsUnderWay: Sendable {
         }
     }
 
-    /// Returns when the store has confirmed or refused all.
     func settled() async { await wait(for: .none) }
 
     /// Throws `Superseded` if the state to which the command was applied is not committed after all.
@@ -146,7 +145,6 @@ final class CommitsUnderWay: Sendable {
     }
 }
 
-/// A commit under way: a latch with a result.
 final class PendingCommit: Sendable {
     let execution: Execution
     let after: Session.Committed
@@ -162,7 +160,7 @@ final class PendingCommit: Sendable {
 
     fileprivate var cost: Int { max(1, commit.cost) }
 
-    /// Returns when the commit is stored, even if the task is cancelled meanwhile.
+    /// Returns even if the task is cancelled meanwhile.
     func stored() async throws {
         try await withCheckedThrowingContinuation { continuation in
             let result = state.withLock { state in

@@ -185,7 +185,6 @@ extension Session {
         }
     }
 
-    /// What came of a command's turn.
     private enum Turn {
         /// Its commit is queued.
         case applied(Execution, PendingCommit)
@@ -195,8 +194,8 @@ extension Session {
         case outdated
     }
 
-    /// Most commands wait for nothing on their way to the store. Without a suspension they need no frames, which were
-    /// four allocations of a kilobyte each. `nil`: this one may have to wait.
+    /// Most commands wait for nothing on their way to the store. Each suspension would allocate a frame of a kilobyte.
+    /// `nil`: this one may have to wait.
     private func takeAtOnce(_ request: CommandRequest) -> Turn? {
         guard store.sharing == nil, request.isComplete else { return nil }
         return commands.withLockIfFree {
@@ -235,8 +234,7 @@ extension Session {
         }
     }
 
-    /// Runs `body` while it holds the lock `commands`. Then ends this server's turn, if no other command waits or the
-    /// turn has lasted longer than `longestTurn`, so that other servers can commit.
+    /// Then ends this server's turn, if no command waits or it has lasted `longestTurn`, so that other servers can commit.
     func withCommandLock<Value>(_ body: () async throws -> Value) async throws -> Value {
         try await commands.withLock {
             let result: Result<Value, any Error>
