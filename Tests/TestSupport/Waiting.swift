@@ -86,8 +86,9 @@ extension Watched where Value == Bool {
     public func wait() -> Bool { wait { $0 } }
 }
 
-/// Polls for two minutes, then `false`. Only for what announces no change: another process's metrics, files or
-/// refusals, or a counter without an event. Otherwise use `Watched`, a stream's event or a blocking read.
+/// Polls 6,000 times (two minutes, on a starved machine longer), then `false`. Only for what announces no change:
+/// another process's metrics, files or refusals, or a counter without an event. Otherwise use `Watched`, a stream's
+/// event or a blocking read.
 public func eventually(_ condition: () throws -> Bool) rethrows -> Bool {
     var polling = Polling()
     while try !condition() {
@@ -119,11 +120,12 @@ public func eventually(
 /// Short at first: most conditions are met soon.
 private struct Polling {
     private var pause = 0.000_5
-    private let end = ContinuousClock.now + .seconds(120)
+    private var left = 6_000
 
-    /// Seconds; `nil` when the time is over.
+    /// Seconds; `nil` when it was enough. Counted, not timed: each poll lets others run.
     mutating func next() -> Double? {
         defer { pause = min(2 * pause, 0.02) }
-        return .now < end ? pause : nil
+        left -= 1
+        return left > 0 ? pause : nil
     }
 }
