@@ -12,8 +12,9 @@ package final class WorkerPool: TaskExecutor, @unchecked Sendable {
         /// At most 15 bytes (pthread_setname_np(3)).
         var name: String
         var threads: Int
-        /// Its threads interrupt no others, but get as much of the processor. With a low priority, they starved beside
-        /// other busy programs, and so did whoever waited for a lock of theirs, such as the allocator's.
+        /// Its threads, and those that they start, interrupt no others and have niceness 4: beside a busy program they
+        /// get 0.29 of a core. With 10 they nearly starved, and so did whoever waited for a lock of theirs, such as the
+        /// allocator's.
         var givesWay = false
         /// `nil`: never.
         var demotionTime: Duration?
@@ -165,7 +166,7 @@ package struct Workers: Sendable {
         // Half of the processors are for event loops and the store. More threads would be slower: waking one costs as
         // much as a small command.
         short = WorkerPool(.init(name: "braid-short", threads: max(1, processors / 2), demotionTime: .milliseconds(4)))
-        long = WorkerPool(.init(name: "braid-long", threads: 2 * processors, givesWay: true))
+        long = WorkerPool(.init(name: "braid-long", threads: max(2, processors), givesWay: true))
         probes = WorkerPool(.init(name: "braid-probes", threads: 1))
     }
 
@@ -175,7 +176,7 @@ package struct Workers: Sendable {
     }
 
     /// Pools, event loops, log, store, and Swift's own.
-    package static let threadsAtStart = 5 * max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))) + 8
+    package static let threadsAtStart = 4 * max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))) + 9
 
     package static let shared = Workers()
 }

@@ -65,20 +65,21 @@ int cepoll_unacknowledged(int socket) {
 int cepoll_thread_id(void) { return (int)syscall(SYS_gettid); }
 
 /// Not all C libraries declare `sched_attr`. `runtime` is a slice's nanoseconds, 0 for the default.
-static void schedule(int thread, uint32_t policy, uint64_t runtime) {
+static void schedule(int thread, uint32_t policy, int nicer, uint64_t runtime) {
     struct { uint32_t size, policy; uint64_t flags; int32_t nice; uint32_t priority; uint64_t runtime, deadline, period; }
         attributes = {.policy = policy, .runtime = runtime};
     int present = sched_getscheduler(thread);
     if (present != SCHED_OTHER && present != SCHED_BATCH) return;
     attributes.size = sizeof attributes;
-    attributes.nice = getpriority(PRIO_PROCESS, (id_t)thread);
+    attributes.nice = getpriority(PRIO_PROCESS, (id_t)thread) + nicer;
+    if (attributes.nice > 19) attributes.nice = 19;
     syscall(SYS_sched_setattr, thread, &attributes, 0);
 }
 
 /// 0.1 ms is the shortest that Linux allows.
-void cepoll_run_soon(int thread) { schedule(thread, SCHED_OTHER, 100000); }
+void cepoll_run_soon(int thread) { schedule(thread, SCHED_OTHER, 0, 100000); }
 
-void cepoll_give_way(int thread) { schedule(thread, SCHED_BATCH, 0); }
+void cepoll_give_way(int thread) { schedule(thread, SCHED_BATCH, 4, 0); }
 
 void cepoll_name_thread(const char *name) { pthread_setname_np(pthread_self(), name); }
 

@@ -70,12 +70,6 @@ final class SQLiteStatement {
         try check(csqlite_bind_text_copy(open(), index, utf8.baseAddress, UInt64(utf8.count)))
     }
 
-    /// As `bindText`, without a copy: the bytes must stay where they are until ``reset()``.
-    @inline(__always)
-    func bindTextInPlace(_ utf8: UnsafeRawBufferPointer, at index: CInt) throws(SQLiteError) {
-        try check(csqlite_bind_text(open(), index, utf8.baseAddress, UInt64(utf8.count)))
-    }
-
     @inline(__always)
     func bindBlob(_ bytes: UnsafeRawBufferPointer, at index: CInt) throws(SQLiteError) {
         try check(csqlite_bind_blob_copy(open(), index, bytes.baseAddress, UInt64(bytes.count)))

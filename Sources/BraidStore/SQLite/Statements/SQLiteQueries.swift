@@ -31,9 +31,8 @@ extension SQLiteRow: StoredColumns {}
 
 extension JSONText: SQLiteBindable {
     func bind(to statement: SQLiteStatement, at index: CInt) throws(SQLiteError) {
-        // The bytes leave the closure: they are in an array's buffer, which does not move while the text exists.
         let result = withBytes { bytes in
-            Result { () throws(SQLiteError) in try statement.bindTextInPlace(bytes, at: index) }
+            Result { () throws(SQLiteError) in try statement.bindText(bytes, at: index) }
         }
         try result.get()
     }
