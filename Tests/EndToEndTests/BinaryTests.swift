@@ -30,6 +30,11 @@ import Testing
         #expect(try !Self.output(of: "nm", "--dynamic", "--undefined-only").contains("_StringProcessing"))
     }
 
+    @Test("The server does not ask for the names of Unicode's characters, which Scripts/build-static leaves out")
+    func noNamesOfCharacters() throws {
+        #expect(try !Self.output(of: "nm", "--dynamic", "--undefined-only").contains("ScalarV10PropertiesV4name"))
+    }
+
     @Test("The server uses the SQLite and libmd of the system, and no other cryptography")
     func systemLibraries() throws {
         let symbols = try Self.output(of: "nm", "--dynamic", "--undefined-only")

@@ -2,23 +2,37 @@ import BraidEngine
 import BraidHTTP
 import BraidRuntime
 import CAssets
+import Synchronization
 
 /// A file in the binary, for everyone.
-struct Asset: Sendable {
+final class Asset: Sendable {
     let path: String
     /// Without parameters.
     let mediaType: String
-    let bytes: SharedBytes
-    /// Strong, quoted.
-    let etag: String
+    private let read: @Sendable () -> [UInt8]
+    /// Copied out of the binary when first requested, which saves an idle server 0.26 MB, and the pages of the binary.
+    private let content = Mutex<(bytes: SharedBytes, etag: String)?>(nil)
 
-    init(_ path: String, _ mediaType: String, _ bytes: [UInt8]) {
+    init(_ path: String, _ mediaType: String, _ bytes: @autoclosure @escaping @Sendable () -> [UInt8]) {
         self.path = path
         self.mediaType = mediaType
-        self.bytes = SharedBytes(bytes)
-        var hash = StableHash()
-        hash.combine(bytes)
-        etag = "\"\(String(UInt(bitPattern: hash.value), radix: 16))\""
+        read = bytes
+    }
+
+    var bytes: SharedBytes { loaded.bytes }
+    /// Strong, quoted.
+    var etag: String { loaded.etag }
+
+    private var loaded: (bytes: SharedBytes, etag: String) {
+        content.withLock { content in
+            if let content { return content }
+            let bytes = read()
+            var hash = StableHash()
+            hash.combine(bytes)
+            let loaded = (SharedBytes(bytes), "\"\(String(UInt(bitPattern: hash.value), radix: 16))\"")
+            content = loaded
+            return loaded
+        }
     }
 
     /// `docs/openapi.json`, compact and, for `?pretty`, indented.
