@@ -6,75 +6,91 @@
 enum IncreasingSubsequence {
     /// Positions, ascending. Values are not negative, weights positive.
     static func heaviest<Weight: Comparable & AdditiveArithmetic>(_ values: [Int], weights: [Weight]) -> [Int] {
-        heaviest(of: values.count, { values[$0] }, weight: { weights[$0] })
+        if !values.indices.dropFirst().contains(where: { values[$0] <= values[$0 - 1] }) {
+            return Array(values.indices)
+        }
+        var candidates = ContiguousArray(zip(values, weights).lazy.map { Candidate($0, weight: $1) })
+        chooseHeaviest(&candidates)
+        return candidates.indices.filter { candidates[$0].isChosen }
+    }
+
+    struct Candidate<Weight: Comparable & AdditiveArithmetic> {
+        let value: Int
+        fileprivate(set) var isChosen = false
+        /// Of the heaviest subsequence that ends here; until the loop gets here, the value's own weight.
+        fileprivate var total: Weight
+        /// The element before it there, or -1.
+        fileprivate var previous = -1
+        // One array for two things: the rank is this value's, but `heaviestEnd` belongs to the Fenwick node of the rank
+        // that is one more than this position.
+        /// 1 for the smallest value.
+        fileprivate var rank = 1
+        /// Where the heaviest one so far ends, of those at a rank of this tree node; or -1.
+        fileprivate var heaviestEnd = -1
+
+        @inline(__always)
+        init(_ value: Int, weight: Weight) {
+            self.value = value
+            total = weight
+        }
+    }
+
+    /// Up to so many, looking at all pairs is faster than ranking.
+    private static var few: Int { 16 }
+
+    @inline(__always)
+    static func chooseHeaviest<Weight>(_ candidates: inout ContiguousArray<Candidate<Weight>>) {
+        if candidates.count <= few { linkPairs(&candidates) } else { linkRanked(&candidates) }
+        var end = -1
+        for position in candidates.indices where end < 0 || candidates[position].total > candidates[end].total {
+            end = position
+        }
+        while end >= 0 {
+            candidates[end].isChosen = true
+            end = candidates[end].previous
+        }
+    }
+
+    /// Chooses as `linkRanked` does: ends with equal totals descend, so the first is at the highest rank.
+    @inline(__always)
+    private static func linkPairs<Weight>(_ candidates: inout ContiguousArray<Candidate<Weight>>) {
+        for position in candidates.indices {
+            var best = -1
+            for earlier in 0..<position
+            where candidates[earlier].value < candidates[position].value
+                && (best < 0 || candidates[earlier].total > candidates[best].total)
+            {
+                best = earlier
+            }
+            candidates[position].previous = best
+            if best >= 0 { candidates[position].total += candidates[best].total }
+        }
     }
 
     @inline(__always)
-    static func heaviest<Weight: Comparable & AdditiveArithmetic>(
-        of count: Int, _ value: (Int) -> Int, weight: (Int) -> Weight
-    ) -> [Int] {
-        if !(1..<max(1, count)).contains(where: { value($0) <= value($0 - 1) }) { return Array(0..<count) }
-
-        // One array for two things: `nodes[i]` describes value i, but its `heaviestEnd` belongs to the Fenwick node of
-        // rank i + 1.
-        var nodes = ContiguousArray<Node<Weight>>()
-        nodes.reserveCapacity(count)
-        for position in 0..<count { nodes.append(Node(total: weight(position))) }
-        rank(&nodes, value)
-        var heaviestEnd = -1
-        for position in 0..<count {
+    private static func linkRanked<Weight>(_ candidates: inout ContiguousArray<Candidate<Weight>>) {
+        // Of equal values the later ranks lower, so no subsequence contains both.
+        var order = ContiguousArray(
+            candidates.indices.reversed().map { (value: UInt64(candidates[$0].value), position: $0) })
+        order.sortAscending { $0.value }
+        for (rank, value) in order.enumerated() { candidates[value.position].rank = rank + 1 }
+        for position in candidates.indices {
             var best = -1
-            var node = nodes[position].rank - 1
+            var node = candidates[position].rank - 1
             while node > 0 {
-                let end = nodes[node - 1].heaviestEnd
-                if end >= 0, best < 0 || nodes[end].total > nodes[best].total { best = end }
+                let end = candidates[node - 1].heaviestEnd
+                if end >= 0, best < 0 || candidates[end].total > candidates[best].total { best = end }
                 node &= node - 1
             }
-            nodes[position].previous = best
-            if best >= 0 { nodes[position].total += nodes[best].total }
-            let total = nodes[position].total
-            node = nodes[position].rank
-            while node <= count {
-                let end = nodes[node - 1].heaviestEnd
-                if end < 0 || total > nodes[end].total { nodes[node - 1].heaviestEnd = position }
+            candidates[position].previous = best
+            if best >= 0 { candidates[position].total += candidates[best].total }
+            let total = candidates[position].total
+            node = candidates[position].rank
+            while node <= candidates.count {
+                let end = candidates[node - 1].heaviestEnd
+                if end < 0 || total > candidates[end].total { candidates[node - 1].heaviestEnd = position }
                 node += node & -node
             }
-            if heaviestEnd < 0 || total > nodes[heaviestEnd].total { heaviestEnd = position }
-        }
-        var positions: [Int] = []
-        positions.reserveCapacity(count)
-        while heaviestEnd >= 0 {
-            positions.append(heaviestEnd)
-            heaviestEnd = nodes[heaviestEnd].previous
-        }
-        positions.reverse()
-        return positions
-    }
-
-    private struct Node<Weight> {
-        /// 1 for the smallest value.
-        var rank = 1
-        /// Of the heaviest subsequence that ends here; until the loop gets here, the value's own weight.
-        var total: Weight
-        /// The element before it there, or -1.
-        var previous = -1
-        /// Where the heaviest one so far ends, of those at a rank of this tree node; or -1.
-        var heaviestEnd = -1
-    }
-
-    /// Of equal values the later ranks lower, so no subsequence contains both.
-    @inline(__always)
-    private static func rank<Weight>(_ nodes: inout ContiguousArray<Node<Weight>>, _ value: (Int) -> Int) {
-        if nodes.count <= 16 {
-            for later in nodes.indices {
-                for earlier in 0..<later {
-                    if value(earlier) < value(later) { nodes[later].rank += 1 } else { nodes[earlier].rank += 1 }
-                }
-            }
-        } else {
-            var order = ContiguousArray(nodes.indices.reversed().map { (value: UInt64(value($0)), position: $0) })
-            order.sortAscending { $0.value }
-            for (rank, value) in order.enumerated() { nodes[value.position].rank = rank + 1 }
         }
     }
 

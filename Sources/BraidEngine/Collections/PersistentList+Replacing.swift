@@ -63,31 +63,43 @@ extension PersistentList {
     /// Collects leaves, and avoids short ones between others.
     private struct Leaves {
         private var done: ContiguousArray<Node> = []
+        /// Not yet in `done`: takes in what follows if that stays short.
+        private var full: Chunk?
         private var run = Chunk()
+
+        private static var fullCount: Int { widest * 3 / 4 }
 
         mutating func append(_ elements: Chunk.SubSequence) {
             var rest = elements
             while !rest.isEmpty {
-                let count = Swift.min(rest.count, widest - run.count)
+                if run.isEmpty { run.reserveCapacity(Self.fullCount) }
+                let count = Swift.min(rest.count, Self.fullCount - run.count)
                 run.append(contentsOf: rest.prefix(count))
                 rest = rest.dropFirst(count)
-                if run.count == widest {
-                    // The rest is wide enough for another leaf.
-                    done.append(.leaf(Chunk(run[..<(widest * 3 / 4)])))
-                    run.removeSubrange(..<(widest * 3 / 4))
+                if run.count == Self.fullCount {
+                    if let full { done.append(.leaf(full)) }
+                    full = run
+                    run = []
                 }
             }
         }
 
         mutating func append(chunk: Chunk) {
-            if !run.isEmpty, run.count < widest / 4 { return append(chunk[...]) }
+            if full == nil, !run.isEmpty, run.count < widest / 4 { return append(chunk[...]) }
             flush()
             done.append(.leaf(chunk))
         }
 
         private mutating func flush() {
-            if !run.isEmpty { done.append(.leaf(Chunk(run))) }
-            run.removeAll(keepingCapacity: true)
+            if var full {
+                if run.count < widest - Self.fullCount {
+                    full += run
+                    run = []
+                }
+                done.append(.leaf(full))
+            }
+            if !run.isEmpty { done.append(.leaf(run)) }
+            (full, run) = (nil, [])
         }
 
         mutating func root() -> Node? {

@@ -81,7 +81,10 @@ extension PersistentList {
         private var chunk: Chunk = []
         private var range = 0..<0
 
-        init(_ list: PersistentList) { self.list = list }
+        init(_ list: PersistentList) {
+            self.list = list
+            if case .leaf(let chunk)? = list.root { (self.chunk, range) = (chunk, 0..<chunk.count) }
+        }
 
         subscript(index: Int) -> Element {
             @inline(__always)
@@ -95,14 +98,22 @@ extension PersistentList {
         }
     }
 
+    /// Before `chunk[offset]`.
+    typealias Place = (chunk: Chunk, offset: Int)
+
     /// Walks through two lists in parallel, past the nodes that they share: O(log count) if they differ by one replaced
     /// element. Both must have `limit` elements ahead. Where no node is shared, `accept` returns how many of `count`
     /// elements ahead it accepts; the walk ends if not all. Returns the number passed.
     static func walk(
         _ left: PersistentList, _ leftStart: Int, _ right: PersistentList, _ rightStart: Int, limit: Int,
         _ direction: Direction,
-        _ accept: (_ left: Cursor, _ right: Cursor, _ count: Int, _ passed: Int) -> Int
+        _ accept: (_ left: Place, _ right: Place, _ count: Int, _ passed: Int) -> Int
     ) -> Int {
+        if limit > 0, case .leaf(let left)? = left.root, case .leaf(let right)? = right.root {
+            // Without cursors, which count references: a fifth of the time of a small diff.
+            if left.hasSameStorage(as: right), leftStart == rightStart { return limit }
+            return accept((left, leftStart), (right, rightStart), limit, 0)
+        }
         guard limit > 0, var left = Cursor(left, at: leftStart, direction),
             var right = Cursor(right, at: rightStart, direction)
         else { return 0 }
@@ -128,7 +139,7 @@ extension PersistentList {
                 }
                 passed += count
             } else {
-                let accepted = accept(left, right, count, passed)
+                let accepted = accept((left.chunk, left.offset), (right.chunk, right.offset), count, passed)
                 passed += accepted
                 if accepted < count { break }
             }

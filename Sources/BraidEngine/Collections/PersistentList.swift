@@ -34,7 +34,14 @@ public struct PersistentList<Element: Sendable>: Sendable {
     }
 
     /// O(1).
-    public var count: Int { root?.count ?? 0 }
+    public var count: Int {
+        // `root?.count` would copy the node.
+        switch root {
+        case nil: 0
+        case .leaf(let chunk)?: chunk.count
+        case .inner(let inner)?: inner.count
+        }
+    }
 
     /// Both have one tree, or are empty. Equal lists need not share. O(1).
     func isShared(with other: PersistentList) -> Bool {
@@ -59,9 +66,10 @@ public struct PersistentList<Element: Sendable>: Sendable {
 
     /// The chunk that contains the element, and the element's offset there. O(log count).
     func chunk(at index: Int) -> (chunk: Chunk, offset: Int) {
-        guard var node = root, index >= 0, index < node.count else {
-            preconditionFailure("PersistentList: index out of bounds")
-        }
+        precondition(index >= 0 && index < count, "PersistentList: index out of bounds")
+        // Small lists: counts one reference, for the chunk.
+        if case .leaf(let chunk)? = root { return (chunk, index) }
+        guard var node = root else { preconditionFailure("PersistentList: index out of bounds") }
         var index = index
         while true {
             switch node {

@@ -55,18 +55,64 @@ struct RankIndex: Sendable {
         if let position = position(of: hash, rank: rank) { entries.remove(at: position) }
     }
 
-    mutating func remove(_ rows: [(hash: UInt64, rank: Int)]) {
-        let positions = rows.compactMap { position(of: $0.hash, rank: $0.rank) }.sorted()
-        entries.replace(positions.map { ($0..<$0 + 1, []) })
+    typealias Row = (hash: UInt64, rank: Int)
+
+    /// `isTwin` says whether a row that stays, by its rank, has the id of one that comes, by its place; returns the
+    /// first such place: the index is then invalid. O(log count) for each row if they are few, else one pass over all:
+    /// O(count).
+    mutating func replace(_ gone: [Row], with come: [Row], isTwin: (_ rank: Int, _ place: Int) -> Bool) -> Int? {
+        if gone.count + come.count > entries.count / Self.fewOf { return merge(gone, come, isTwin) }
+        for row in gone { remove(row.hash, rank: row.rank) }
+        for (place, row) in come.enumerated() where first(of: row.hash, { isTwin($0, place) ? $0 : nil }) != nil {
+            return place
+        }
+        for row in come { insert(row.hash, rank: row.rank) }
+        return nil
     }
 
-    mutating func insert(_ rows: [(hash: UInt64, rank: Int)]) {
-        let added = rows.map { Entry(hash: Self.half($0.hash), rank: $0.rank) }.sorted { $0.hash < $1.hash }
-        entries.replace(
-            added.map { entry in
-                let position = entries.firstPosition { $0.hash >= entry.hash }
-                return (position..<position, [entry])
-            })
+    /// One change takes about as long as passing so many entries.
+    private static var fewOf: Int { 256 }
+
+    private mutating func merge(_ gone: [Row], _ come: [Row], _ isTwin: (_ rank: Int, _ place: Int) -> Bool) -> Int? {
+        func ascending(_ rows: [Row]) -> ContiguousArray<(half: UInt32, place: Int)> {
+            var ordered = ContiguousArray(rows.lazy.enumerated().map { (half: Self.half($1.hash), place: $0) })
+            ordered.sortAscending { UInt64($0.half) }
+            return ordered
+        }
+        var leaving = ascending(gone), nextLeaving = 0, nextComing = 0, twin: Int?
+        let coming = ascending(come)
+        var merged = ContiguousArray<Entry>()
+        merged.reserveCapacity(entries.count + come.count)
+        func add(_ row: (half: UInt32, place: Int)) { merged.append(Entry(hash: row.half, rank: come[row.place].rank)) }
+        entries.forEach(in: 0..<entries.count) { _, entry in
+            while nextComing < coming.count, coming[nextComing].half < entry.hash {
+                add(coming[nextComing])
+                nextComing += 1
+            }
+            while nextLeaving < leaving.count, leaving[nextLeaving].half < entry.hash { nextLeaving += 1 }
+            var position = nextLeaving
+            while position < leaving.count, leaving[position].half == entry.hash {
+                if gone[leaving[position].place].rank == entry.rank {
+                    leaving.swapAt(position, nextLeaving)
+                    nextLeaving += 1
+                    return
+                }
+                position += 1
+            }
+            position = nextComing
+            while position < coming.count, coming[position].half == entry.hash {
+                let place = coming[position].place
+                if place < twin ?? .max, isTwin(entry.rank, place) { twin = place }
+                position += 1
+            }
+            merged.append(entry)
+        }
+        while nextComing < coming.count {
+            add(coming[nextComing])
+            nextComing += 1
+        }
+        entries = PersistentList(merged)
+        return twin
     }
 
     mutating func change(_ hash: UInt64, rank: Int, to new: Int) {

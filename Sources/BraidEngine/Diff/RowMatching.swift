@@ -112,10 +112,19 @@ extension RowMatching {
     /// Checks that no row to match has the id of one found side by side; `match`, which must run first, has compared
     /// the former with each other. Throws `duplicateRowID`. Expected O(rows of sections with entries).
     func checkIDs(against found: MatchedRows, _ old: Snapshot, _ new: Snapshot) throws(Refusal) {
-        let stayed = found.staying.filter {
-            !new.sections[$0.newSection].idsWereChecked || !old.sections[$0.oldSection].idsWereChecked
+        guard !self.old.isEmpty || !self.new.isEmpty else { return }
+        var stayed: [MatchedRun] = [], last = (section: -1, isChecked: false)
+        for run in found.staying {
+            // Runs of one section follow each other.
+            if run.newSection != last.section {
+                last = (
+                    run.newSection,
+                    new.sections[run.newSection].idsWereChecked && old.sections[run.oldSection].idsWereChecked
+                )
+            }
+            if !last.isChecked { stayed.append(run) }
         }
-        guard !self.old.isEmpty || !self.new.isEmpty, !stayed.isEmpty else { return }
+        guard !stayed.isEmpty else { return }
         var isLookedAt = Array(repeating: false, count: new.sections.count)
         for entry in self.old {
             isLookedAt[Int(entry.section)] = true

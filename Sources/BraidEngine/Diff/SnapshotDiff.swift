@@ -61,9 +61,10 @@ extension BatchUpdate {
             for (_, section) in difference.insertedSections { try section.checkIDs() }
             try matching.checkIDs(against: found, old, new)
         }
+        let sections = new.sections
         difference.compareRows(&found.runs, &found.changes) { rows, section, inserted in
             if rows.count > 8 { inserted.reserveCapacity(max(2 * inserted.count, inserted.count + rows.count)) }
-            new.sections[section].rows.forEachBuffer(in: rows) { index, rows in
+            sections[section].rows.forEachBuffer(in: rows) { index, rows in
                 for offset in rows.indices {
                     inserted.append(.init(at: RowPath(section: section, row: index + offset), row: rows[offset]))
                 }
@@ -128,26 +129,24 @@ extension TableDifference {
     /// reloads. Same result as `Staging`.
     private func stagesInPlace() -> [BatchUpdate.Stage] {
         let isOne = movedRows.isEmpty || reloadedRows.isEmpty && reloadedSections.isEmpty
-        func place(_ change: ChangedRow) -> RowPath { isOne ? change.old : change.new }
-        var content = BatchUpdate.Stage()
-        content.reloadSections = reloadedSections.map { ($0.pair.new, $0.section) }
-        content.updateSections = updatedSections.map { update in
+        // In the list from the start: a copy would count the references of all operations' lists.
+        var stages = [BatchUpdate.Stage()]
+        if !isOne { stages.append(BatchUpdate.Stage()) }
+        arrangeRows(&stages[0])
+        arrangeContent(&stages[stages.count - 1]) { isOne ? $0.old : $0.new }
+        for index in stages.indices { stages[index].sortLists() }
+        return isOne && stages[0].isEmpty ? [] : stages
+    }
+
+    private func arrangeContent(_ stage: inout BatchUpdate.Stage, _ place: (ChangedRow) -> RowPath) {
+        stage.reloadSections = reloadedSections.map { ($0.pair.new, $0.section) }
+        stage.updateSections = updatedSections.map { update in
             var placed = update.content
             placed.at = update.pair.new
             return placed
         }
-        content.reloadRows = reloadedRows.map { .init(at: place($0), row: $0.row) }
-        content.updateRows = updatedRows.map { .init(at: place($0), row: $0.row) }
-        if isOne {
-            arrangeRows(&content)
-            content.sortLists()
-            return content.isEmpty ? [] : [content]
-        }
-        var rows = BatchUpdate.Stage()
-        arrangeRows(&rows)
-        rows.sortLists()
-        content.sortLists()
-        return [rows, content]
+        stage.reloadRows = reloadedRows.map { .init(at: place($0), row: $0.row) }
+        stage.updateRows = updatedRows.map { .init(at: place($0), row: $0.row) }
     }
 
     func arrangeRows(_ stage: inout BatchUpdate.Stage) {

@@ -100,13 +100,15 @@ struct TableDifference: ~Copyable {
                 }
                 next += 1
             }
-            // By index: copying unchanged sections would be most of the work.
-            let comparesRows = old.sections[oldPlace].isDiffable == new.sections[newPlace].isDiffable
+            // In the chunks: copying unchanged sections would be most of the work.
+            let (before, oldOffset) = old.sections.chunk(at: oldPlace)
+            let (after, newOffset) = new.sections.chunk(at: newPlace)
+            let comparesRows = before[oldOffset].isDiffable == after[newOffset].isDiffable
             pairs.append(
                 Pair(
                     old: oldPlace, new: newPlace, comparesRows: comparesRows,
                     rowsAreShared: comparesRows
-                        && old.sections[oldPlace].rows.isShared(with: new.sections[newPlace].rows)))
+                        && before[oldOffset].rows.isShared(with: after[newOffset].rows)))
             if !comparesRows { reloadedSections.append((pairs[pairs.count - 1], new.sections[newPlace])) }
         }
     }
@@ -222,28 +224,31 @@ struct TableDifference: ~Copyable {
             last = run.oldStart
         }
         if increases { return }
-        var own = ContiguousArray<Int>(), rowCount = 0
-        own.reserveCapacity(range.count)
+        var own = 0, rowCount = 0
         for position in range {
             runs[position].isMoved = true
             guard runs[position].oldSection == pair.old else { continue }
-            own.append(position)
+            own += 1
             rowCount += runs[position].count
         }
-        if rowCount == own.count {
-            for position in IncreasingSubsequence.longest(own.map { runs[$0].oldStart }) {
-                runs[own[position]].isMoved = false
+        if rowCount > 2 * own {
+            var candidates = ContiguousArray<IncreasingSubsequence.Candidate<Int>>()
+            candidates.reserveCapacity(own)
+            for run in runs[range] where run.oldSection == pair.old {
+                candidates.append(.init(run.oldStart, weight: run.count))
             }
-        } else if rowCount > 2 * own.count {
-            let kept = IncreasingSubsequence.heaviest(
-                of: own.count, { runs[own[$0]].oldStart }, weight: { runs[own[$0]].count })
-            for position in kept { runs[own[position]].isMoved = false }
+            IncreasingSubsequence.chooseHeaviest(&candidates)
+            var next = 0
+            for position in range where runs[position].oldSection == pair.old {
+                runs[position].isMoved = !candidates[next].isChosen
+                next += 1
+            }
         } else {
             // Faster for short runs. A longest subsequence contains a run whole or not at all.
             var rows: [Int] = [], sources: [Int] = []
             rows.reserveCapacity(rowCount)
             sources.reserveCapacity(rowCount)
-            for position in own {
+            for position in range where runs[position].oldSection == pair.old {
                 for row in runs[position].oldStart..<runs[position].oldEnd {
                     rows.append(row)
                     sources.append(position)

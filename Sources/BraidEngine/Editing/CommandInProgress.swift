@@ -284,7 +284,8 @@ struct CommandInProgress {
             if !change.isEmpty || isRevision || !update.isEmpty {
                 return Outcome(
                     kind: .applied, table: editor.table, snapshot: after, unpublished: nil, change: change,
-                    undo: editor.undo, update: update,
+                    // A program stores nothing.
+                    undo: isRefresh ? TableChange() : editor.undo, update: update,
                     controllerEvents: controllerEvents, notification: notification, inserted: inserted,
                     tally: tally)
             }

@@ -15,20 +15,12 @@ struct ModelTraits<Model> {
             { unsafeBitCast($0, to: Known.self) == unsafeBitCast($1, to: Known.self) }
         }
         func sameness<Known: Equatable>(_: Known.Type) -> (UnsafePointer<Model>, UnsafePointer<Model>) -> Bool {
-            {
-                UnsafeRawPointer($0).assumingMemoryBound(to: Known.self).pointee
-                    == UnsafeRawPointer($1).assumingMemoryBound(to: Known.self).pointee
-            }
+            { Borrowed<Known>.areEqual(Borrowed.at($0).pointee, Borrowed.at($1).pointee) }
         }
         func sameness<Known: Equatable & CollectionIdentifiable>(of _: Known.Type) -> (
             UnsafePointer<Model>, UnsafePointer<Model>
         ) -> Bool {
-            { left, right in
-                let left = UnsafeRawPointer(left).assumingMemoryBound(to: Known.self)
-                let right = UnsafeRawPointer(right).assumingMemoryBound(to: Known.self)
-                return left.pointee == right.pointee
-                    && RowID(left.pointee.collectionId) == RowID(right.pointee.collectionId)
-            }
+            { Borrowed<Known>.areSame(Borrowed.at($0).pointee, Borrowed.at($1).pointee) }
         }
         if let known = Model.self as? any (Equatable & CollectionIdentifiable).Type {
             areSame = sameness(of: known)
@@ -37,6 +29,27 @@ struct ModelTraits<Model> {
         }
         self.identity = (Model.self as? any CollectionIdentifiable.Type).map { identity($0) }
         areEqual = (Model.self as? any Equatable.Type).map { equality($0) }
+    }
+}
+
+/// A model in a list. What is not copyable is borrowed: `pointee` of a copyable type counts references, which takes
+/// twice as long as comparing.
+private struct Borrowed<Known>: ~Copyable {
+    private let model: Known
+
+    /// `Known` and `Model` are the same type.
+    static func at<Model>(_ pointer: UnsafePointer<Model>) -> UnsafePointer<Borrowed> {
+        UnsafeRawPointer(pointer).assumingMemoryBound(to: Borrowed.self)
+    }
+}
+
+extension Borrowed where Known: Equatable {
+    static func areEqual(_ left: borrowing Borrowed, _ right: borrowing Borrowed) -> Bool { left.model == right.model }
+}
+
+extension Borrowed where Known: Equatable & CollectionIdentifiable {
+    static func areSame(_ left: borrowing Borrowed, _ right: borrowing Borrowed) -> Bool {
+        left.model == right.model && RowID(left.model.collectionId) == RowID(right.model.collectionId)
     }
 }
 
@@ -110,9 +123,11 @@ final class ProvidedModels<Section: TableSection, Model>: ModelProvider, @unchec
             let stored = table[section].flatMap { $0.rows.count == old.count ? $0 : nil }
             guard let change = change(from: old, to: models, in: section, stored) else { continue }
             if let stored {
-                for index in change.stretches.lazy.flatMap(\.old) {
-                    departures.add(stored.rows[index])
-                    departed.append(stored.rows[index].model)
+                for stretch in change.stretches {
+                    stored.rows.forEach(in: stretch.old) { _, row in
+                        departures.add(row)
+                        departed.append(row.model)
+                    }
                 }
             }
             changes.append(change)

@@ -72,7 +72,7 @@ public struct StoredSection: Sendable {
     /// The new rows' ranks must fit, and their ids differ. Throws `duplicateRowID` for the id of a row that stays: the
     /// section is then invalid.
     mutating func replace(_ replacements: [PersistentList<StoredRow>.Replacement]) throws(Refusal) {
-        var gone: [(hash: UInt64, rank: Int)] = [], come: [(content: RowContent, hash: UInt64, rank: Int)] = []
+        var gone: [RankIndex.Row] = [], come: [RankIndex.Row] = [], arrived: [RowContent] = []
         var window = PersistentList.Window(rows)
         for (range, new) in replacements {
             for offset in 0..<max(range.count, new.count) {
@@ -80,25 +80,20 @@ public struct StoredSection: Sendable {
                     new = offset < new.count ? new[offset] : nil
                 if let old, let new, old.rank == new.rank, old.content.hasSameID(as: new.content) { continue }
                 if let old, old.content.hasID { gone.append((old.content.idHash, old.rank)) }
-                if let new, new.content.hasID { come.append((new.content, new.content.idHash, new.rank)) }
-            }
-        }
-        if gone.count + come.count > rows.count / 4 {
-            rows.replace(replacements)
-            try index(Array(rows))
-        } else {
-            // `rows` changes last: until then, the old ranks lead into it.
-            ranks.remove(gone)
-            for (content, hash, _) in come {
-                let twin = ranks.first(of: hash) { rank in
-                    let index = index(ofRank: rank)
-                    return index < rows.count && window[index].content.hasSameID(as: content) ? content.id : nil
+                if let new, new.content.hasID {
+                    come.append((new.content.idHash, new.rank))
+                    arrived.append(new.content)
                 }
-                if let twin { throw .duplicateRow(twin, in: id) }
             }
-            ranks.insert(come.map { ($0.hash, $0.rank) })
-            rows.replace(replacements)
         }
+        // `rows` changes last: until then, the old ranks lead into it.
+        let before = rows
+        let twin = ranks.replace(gone, with: come) { rank, place in
+            let index = before.firstPosition { $0.rank >= rank }
+            return index < before.count && window[index].content.hasSameID(as: arrived[place])
+        }
+        if let id = twin.flatMap({ arrived[$0].id }) { throw .duplicateRow(id, in: self.id) }
+        rows.replace(replacements)
     }
 
     /// Shares the bytes of displayed rows that have the same index, id and model.

@@ -199,6 +199,42 @@ import Testing
         #expect(index.first(of: hash(5)) { $0 > 5 ? $0 : nil } ?? 0 > 5)
     }
 
+    /// 97 hashes for 3,000 ranks, so that many share one; replaced one by one, and in one pass.
+    @Test("Rows come and go together in an index from hashes to ranks", arguments: [1, 10, 500, 2_900])
+    func replacedRanks(count: Int) throws {
+        func row(_ rank: Int) -> RankIndex.Row { (UInt64(rank % 97) << 32, rank) }
+        func ranks(_ index: RankIndex) -> [Set<Int>] {
+            (0..<97).map { hash in
+                var found: Set<Int> = []
+                _ = index.first(of: UInt64(hash) << 32) { rank -> Never? in
+                    found.insert(rank)
+                    return nil
+                }
+                return found
+            }
+        }
+        var random = SeededGenerator(seed: UInt64(count))
+        var known = Set(0..<3_000)
+        var index = try #require(RankIndex(known.map(row), areSame: { $0 == $1 }))
+        for round in 1...5 {
+            let gone = Array(known.shuffled(using: &random).prefix(count))
+            let come = (0..<count).map { round * 10_000 + $0 }.shuffled(using: &random)
+            known = known.subtracting(gone)
+            var twins = index
+            let twin = known.min().map { $0 % 97 } ?? 0
+            let first = come.firstIndex { $0 % 97 == twin }
+            let place = twins.replace(gone.map(row), with: come.map(row)) {
+                known.contains($0) && come[$1] % 97 == twin
+            }
+            #expect(place == first)
+            #expect(
+                index.replace(gone.map(row), with: come.map(row), isTwin: { rank, _ in !known.contains(rank) }) == nil)
+            known.formUnion(come)
+            #expect(index.count == known.count)
+            #expect(ranks(index) == (0..<97).map { hash in known.filter { $0 % 97 == hash } })
+        }
+    }
+
     @Test("An index from hashes to ranks cannot be built from two equal rows")
     func equalRows() {
         let ids = ["a", "b", "c", "b"]
