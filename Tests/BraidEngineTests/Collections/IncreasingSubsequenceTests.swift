@@ -10,7 +10,8 @@ import Testing
         var random = SeededGenerator(seed: 1)
         for round in 0..<20_000 {
             let count = 1 + round % 12
-            let values = (0..<count).map { _ in Int.random(in: 0..<(round.isMultiple(of: 2) ? 6 : 100), using: &random) }
+            let values = (0..<count).map { _ in Int.random(in: 0..<(round.isMultiple(of: 2) ? 6 : 100), using: &random)
+            }
             let weights = values.map { _ in Int.random(in: 1...2, using: &random) }
             let few = IncreasingSubsequence.heaviest(values, weights: weights)
             let many = IncreasingSubsequence.heaviest(
