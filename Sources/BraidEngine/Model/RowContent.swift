@@ -48,8 +48,10 @@ struct RowContent: Sendable {
 
     private static func width(for length: Int) -> Int { length <= 0xFF ? 1 : length <= 0xFFFF ? 2 : 4 }
 
-    private var length: Int { bytes.count - 3 * Int(bytes[bytes.count - 1]) - 1 }
+    var length: Int { bytes.count - 3 * Int(bytes[bytes.count - 1]) - 1 }
     private var contentLength: Int { place(0) }
+    /// False for a stored row that has its own bytes: all of them are content.
+    var isDisplayed: Bool { contentLength < length }
 
     private func place(_ index: Int) -> Int {
         let width = Int(bytes[bytes.count - 1]), start = bytes.count - 1 - (3 - index) * width
