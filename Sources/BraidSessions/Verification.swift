@@ -95,7 +95,7 @@ package final class Verification {
     private func render(_ session: StoredSession) throws {
         var binder = try session.boundTable(descriptions).binder
         binder.limits.templateSteps = .max
-        let rows = try session.restored(by: binder).snapshot.totalRowCount
+        let rows = try session.restored(by: binder, rendersAll: true).snapshot.totalRowCount
         guard rows == session.summary.totalRowCount else {
             throw StoreError.corrupt(
                 "total_row_count is \(session.summary.totalRowCount), but clients see \(rows) rows")

@@ -8,6 +8,9 @@ package protocol StoredColumns {
     func bytes(_ column: CInt) -> UnsafeRawBufferPointer
 }
 
+/// Deeper than a request: an update contains models.
+private let storedDepth = 1000
+
 extension StoredColumns {
     package func optionalInt(_ column: CInt) -> Int? { isNull(column) ? nil : int(column) }
 
@@ -24,11 +27,10 @@ extension StoredColumns {
 
     package func optionalText(_ column: CInt) -> String? { isNull(column) ? nil : text(column) }
 
-    /// Validates again, because the disk may return other bytes than were written. Nested deeper than a request: an
-    /// update contains models.
+    /// Validates again, because the disk may return other bytes than were written.
     package func json(_ column: CInt) throws -> JSONText {
         do {
-            return try JSONText(parsing: [UInt8](bytes(column)), depthLimit: 1000)
+            return try JSONText(parsing: [UInt8](bytes(column)), depthLimit: storedDepth)
         } catch {
             throw StoreError.corrupt("a stored text is not JSON: \(error)")
         }
@@ -137,9 +139,14 @@ extension StoredRow {
     package static let columns = "key, section, rank, id, body"
 
     package init(_ columns: some StoredColumns, key: Int) throws {
-        self.init(
-            key: key, rank: try columns.number(2, .place, "rank"), id: columns.optionalText(3).map { RowID($0) },
-            model: try columns.json(4))
+        let rank = try columns.number(2, .place, "rank"), hasID = !columns.isNull(3)
+        do {
+            try self.init(
+                key: key, rank: rank, id: hasID ? columns.bytes(3) : nil, model: columns.bytes(4),
+                depthLimit: storedDepth)
+        } catch {
+            throw StoreError.corrupt("a stored text is not JSON: \(error)")
+        }
     }
 }
 

@@ -1,8 +1,12 @@
 extension Binder {
-    /// Renders a whole table; templates read `now`, in RFC 3339. O(rows). Throws ``Refusal``.
-    public func snapshot(of table: TableModel, revision: Int, now: String) throws -> Snapshot {
-        var remade: [Remade] = []
-        return try snapshot(
+    /// Renders a whole table; templates read `now`, in RFC 3339. O(rows). Throws ``Refusal``. If the table
+    /// `wasRendered` by these bindings before, rows of long sections are rendered when they are read.
+    public func snapshot(of table: TableModel, revision: Int, now: String, wasRendered: Bool = false) throws
+        -> Snapshot
+    {
+        var binder = self, remade: [Remade] = []
+        binder.rowsWereRendered = wasRendered
+        return try binder.snapshot(
             of: table, revision: revision, after: nil, remade: &remade,
             Evaluation(table: table, now: now, meter: CommandMeter(rows: table.rowCount, limits, isTimed: false)))
     }

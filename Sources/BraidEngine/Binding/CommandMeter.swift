@@ -3,7 +3,8 @@ import Synchronization
 /// Limits one command's time and the work of all its templates. Each template has a budget, too, but a cheap one may be
 /// rendered for a hundred thousand rows.
 final class CommandMeter: Sendable {
-    let templates: SharedJSONeBudget
+    /// `nil` for no limit.
+    let templates: SharedJSONeBudget?
     /// The most so far: the template budget allows for these.
     private let rows: Mutex<Int>
     private let limit: Duration?
@@ -19,9 +20,16 @@ final class CommandMeter: Sendable {
             output: limits.renderedBytes.saturatingAdd(1_000 * rows))
     }
 
+    /// Without limits.
+    init() {
+        limit = nil
+        rows = Mutex(0)
+        templates = nil
+    }
+
     /// Less is left than one template may use, so another failure may be due to this limit.
     var isNearlyUsedUp: Bool {
-        let left = templates.budget, whole = JSONeBudget()
+        let whole = JSONeBudget(), left = templates?.budget ?? whole
         return left.remainingSteps < whole.remainingSteps || left.remainingOutput < whole.remainingOutput
     }
 
@@ -31,13 +39,13 @@ final class CommandMeter: Sendable {
             defer { known = max(known, rows) }
             return max(0, rows - known)
         }
-        templates.add(steps: 200 * more, output: 1_000 * more)
+        templates?.add(steps: 200 * more, output: 1_000 * more)
     }
 
     func charge(_ work: (inout JSONeBudget) throws(JSONeError) -> Void) throws(Refusal) {
-        let whole = templates.budget
+        let whole = templates?.budget ?? JSONeBudget()
         var budget = whole
-        defer { templates.charge(budget, of: whole) }
+        defer { templates?.charge(budget, of: whole) }
         do throws(JSONeError) {
             try work(&budget)
         } catch {
@@ -47,7 +55,7 @@ final class CommandMeter: Sendable {
 
     /// For bytes of the description that a section repeats: a constant in each row, titles, move targets.
     func charge(repeated bytes: Int, in section: SectionID) throws(Refusal) {
-        guard !templates.take(output: bytes) else { return }
+        guard templates?.take(output: bytes) == false else { return }
         throw Refusal(
             .templateFailed,
             "At the section \"\(section)\", the command exceeds the number of bytes that it may render (--max-rendered-bytes). The description repeats long constants in the rows, or long lists of move targets in the sections. Make them shorter."
@@ -84,6 +92,9 @@ public struct TableLimits: Sendable {
     public var templateSteps = 5_000_000
     /// The most that one command's templates build, counted as in ``JSONeBudget``; plus 1,000 for each row.
     public var renderedBytes = Int.max
+    /// Rows of longer sections are rendered on demand, where they can be. Shorter sections' snapshots have less than
+    /// about 1 MiB, which the server keeps for the next reader.
+    package var renderedRows = 10_000
     /// New rows and sections must have ids that a request can name (`IDRule`); earlier ones keep theirs.
     public var checksIDs = false
     /// The longest for one command, checked between its parts. `nil` for no limit.

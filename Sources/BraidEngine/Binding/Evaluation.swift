@@ -77,6 +77,9 @@ final class Evaluation: Sendable {
         self.ids = ids
     }
 
+    /// For what reads only models.
+    static let ofModels = Evaluation(table: TableModel(), now: "", meter: CommandMeter())
+
     var state: JSONValue {
         made.withLock { made in
             if let state = made.state { return state }

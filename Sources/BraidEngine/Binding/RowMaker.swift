@@ -10,10 +10,13 @@ struct RowMaker {
     /// Of the constant view model and cell name, which each row repeats.
     private let constantBytes: Int
     private let constant: Cell?
+    /// If the rows need no JSON now.
+    private let renderer: RowRenderer?
     private typealias Cell = (name: String, viewModel: JTDSchema?)
 
     init(binding: SectionBinding, section: SectionID, count: Int, room: Int, binder: Binder, evaluation: Evaluation) {
         self.binding = binding
+        renderer = binder.rowsWereRendered ? binder.renderer(of: binding, rows: count) : nil
         self.section = section
         self.count = count
         self.evaluation = evaluation
@@ -21,7 +24,7 @@ struct RowMaker {
         cells = binder.cells
         limits = binder.limits
         constantBytes = (binding.cells.viewModel?.constant?.count ?? 0) + (binding.cells.cell.constant?.count ?? 0)
-        constant = binding.cells.cell.constant?.stringValue.flatMap { name in
+        constant = binding.constantCell.flatMap { name in
             binder.cells[name].map { (name, $0.viewModel) }
         }
     }
@@ -199,16 +202,14 @@ struct RowMaker {
     }
 
     private func row(for stored: StoredRow, at index: Int) throws -> Row {
-        try row(id: stored.id, model: stored.model, at: index, of: count)
+        if let renderer { return Row(stored: stored.content, renderedBy: renderer) }
+        return try row(id: stored.id, model: stored.model, at: index, of: count)
     }
 
     private func row(id: RowID?, model: JSONText, at index: Int, of count: Int) throws -> Row {
         let input = RowInput(section: section, row: index, count: count, model: model)
         let cell = try constant ?? cell(for: input)
-        var viewModel = try binding.cells.viewModel?.value(for: input, evaluation)
-        var shownModel: JSONText? = model
-        if case .counted = binding.cells.source { shownModel = nil }
-        if !binding.cells.showsModel { (viewModel, shownModel) = (model, nil) }
+        let viewModel = try binding.viewModel(of: input, evaluation)
         if let schema = cell.viewModel,
             let mismatch = schema.errorIndicators(of: viewModel?.value() ?? .null, limit: 1).first
         {
@@ -217,18 +218,9 @@ struct RowMaker {
                     "The view model of row \(index) of the section \"\(section)\" is not what its cell \"\(cell.name)\" declares: \(mismatch.instancePath): \(mismatch.detail)",
                 at: JSONPointer(tokens: ["cells", cell.name, "viewModel"]).appending(mismatch.schemaPath))
         }
-        return Row(
-            parts: RowParts(
-                id: id, cell: cell.name, model: shownModel, viewModel: viewModel,
-                editing: try binding.editingStyle(for: input, evaluation).nameWhenAllowed,
-                movable: try binding.isMovable(input, evaluation),
-                height: try binding.cellHeight?.value(for: input, evaluation),
-                estimatedHeight: try binding.estimatedCellHeight?.value(for: input, evaluation),
-                updatesManually: binding.updatesManually))
+        return Row(parts: try binding.parts(id: id, cell: cell.name, viewModel, input, evaluation))
     }
-}
 
-extension RowMaker {
     private func cell(for input: RowInput) throws -> Cell {
         let value = try binding.cells.cell.value(for: input, evaluation)
         guard let name = value?.stringValue, let declaration = cells[name] else {
@@ -246,10 +238,26 @@ extension EditingStyle {
 }
 
 extension SectionBinding {
+    func viewModel(of input: RowInput, _ evaluation: Evaluation) throws -> JSONText? {
+        cells.showsModel ? try cells.viewModel?.value(for: input, evaluation) : input.model
+    }
+
+    func parts(
+        id: RowID?, cell: String, _ viewModel: JSONText?, _ input: RowInput, _ evaluation: Evaluation
+    ) throws -> RowParts {
+        var model: JSONText? = cells.showsModel ? input.model : nil
+        if case .counted = cells.source { model = nil }
+        return RowParts(
+            id: id, cell: cell, model: model, viewModel: viewModel,
+            editing: try editingStyle(for: input, evaluation).nameWhenAllowed,
+            movable: try isMovable(input, evaluation), height: try cellHeight?.value(for: input, evaluation),
+            estimatedHeight: try estimatedCellHeight?.value(for: input, evaluation), updatesManually: updatesManually)
+    }
+
     func editingStyle(for input: RowInput, _ evaluation: Evaluation) throws -> EditingStyle {
-        guard cells.source.isStored, let editing, let value = try editing.value(for: input, evaluation) else {
-            return .none
-        }
+        guard cells.source.isStored, let editing else { return .none }
+        if let constantEditing { return constantEditing }
+        guard let value = try editing.value(for: input, evaluation) else { return .none }
         guard let name = value.stringValue, let style = EditingStyle(rawValue: name) else {
             throw Refusal(
                 templateFailed:

@@ -27,8 +27,14 @@ final class SectionBinding: Sendable {
     /// In rows from the section's end.
     let prefetchDistance: Int?
     let updatesManually: Bool
+    /// Parsed once: parsing them for each row takes a tenth of a rendering. `nil` if computed.
+    let constantCell: String?, constantEditing: EditingStyle?
     let rowReads: Reads
     let titleReads: Reads
+    /// A stored row's rendering depends only on its id and model, and shows both. Not a program's: closures may read
+    /// anything. Not without a view model: JSON then takes only 12 bytes a row more in memory, and a third of the time
+    /// to send.
+    let rendersAlone: Bool
 
     /// `named` in the order of declaration. `nil` if nothing binds the cells.
     init?(section: SectionID, named: [ScopeBinding], fallbacks: FallbackBindings) {
@@ -77,8 +83,14 @@ final class SectionBinding: Sendable {
         onPrefetch = first(\.onPrefetch)
         prefetchDistance = first(\.prefetchDistance)
         updatesManually = first(\.updatesManually) ?? false
-        rowReads = [cells.cell, cells.viewModel, cellHeight, estimatedCellHeight, editing, movable]
-            .reduce(into: cells.source.reads) { $0.formUnion($1?.reads ?? []) }
+        constantCell = cells.cell.constant?.stringValue
+        constantEditing = editing?.constant?.stringValue.flatMap { EditingStyle(rawValue: $0) }
+        let rendering = [cells.cell, cells.viewModel, cellHeight, estimatedCellHeight, editing, movable]
+            .reduce(into: Reads()) { $0.formUnion($1?.reads ?? []) }
+        rowReads = cells.source.reads.union(rendering)
+        rendersAlone =
+            cells.source.isStored && cells.viewModel != nil && cells.showsModel && cells.instance == nil
+            && !cells.isProvided && rendering.isSubset(of: .model)
         titleReads = [header, footer, headerHeight, estimatedHeaderHeight, footerHeight, estimatedFooterHeight]
             .reduce(into: Reads()) { $0.formUnion($1?.reads ?? []) }
     }

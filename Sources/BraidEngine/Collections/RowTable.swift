@@ -1,8 +1,7 @@
 /// From ids to positions: open addressing, linear probing, at most half full.
 ///
 /// A slot has 32 bits of the hash and the position plus one, so that a row is read only if those bits agree; the caller
-/// compares ids. Seeds are random, so nobody can choose ids that collide. The hash's lowest bit is a flag of
-/// `RowMarks`, and ignored.
+/// compares ids. Seeds are random, so nobody can choose ids that collide. An id's hash has no lower 16 bits.
 struct RowTable {
     private var slots: ContiguousArray<UInt64> = []
     private var mask = 0
@@ -23,7 +22,7 @@ struct RowTable {
     func find(_ hash: UInt64, _ isSame: (Int) -> Bool) -> Int? {
         if slots.isEmpty { return nil }
         return slots.withUnsafeBufferPointer { slots in
-            var slot = Int(truncatingIfNeeded: hash >> 1) & mask
+            var slot = Int(truncatingIfNeeded: hash >> 16) & mask
             while slots[slot] != 0 {
                 if slots[slot] >> 32 == hash >> 32 {
                     let position = Int(slots[slot] & 0xFFFF_FFFF) - 1
@@ -40,7 +39,7 @@ struct RowTable {
     mutating func findOrInsert(_ position: Int, _ hash: UInt64, _ isSame: (Int) -> Bool) -> Int? {
         let mask = mask
         return slots.withUnsafeMutableBufferPointer { slots in
-            var slot = Int(truncatingIfNeeded: hash >> 1) & mask
+            var slot = Int(truncatingIfNeeded: hash >> 16) & mask
             while slots[slot] != 0 {
                 if slots[slot] >> 32 == hash >> 32 {
                     let found = Int(slots[slot] & 0xFFFF_FFFF) - 1

@@ -332,37 +332,37 @@ extension Computed where Input == RowInput {
 }
 
 extension JSONeTemplate {
-    func rendered(_ context: JSONeContext) throws(Refusal) -> JSONValue? {
-        try context.charging("template", from: place) { (budget) throws(JSONeError) in
-            try render(context, budget: &budget)
+    func rendered(_ context: consuming JSONeContext) throws(Refusal) -> JSONValue? {
+        let shared = context.sharedBudget, whole = shared?.budget ?? JSONeBudget()
+        var budget = whole
+        defer { shared?.charge(budget, of: whole) }
+        do throws(JSONeError) {
+            return try render(context, budget: &budget)
+        } catch {
+            throw error.refusal(of: "template", from: place)
         }
     }
 }
 
 extension Expression {
-    func evaluated(_ context: JSONeContext) throws(Refusal) -> JSONValue {
-        try context.charging("expression", from: place) { (budget) throws(JSONeError) in
-            try evaluate(context, budget: &budget)
+    func evaluated(_ context: consuming JSONeContext) throws(Refusal) -> JSONValue {
+        let shared = context.sharedBudget, whole = shared?.budget ?? JSONeBudget()
+        var budget = whole
+        defer { shared?.charge(budget, of: whole) }
+        do throws(JSONeError) {
+            return try evaluate(context, budget: &budget)
+        } catch {
+            throw error.refusal(of: "expression", from: place)
         }
     }
 }
 
-extension JSONeContext {
-    /// Charges the command's budget; a failure refuses the command.
-    fileprivate func charging<Result>(
-        _ what: String, from place: JSONPointer?, _ body: (inout JSONeBudget) throws(JSONeError) -> Result
-    ) throws(Refusal) -> Result {
-        let whole = sharedBudget?.budget ?? JSONeBudget()
-        var budget = whole
-        defer { sharedBudget?.charge(budget, of: whole) }
-        do throws(JSONeError) {
-            return try body(&budget)
-        } catch {
-            let pointer = place.map { error.pointer(from: $0) }
-            throw Refusal(
-                .templateFailed,
-                "The \(what) \(pointer.map { "from \($0) " } ?? "")of the table description failed: \(error.detail).",
-                faults: [.init(pointer: pointer ?? .root, code: .templateFailed, detail: error.detail)])
-        }
+extension JSONeError {
+    fileprivate func refusal(of what: String, from place: JSONPointer?) -> Refusal {
+        let pointer = place.map { self.pointer(from: $0) }
+        return Refusal(
+            .templateFailed,
+            "The \(what) \(pointer.map { "from \($0) " } ?? "")of the table description failed: \(detail).",
+            faults: [.init(pointer: pointer ?? .root, code: .templateFailed, detail: detail)])
     }
 }

@@ -33,6 +33,8 @@ struct RowView {
     let marks: RowMarks
     /// The reference's bits, uncounted.
     private let content: UInt
+    /// Likewise, 0 for none.
+    private let renderer: UInt
 
     @inline(__always)
     init(_ row: Row) { self = withUnsafeBytes(of: row) { $0.load(as: RowView.self) } }
@@ -46,18 +48,33 @@ struct RowView {
     }
 
     @inline(__always)
-    func isSame(as other: RowView) -> Bool { marks.shown == other.marks.shown }
+    func isSame(as other: RowView) -> Bool {
+        marks.areSame(as: other.marks) || renderer != other.renderer && hasSameJSON(as: other)
+    }
+
+    // Calls: inlined into a diff's loops, the two would slow down tables that need neither.
+    @inline(never)
+    private func hasSameJSON(as other: RowView) -> Bool {
+        withRow { mine in other.withRow { mine.hasSameJSON(as: $0) } }
+    }
+
+    @inline(never)
+    private func rendersSameContent(as other: RowView) -> Bool {
+        withRow { mine in other.withRow { mine.rendersSameContent(as: $0) } }
+    }
 
     /// False without ids.
     @inline(__always)
     func hasSameID(as other: RowView) -> Bool {
         marks.idHash == other.marks.idHash && marks.idHash != 0
-            && (isSame(as: other) || withRow { mine in other.withRow { mine.content.hasSameID(as: $0.content) } })
+            && (marks.areSame(as: other.marks)
+                || withRow { mine in other.withRow { mine.content.hasSameID(as: $0.content) } })
     }
 
     @inline(__always)
     func looksSame(as other: RowView) -> Bool {
-        marks.shown.content == other.marks.shown.content
+        if renderer != other.renderer { return rendersSameContent(as: other) }
+        return marks.mayLookSame(as: other.marks)
             && withRow { mine in other.withRow { mine.content.looksSame(as: $0.content) } }
     }
 }

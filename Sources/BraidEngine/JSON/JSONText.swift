@@ -38,6 +38,14 @@ public struct JSONText: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
+    /// Whether ``init(parsing:depthLimit:)-([UInt8],_)`` accepts all the bytes as they are.
+    static func isCompact(_ bytes: UnsafeRawBufferPointer, depthLimit: Int) -> Bool {
+        guard bytes.count <= Int32.max, case .part(let range) = JSONScanner.scan(bytes, depthLimit: depthLimit) else {
+            return false
+        }
+        return range == 0..<bytes.count
+    }
+
     /// The string's UTF-8, as ``init(parsing:depthLimit:)-([UInt8],_)``.
     public init(parsing text: String, depthLimit: Int = 128) throws(JSONError) {
         try self.init(parsing: Array(text.utf8), depthLimit: depthLimit)

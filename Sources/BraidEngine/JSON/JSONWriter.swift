@@ -57,6 +57,13 @@ public struct JSONWriter: Sendable {
         endValue()
     }
 
+    /// A string's UTF-8, escaped.
+    mutating func value(string utf8: UnsafeRawBufferPointer) {
+        separate()
+        quote(utf8)
+        endValue()
+    }
+
     /// An integer.
     public mutating func value(_ number: Int) {
         separate()

@@ -7,8 +7,12 @@ public struct JSONeContext: Sendable {
         case lazy(LazyValue)
     }
 
-    private var names: [String] = []
-    private var slots: [Slot] = []
+    private struct Entry: Sendable {
+        let name: String
+        var slot: Slot
+    }
+
+    private var entries: [Entry] = []
     /// Empty up to `linearLimit` names: these are searched.
     private var places: [UTF8Key: Int] = [:]
     private static let linearLimit = 16
@@ -37,7 +41,7 @@ public struct JSONeContext: Sendable {
     public subscript(name: String) -> JSONValue? {
         get {
             guard let position = position(of: name) else { return name == "now" ? .string(now) : nil }
-            switch slots[position] {
+            switch entries[position].slot {
             case .value(let value): return value
             case .lazy(let lazy): return lazy.value
             }
@@ -46,8 +50,7 @@ public struct JSONeContext: Sendable {
             if let newValue {
                 set(name, .value(newValue))
             } else if let position = position(of: name) {
-                names.remove(at: position)
-                slots.remove(at: position)
+                entries.remove(at: position)
                 places.removeAll()
                 indexNames(from: 0)
             }
@@ -64,22 +67,21 @@ public struct JSONeContext: Sendable {
 
     private mutating func set(_ name: String, _ slot: Slot) {
         if let position = position(of: name) {
-            slots[position] = slot
+            entries[position].slot = slot
         } else {
-            names.append(name)
-            slots.append(slot)
-            indexNames(from: places.isEmpty ? 0 : names.count - 1)
+            entries.append(Entry(name: name, slot: slot))
+            indexNames(from: places.isEmpty ? 0 : entries.count - 1)
         }
     }
 
     private func position(of name: String) -> Int? {
-        if names.count > Self.linearLimit { return places[UTF8Key(name)] }
-        return names.firstIndex { $0.hasSameBytes(as: name) }
+        if entries.count > Self.linearLimit { return places[UTF8Key(name)] }
+        return entries.firstIndex { $0.name.hasSameBytes(as: name) }
     }
 
     private mutating func indexNames(from start: Int) {
-        guard names.count > Self.linearLimit else { return }
-        for position in start..<names.count { places[UTF8Key(names[position])] = position }
+        guard entries.count > Self.linearLimit else { return }
+        for position in start..<entries.count { places[UTF8Key(entries[position].name)] = position }
     }
 }
 

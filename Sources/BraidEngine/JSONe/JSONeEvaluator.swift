@@ -5,7 +5,7 @@ struct JSONeEvaluator {
     /// Innermost last; shared, not copied.
     var locals: [(name: String, value: JSONValue)] = []
 
-    init(_ context: JSONeContext, _ budget: JSONeBudget) {
+    init(_ context: consuming JSONeContext, _ budget: JSONeBudget) {
         self.context = context
         self.budget = budget
     }

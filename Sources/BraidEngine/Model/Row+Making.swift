@@ -26,47 +26,58 @@ extension RowParts {
     }
 }
 
-extension Row {
-    /// Encodes the row's object, in one allocation if id and cell need no escapes. The order of the members is fixed:
-    /// equal rows have equal bytes, the id is first, and what cells do not show is last (see `RowContent`).
-    init(parts: RowParts) {
-        let size = parts.encodedSize
-        var writer = JSONWriter(capacity: size + RowContent.room(behind: size))
-        if let id = parts.id {
-            writer.raw("{\"id\":")
+extension RowParts {
+    /// The order of the members is fixed: equal rows have equal bytes, the id is first, and what cells do not show is
+    /// last (see `RowContent`). Returns where the content ends, and the model's place.
+    @discardableResult
+    func write(to writer: inout JSONWriter) -> (contentEnd: Int, model: Range<Int>) {
+        writer.beginObject()
+        if let id {
+            writer.name("id")
             writer.value(id.text)
-            writer.raw(",\"cell\":")
-        } else {
-            writer.raw("{\"cell\":")
         }
-        writer.value(parts.cell)
+        writer.name("cell")
+        writer.value(cell)
         var modelRange = 0..<0
-        if let model = parts.model {
-            writer.raw(",\"model\":")
+        if let model {
+            writer.name("model")
             modelRange = writer.bytes.count..<writer.bytes.count + model.count
             writer.value(model)
         }
-        if let viewModel = parts.viewModel {
-            writer.raw(",\"viewModel\":")
+        if let viewModel {
+            writer.name("viewModel")
             writer.value(viewModel)
         }
-        let contentLength = writer.bytes.count
-        if let editing = parts.editing {
-            writer.raw(",\"editing\":")
+        let contentEnd = writer.bytes.count
+        if let editing {
+            writer.name("editing")
             writer.value(editing)
         }
-        if parts.movable { writer.raw(",\"movable\":true") }
-        if let height = parts.height {
-            writer.raw(",\"height\":")
+        if movable {
+            writer.name("movable")
+            writer.value(true)
+        }
+        if let height {
+            writer.name("height")
             writer.value(height)
         }
-        if let estimatedHeight = parts.estimatedHeight {
-            writer.raw(",\"estimatedHeight\":")
+        if let estimatedHeight {
+            writer.name("estimatedHeight")
             writer.value(estimatedHeight)
         }
-        writer.raw("}")
+        writer.endObject()
+        return (contentEnd, modelRange)
+    }
+}
+
+extension Row {
+    /// With its JSON, in one allocation if id and cell need no escapes.
+    init(parts: RowParts) {
+        let size = parts.encodedSize
+        var writer = JSONWriter(capacity: size + RowContent.room(behind: size))
+        let (contentLength, model) = parts.write(to: &writer)
         self.init(
-            id: parts.id, content: RowContent(&writer, contentLength: contentLength, model: modelRange),
+            id: parts.id, content: RowContent(&writer, contentLength: contentLength, model: model),
             updatesManually: parts.updatesManually)
     }
 }

@@ -19,17 +19,26 @@ struct RowContent: Sendable {
     }
 
     init(id: RowID?, model: JSONText) {
-        let size = model.count + (id?.text.utf8.count ?? 0) + #"{"id":"","model":}"#.utf8.count
+        if var text = id?.text {
+            self = text.withUTF8 { id in model.withBytes { Self(id: UnsafeRawBufferPointer(id), model: $0) } }
+        } else {
+            self = model.withBytes { Self(id: nil, model: $0) }
+        }
+    }
+
+    /// Of UTF-8 and compact JSON.
+    init(id: UnsafeRawBufferPointer?, model: UnsafeRawBufferPointer) {
+        let size = model.count + (id?.count ?? 0) + #"{"id":"","model":}"#.utf8.count
         var writer = JSONWriter(capacity: size + Self.room(behind: size))
         if let id {
             writer.raw("{\"id\":")
-            writer.value(id.text)
+            writer.value(string: id)
             writer.raw(",\"model\":")
         } else {
             writer.raw("{\"model\":")
         }
         let start = writer.bytes.count
-        writer.value(model)
+        writer.bytes.append(contentsOf: model)
         writer.raw("}")
         self.init(&writer, contentLength: writer.bytes.count, model: start..<start + model.count)
     }
@@ -39,8 +48,10 @@ struct RowContent: Sendable {
 
     private static func width(for length: Int) -> Int { length <= 0xFF ? 1 : length <= 0xFFFF ? 2 : 4 }
 
-    private var length: Int { bytes.count - 3 * Int(bytes[bytes.count - 1]) - 1 }
+    var length: Int { bytes.count - 3 * Int(bytes[bytes.count - 1]) - 1 }
     private var contentLength: Int { place(0) }
+    /// False for a stored row that has its own bytes: all of them are content.
+    var isDisplayed: Bool { contentLength < length }
 
     private func place(_ index: Int) -> Int {
         let width = Int(bytes[bytes.count - 1]), start = bytes.count - 1 - (3 - index) * width

@@ -3,10 +3,12 @@
 /// Multiplies sixteen bytes as two factors and folds the product into the next state. Source: wyhash
 /// (github.com/wangyi-fudan/wyhash) and aHash's fallback (github.com/tkaitchuck/aHash).
 enum RowHash {
-    /// Hashes of all the JSON, and of what the cell shows; independent, together 128 bits.
+    /// Hashes of all the JSON, and of what the cell shows; independent.
     struct Pair: Sendable, Equatable {
         let whole: UInt64
         let content: UInt64
+
+        func mixed(with mark: UInt64) -> Pair { Pair(whole: whole ^ mark, content: content ^ mark) }
     }
 
     private static let seeds: (id: UInt64, whole: UInt64, content: UInt64) = {
@@ -14,7 +16,7 @@ enum RowHash {
         return (generator.next() | 1, generator.next() | 1, generator.next() | 1)
     }()
 
-    /// Even and never 0: the lowest bit is free for `RowMarks`, and 0 means no id.
+    /// Of 48 bits: the lowest 16 are free for `RowMarks`. 0 means no id.
     static func hash(_ id: RowID) -> UInt64 {
         var text = id.text
         return text.withUTF8 { hash(ofID: UnsafeRawBufferPointer($0)) }
@@ -24,7 +26,7 @@ enum RowHash {
         let seed = seeds.id
         var state = seed ^ UInt64(bytes.count)
         bytes.forEachPair { state = folded($0 ^ seed, $1 ^ state) }
-        return max(folded(state, end) & ~1, 2)
+        return max(folded(state, end) & ~0xFFFF, 1 << 16)
     }
 
     static func hash(_ row: UnsafeRawBufferPointer, contentLength: Int) -> Pair {

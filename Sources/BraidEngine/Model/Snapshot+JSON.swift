@@ -1,13 +1,14 @@
 extension Snapshot {
-    /// Estimates the JSON's size; stops counting above `bytes`.
+    /// Estimates the JSON's size; stops counting above `bytes`. Rows rendered on demand count as too large: how large
+    /// they are, and how long they take, is unknown.
     package func isLarger(than bytes: Int) -> Bool {
         var rest = bytes - state.count - (empty?.count ?? 0)
         for section in sections {
             rest -= section.sizeWithoutRows
             if rest < 0 { return true }
             for row in section.rows {
-                rest -= row.json.count + 1
-                if rest < 0 { return true }
+                rest -= row.leastSize + 1
+                if rest < 0 || row.isOnDemand { return true }
             }
         }
         return rest < 0
@@ -20,16 +21,21 @@ extension Snapshot {
     }
 
     func encoded(session: String?, table: String?, epoch: String?, place: (inout JSONWriter) -> Void) -> [UInt8] {
-        var writer = JSONWriter(capacity: encodedSize)
+        var writer = JSONWriter(capacity: leastSize)
         writeStart(session: session, table: table, epoch: epoch, to: &writer, place: place)
         for section in sections { writer.value(section) }
         writeEnd(to: &writer)
         return writer.bytes
     }
 
-    /// Estimated, O(rows).
+    /// Estimated, O(rows). Renders rows without JSON.
     package var encodedSize: Int {
         sections.reduce(256 + state.count + (empty?.count ?? 0)) { $0 + $1.encodedSize }
+    }
+
+    /// At most ``encodedSize``. Renders nothing.
+    package var leastSize: Int {
+        sections.reduce(256 + state.count + (empty?.count ?? 0)) { $0 + $1.size(\.leastSize) }
     }
 
     /// The same bytes as `encoded`, piece by piece. Each but the last has at least `size` bytes; up to 64 rows are
@@ -71,7 +77,7 @@ extension Snapshot {
 extension Section: JSONWritable {
     public func write(to writer: inout JSONWriter) {
         writeStart(to: &writer)
-        rows.forEach(in: 0..<rows.count) { _, row in writer.value(row.json) }
+        rows.forEach(in: 0..<rows.count) { _, row in writer.value(row) }
         writeEnd(to: &writer)
     }
 
@@ -95,9 +101,11 @@ extension Section: JSONWritable {
 
     var sizeWithoutRows: Int { 80 + id.text.utf8.count + header.count + footer.count + (movesTo?.count ?? 0) }
 
-    var encodedSize: Int {
+    var encodedSize: Int { size(\.json.count) }
+
+    fileprivate func size(_ sizeOfRow: (Row) -> Int) -> Int {
         var size = sizeWithoutRows
-        rows.forEach(in: 0..<rows.count) { _, row in size += row.json.count + 1 }
+        rows.forEach(in: 0..<rows.count) { _, row in size += sizeOfRow(row) + 1 }
         return size
     }
 }
@@ -137,7 +145,7 @@ public struct SnapshotPieces: Sequence, IteratorProtocol, Sendable {
         let current = snapshot.sections[section]
         if row == 0 { current.writeStart(to: &writer) }
         let end = Swift.min(row + Self.rowsAtATime, current.rows.count)
-        current.rows.forEach(in: row..<end) { _, row in writer.value(row.json) }
+        current.rows.forEach(in: row..<end) { _, row in writer.value(row) }
         row = end
         guard row == current.rows.count else { return }
         current.writeEnd(to: &writer)

@@ -7,11 +7,29 @@ public struct StoredRow: Sendable {
     /// May share the displayed row's bytes, but never a request's, which would then stay in memory.
     var content: RowContent
 
-    /// `id` is `nil` if the model has none.
-    public init(key: Int, rank: Int, id: RowID?, model: JSONText) {
+    private init(key: Int, rank: Int, content: RowContent) {
         self.key = key
         self.rank = rank
-        content = RowContent(id: id, model: model)
+        self.content = content
+    }
+
+    /// `id` is `nil` if the model has none.
+    public init(key: Int, rank: Int, id: RowID?, model: JSONText) {
+        self.init(key: key, rank: rank, content: RowContent(id: id, model: model))
+    }
+
+    /// From stored UTF-8, checked again, without a copy in between. Throws ``JSONError``.
+    package init(
+        key: Int, rank: Int, id: UnsafeRawBufferPointer?, model: UnsafeRawBufferPointer, depthLimit: Int
+    ) throws(JSONError) {
+        // The disk may return an id that is not UTF-8.
+        if JSONText.isCompact(model, depthLimit: depthLimit), id?.allSatisfy({ $0 < 0x80 }) != false {
+            self.init(key: key, rank: rank, content: RowContent(id: id, model: model))
+        } else {
+            self.init(
+                key: key, rank: rank, id: id.map { RowID(String(decoding: $0, as: UTF8.self)) },
+                model: try JSONText(parsing: [UInt8](model), depthLimit: depthLimit))
+        }
     }
 
     /// Parsed at each call.

@@ -128,18 +128,3 @@ public struct TableModel: Sendable {
         reindex()
     }
 }
-
-extension TableModel {
-    /// A copy whose models share the bytes of displayed rows, so that each is in memory once. Skips sections that do
-    /// not display all rows. O(rows).
-    public func sharingModels(with snapshot: Snapshot) -> TableModel {
-        var table = self
-        for shown in snapshot.sections {
-            guard let position = position(of: shown.id), shown.rows.count == sections[position].rows.count else {
-                continue
-            }
-            table.sections[position].shareModels(with: shown.rows)
-        }
-        return table
-    }
-}

@@ -213,7 +213,7 @@ extension PersistentList<Row> {
             left.chunk.withUnsafeBufferPointer { old in
                 right.chunk.withUnsafeBufferPointer { new in
                     for step in 0..<count
-                    where old[left.offset + step].marks.shown != new[right.offset + step].marks.shown { return step }
+                    where !old[left.offset + step].isSame(as: new[right.offset + step]) { return step }
                     return count
                 }
             }

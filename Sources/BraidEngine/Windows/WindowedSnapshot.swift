@@ -3,7 +3,7 @@ public struct WindowedSnapshot: Sendable {
     /// With the anchor at this revision.
     public let window: TableWindow
     /// Of the window; `totalRowCount` and the like are the whole table's.
-    public let snapshot: Snapshot
+    public private(set) var snapshot: Snapshot
     /// Displayed rows before it, in its section or in the table.
     public let offset: Int
     /// In the whole table.
@@ -77,6 +77,23 @@ extension WindowSource {
 }
 
 extension WindowedSnapshot {
+    /// With its rows' JSON in memory, until they have so many bytes or have taken so long: each use would render the
+    /// others again.
+    package func rendered(bytes: Int, time: Duration) -> WindowedSnapshot {
+        let end = ContinuousClock.now + time
+        var rest = bytes, window = self
+        for place in snapshot.sections.indices where snapshot.sections[place].rows.contains(where: \.isOnDemand) {
+            let rows = snapshot.sections[place].rows.map { row in
+                guard row.isOnDemand, rest > 0, .now < end else { return row }
+                let rendered = row.rendered
+                rest -= rendered.leastSize
+                return rendered
+            }
+            window.snapshot.sections[place].rows = PersistentList(rows)
+        }
+        return window
+    }
+
     /// Where it is, without its rows.
     public var place: WindowPlace { WindowPlace(window: window, anchorPath: anchorPath, anchorIndex: anchorIndex) }
 

@@ -17,9 +17,10 @@ func sessionRoutes(_ sessions: SessionHost) -> [Route] {
                         keep($0.openedHead(isMinimal: isMinimal).kept(snapshotOf: isMinimal ? nil : $0))
                     }
                 }
-                let session = try await sessions.open(opening, text: body.detached, keptAnswer: keptAnswer)
+                let (session, snapshot) = try await sessions.open(
+                    opening, text: body.detached, keptAnswer: keptAnswer)
                 context.logOpened(session, opening)
-                return session.openedResponse(isMinimal: isMinimal)
+                return session.openedResponse(with: isMinimal ? nil : snapshot)
             }
             guard let key = try IdempotencyKey(context) else { return try await open(keeping: nil) }
             return try await sessions.once(key, replay: { try await sessions.replayed($0) }) { keep in
@@ -119,11 +120,10 @@ extension Session {
                 ? [location, ("ETag", position.entityTag), ("Preference-Applied", "return=minimal")] : [location])
     }
 
-    fileprivate func openedResponse(isMinimal: Bool) -> HTTPResponse {
-        var response = openedHead(isMinimal: isMinimal)
-        if isMinimal { return response }
-        // Not cached, to save memory: encoding again only copies the rows' JSON.
-        let snapshot = snapshotResponse(isCached: false)
+    fileprivate func openedResponse(with opened: Snapshot?) -> HTTPResponse {
+        var response = openedHead(isMinimal: opened == nil)
+        guard let opened else { return response }
+        let snapshot = snapshotResponse(of: opened)
         response.headers += snapshot.headers
         response.body = snapshot.body
         return response
@@ -161,13 +161,13 @@ extension Session {
     }
 
     /// `past`: an earlier snapshot. Only the current one can be cached.
-    func snapshotResponse(of past: Snapshot? = nil, isCached: Bool = true) -> HTTPResponse {
+    func snapshotResponse(of past: Snapshot? = nil) -> HTTPResponse {
         if let past { return snapshotResponse(body(of: past), at: past.revision) }
         if isTooLargeToCache {
             let (revision, stream) = streamedSnapshot()
             return snapshotResponse(.stream(stream), at: revision)
         }
-        let (revision, bytes) = encodedSnapshot(isCached: isCached)
+        let (revision, bytes) = encodedSnapshot()
         return snapshotResponse(.shared(bytes), at: revision)
     }
 

@@ -95,7 +95,7 @@ package struct JournalFile {
             // The limit was applied when the commands were committed, and may be lower now.
             bound.limits.templateSteps = .max
             if let start = try checkpoint.map({ try StoredSession(checkpoint: $0) }) ?? request.fork {
-                (model, snapshot, unpublished) = try start.restored(by: bound.binder)
+                (model, snapshot, unpublished) = try start.restored(by: bound.binder, rendersAll: true)
             } else {
                 model = try bound.content(of: request)
                 snapshot = try bound.binder.snapshot(of: model, revision: 0, now: created)

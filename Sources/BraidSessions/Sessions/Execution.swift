@@ -397,9 +397,10 @@ extension Session.Committed {
     func advanced(by execution: Execution) -> Session.Committed {
         let outcome = execution.outcome
         let isLarge = outcome.unpublished == nil && outcome.change.writtenRows.count > Workers.shortRows
+        let bound = bound.rebound(by: outcome.rebinding)
+        var snapshot = outcome.snapshot
+        let model = isLarge ? outcome.table.sharingModels(with: &snapshot, by: bound.binder) : outcome.table
         return Session.Committed(
-            model: isLarge ? outcome.table.sharingModels(with: outcome.snapshot) : outcome.table,
-            snapshot: outcome.snapshot, unpublished: outcome.unpublished, bound: bound.rebound(by: outcome.rebinding),
-            updated: execution.time)
+            model: model, snapshot: snapshot, unpublished: outcome.unpublished, bound: bound, updated: execution.time)
     }
 }

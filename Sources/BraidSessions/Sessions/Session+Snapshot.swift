@@ -3,10 +3,10 @@ import BraidRuntime
 
 extension Session {
     /// Cached until the next commit, up to `Memory.largeBytes`.
-    package func encodedSnapshot(isCached: Bool = true) -> (revision: Int, bytes: SharedBytes) {
+    package func encodedSnapshot() -> (revision: Int, bytes: SharedBytes) {
         if let cachedSnapshot { return cachedSnapshot }
         let snapshot = current.snapshot, bytes = SharedBytes(encoded(snapshot))
-        if isCached, bytes.plain.count <= Memory.largeBytes { cache(bytes, of: snapshot.revision) }
+        if bytes.plain.count <= Memory.largeBytes { cache(bytes, of: snapshot.revision) }
         return (snapshot.revision, bytes)
     }
 
@@ -34,7 +34,7 @@ extension Session {
     package func stream(of snapshot: Snapshot) -> ByteStream {
         let pieces = snapshot.encodedPieces(session: id, table: table, epoch: epoch, size: Self.pieceBytes)
         let stream = ByteStream(
-            limit: Self.queuedPieces * Self.pieceBytes, isEndless: false, estimate: { snapshot.encodedSize })
+            limit: Self.queuedPieces * Self.pieceBytes, isEndless: false, estimate: { snapshot.leastSize })
         stream.onAttach {
             Task(executorPreference: Workers.shared.long) {
                 for piece in pieces {

@@ -4,23 +4,26 @@ import BraidStore
 
 extension SessionHost {
     /// `text`, the body, is kept for `reset` and `replay`; for a fork, the copied table. `keptAnswer` is for a retry
-    /// with the same idempotency key.
+    /// with the same idempotency key. The snapshot has its rows' JSON, which the session may have to render again.
     package func open(
         _ opening: SessionOpening, text: JSONText, keptAnswer: (@Sendable (Session) -> KeptAnswer)? = nil
-    ) async throws -> Session {
+    ) async throws -> (session: Session, snapshot: Snapshot) {
         if let origin = opening.from { return try await fork(origin, opening, keptAnswer: keptAnswer) }
         // The trim comes in a second, when the store has released its copies.
         defer { if text.count > Memory.largeBytes { Memory.trimSoon() } }
         let bound = limited(try await boundTable(opening))
         let id = try await newID(opening.id)
         let now = clock.instant(), model = try bound.content(of: opening)
-        let snapshot = try bound.binder.snapshot(of: model, revision: 0, now: Instant(millisecondsSince1970: now).text)
-        let table = SessionTable(bound: bound, model: model.sharingModels(with: snapshot), snapshot: snapshot)
-        return try await add(table, as: id, at: now, keptAnswer: keptAnswer) {
+        let opened = try bound.binder.snapshot(of: model, revision: 0, now: Instant(millisecondsSince1970: now).text)
+        var snapshot = opened
+        let shared = model.sharingModels(with: &snapshot, by: bound.binder)
+        let table = SessionTable(bound: bound, model: shared, snapshot: snapshot)
+        let session = try await add(table, as: id, at: now, keptAnswer: keptAnswer) {
             $0.unusedLimit = opening.endIfUnused
             $0.opening = text
             $0.rows = table.model.storedRows
         }
+        return (session, opened)
     }
 
     private func boundTable(_ opening: SessionOpening) async throws -> BoundTable {
@@ -93,7 +96,7 @@ extension SessionHost {
     /// A fork of the current revision shares memory until either changes.
     private func fork(
         _ origin: SessionOpening.Origin, _ opening: SessionOpening, keptAnswer: (@Sendable (Session) -> KeptAnswer)?
-    ) async throws -> Session {
+    ) async throws -> (session: Session, snapshot: Snapshot) {
         let id = try await newID(opening.id)
         return try await withCurrent(origin.session) { session in
             let table = try await session.table(atRevision: origin.revision)
@@ -113,7 +116,7 @@ extension SessionHost {
     private func add(
         _ table: SessionTable, of origin: SessionOpening.Origin, as id: String, _ opening: SessionOpening,
         keptAnswer: (@Sendable (Session) -> KeptAnswer)?
-    ) async throws -> Session {
+    ) async throws -> (session: Session, snapshot: Snapshot) {
         var table = table
         let now = clock.instant(), revision = table.snapshot.revision
         if table.bound.binder.readsNow {
@@ -141,9 +144,10 @@ extension SessionHost {
                         nextKey: model.nextKey, nextSection: model.nextSection,
                         sections: model.sections.map { ($0.summary, Array($0.rows)) }))
             }, rows: { model.storedRows })
-        return try await add(table, as: id, at: now, keptAnswer: keptAnswer) {
+        let session = try await add(table, as: id, at: now, keptAnswer: keptAnswer) {
             $0.unusedLimit = opening.endIfUnused
             $0.shared = shared
         }
+        return (session, table.snapshot)
     }
 }

@@ -10,15 +10,17 @@ extension StoredSession {
         return BoundTable(try descriptions.compiled(description), version: summary.tableVersion)
     }
 
-    /// `binder` must not limit the steps: the limit may be lower now, and the session must load.
-    package func restored(by binder: Binder) throws -> (
+    /// `binder` must not limit the steps: the limit may be lower now, and the session must load. Rows of long sections
+    /// were rendered before they were committed, and are rendered again on demand; `rendersAll` if nobody vouches for
+    /// them.
+    package func restored(by binder: Binder, rendersAll: Bool = false) throws -> (
         model: TableModel, snapshot: Snapshot, unpublished: Unpublished?
     ) {
         let model = try table, revision = summary.revision,
             now = Instant(millisecondsSince1970: summary.updated).text
         guard let published else {
-            let snapshot = try binder.snapshot(of: model, revision: revision, now: now)
-            return (model.sharingModels(with: snapshot), snapshot, nil)
+            var snapshot = try binder.snapshot(of: model, revision: revision, now: now, wasRendered: !rendersAll)
+            return (model.sharingModels(with: &snapshot, by: binder), snapshot, nil)
         }
         // Templates may read the time: in a published table, that of its publication.
         let shown = try table(published.sections, published.displayedSections)

@@ -37,7 +37,8 @@ extension Session {
         _ window: WindowedSnapshot, copies: Int = 1, for account: Quota.Account,
         _ body: ([UInt8], Quota.Lease?) throws -> Value
     ) async throws -> Value {
-        try await withWindows(costing: window.cost, for: account) {
+        let window = window.rendered()
+        return try await withWindows(costing: window.cost, for: account) {
             let lease = try feed.limits.lease(window.snapshot.encodedSize, copies: copies, for: account)
             return try body(window.encoded(session: id, table: table, epoch: epoch), lease)
         }
@@ -112,10 +113,19 @@ extension Session {
 }
 
 extension WindowedSnapshot {
-    /// The cost of encoding, in rows of 1 KiB.
+    private var rowCount: Int { snapshot.sections.reduce(0) { $0 + $1.rows.count } }
+
+    /// The cost of encoding, in rows of 1 KiB. If rows must be rendered, too much for an event loop.
     fileprivate var cost: Int {
-        let rows = snapshot.sections.reduce(0) { $0 + $1.rows.count }
+        let rows = rowCount
         return rows <= Workers.shortRows && snapshot.isLarger(than: Workers.shortRows << 10) ? .max : rows
+    }
+
+    /// Renders a few rows, on the calling thread, so that encoding need not. If they turn out to be too much, the cost
+    /// says so, and the long pool renders the rest.
+    fileprivate func rendered() -> WindowedSnapshot {
+        guard rowCount <= Workers.shortRows else { return self }
+        return rendered(bytes: Workers.shortRows << 10, time: .nanoseconds(Workers.shortTime))
     }
 
     /// All changes must have their tables.

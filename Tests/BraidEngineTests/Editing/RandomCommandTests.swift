@@ -71,6 +71,53 @@ import Testing
         #expect(applied > TestEffort.cases(500))
     }
 
+    @Test("Tables are the same to clients, however their rows are kept", arguments: 0..<4)
+    func rowsOnDemand(seed: Int) throws {
+        var random = SeededGenerator(seed: UInt64(seed))
+        var onDemand = 0
+        for _ in 0..<TestEffort.cases(20) {
+            var (binder, table) = try RandomTable.make(&random)
+            let opening = table
+            var snapshot = try binder.snapshot(of: table, revision: 0, now: Self.now)
+            // Loaded, or after commands that wrote many rows. Sections grow above the limit and shrink below it.
+            var kept = (table: table, snapshot: snapshot)
+            for _ in 0..<20 {
+                binder.limits.renderedRows = [0, 3, .max].randomElement(using: &random) ?? 0
+                switch Int.random(in: 0..<6, using: &random) {
+                case 0:
+                    kept.table = table
+                    kept.snapshot = try binder.snapshot(
+                        of: table, revision: snapshot.revision, now: Self.now, wasRendered: true)
+                case 1, 2: kept.table = kept.table.sharingModels(with: &kept.snapshot, by: binder)
+                default: break
+                }
+                onDemand += kept.snapshot.sections.reduce(0) { $0 + $1.rows.count(where: \.isOnDemand) }
+                #expect(kept.snapshot.text == snapshot.text)
+                #expect(kept.snapshot.encodedSize == snapshot.encodedSize)
+                #expect(try BatchUpdate(from: snapshot, to: kept.snapshot).isEmpty, "all rows are the same")
+                let isReset = Int.random(in: 0..<25, using: &random) == 0
+                let command =
+                    isReset ? .reset(to: opening) : RandomTable.command(for: snapshot, binder: binder, &random)
+                guard
+                    let outcome = try? binder.applying(
+                        command, to: table, shown: snapshot, unpublished: nil, now: Self.now),
+                    outcome.unpublished == nil
+                else { continue }
+                let other = try binder.applying(
+                    command, to: kept.table, shown: kept.snapshot, unpublished: nil, now: Self.now)
+                #expect(other.update.json == outcome.update.json)
+                #expect(other.estimatedSize(after: kept.snapshot) == outcome.estimatedSize(after: snapshot))
+                #expect(other.update.hidden(in: kept.snapshot) == outcome.update.hidden(in: snapshot))
+                #expect(try other.update.applied(to: kept.snapshot).text == outcome.snapshot.text)
+                let diff = try BatchUpdate(from: snapshot, to: outcome.snapshot).json
+                #expect(try BatchUpdate(from: kept.snapshot, to: other.snapshot).json == diff)
+                #expect(try BatchUpdate(from: snapshot, to: other.snapshot).json == diff)
+                (table, snapshot, kept) = (outcome.table, outcome.snapshot, (other.table, other.snapshot))
+            }
+        }
+        #expect(onDemand > TestEffort.cases(100))
+    }
+
     /// Clients do not see them, and the snapshot with them equals one rendered from the stored table.
     private static func checkUnpublished(_ outcome: Outcome, before: Snapshot, _ binder: Binder) throws {
         guard let unpublished = outcome.unpublished else { return }

@@ -84,7 +84,7 @@ import Testing
         }
         rows.withUnsafeBufferPointer { buffer in
             buffer.withReferences { views in
-                #expect(zip(views, rows).allSatisfy { $0.row.json == $1.json && $0.marks.shown == $1.marks.shown })
+                #expect(zip(views, rows).allSatisfy { $0.row.json == $1.json && $0.marks.areSame(as: $1.marks) })
             }
         }
     }

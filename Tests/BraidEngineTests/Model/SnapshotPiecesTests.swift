@@ -35,8 +35,8 @@ import Testing
         let models = try (0..<200).map { try JSONText(parsing: #"{"id":\#($0),"text":"x"}"#) }
         let table = try description.openingTable(models: [("a", models)])
         let now = "2000-01-01T00:00:00.000Z"
-        let snapshot = try description.binder.snapshot(of: table, revision: 0, now: now)
-        let shared = table.sharingModels(with: snapshot)
+        var snapshot = try description.binder.snapshot(of: table, revision: 0, now: now)
+        let shared = table.sharingModels(with: &snapshot, by: description.binder)
         for (before, after) in zip(table.sections, shared.sections) {
             #expect(before.summary == after.summary && before.rows.map(\.model) == after.rows.map(\.model))
             #expect(

@@ -199,7 +199,7 @@ private final class Course: Sendable {
         store = try HeldCommits()
         sessions = SessionHost(store: store)
         let body = try JSONText(parsing: Self.opening)
-        session = try await sessions.open(SessionOpening(body), text: body)
+        session = try await sessions.open(SessionOpening(body), text: body).session
         Task { await self.follow() }
     }
 

@@ -40,7 +40,7 @@ import Testing
             #expect(refusal?.code == .idInvalid)
         }
         let fork = try JSONText(parsing: #"{"from":{"session":"s"},"id":"f"}"#)
-        #expect(try await sessions.open(SessionOpening(fork), text: fork).current.snapshot.totalRowCount == 3)
+        #expect(try await sessions.open(SessionOpening(fork), text: fork).session.current.snapshot.totalRowCount == 3)
         try await perform(#"{"dataSource":{"updateRow":{"at":[0,1],"model":{"id":"y"}}}}"#)
         try await perform(#"{"dataSource":{"deleteRow":{"section":"","rowId":""}}}"#)
         #expect(try await rows() == [["y"], ["x"]])

@@ -17,7 +17,7 @@ import Testing
     private static func fork(_ sessions: SessionHost, as id: String, at revision: Int?) async throws -> Session {
         let revision = revision.map { #","revision":\#($0)"# } ?? ""
         let body = try JSONText(parsing: #"{"from":{"session":"s"\#(revision)},"id":"\#(id)"}"#)
-        return try await sessions.open(SessionOpening(body), text: body)
+        return try await sessions.open(SessionOpening(body), text: body).session
     }
 
     /// Random commands, resets and bindings to other versions; `after` each of them.
@@ -76,7 +76,7 @@ import Testing
         try await RestartTests.register(store)
         let body = try JSONText(parsing: table.dropLast() + #","id":"s"}"#)
         // By revision.
-        var seen = [try await sessions.open(SessionOpening(body), text: body).current.snapshot]
+        var seen = [try await sessions.open(SessionOpening(body), text: body).session.current.snapshot]
         try await Self.perform(50, on: "s", sessions, &random) { session in
             // A step can create several revisions, of which only the last is known: the others get an empty snapshot.
             let snapshot = session.current.snapshot
@@ -144,7 +144,7 @@ import Testing
         let store = try SQLiteStore(path: ":memory:"), sessions = RestartTests.sessions(store)
         let rows = (0..<5_000).map { #"{"id":"\#($0)"}"# }.joined(separator: ",")
         let body = try JSONText(parsing: #"{"rows":[\#(rows)],"id":"s"}"#)
-        let original = try await sessions.open(SessionOpening(body), text: body)
+        let original = try await sessions.open(SessionOpening(body), text: body).session
         let fork = try await Self.fork(sessions, as: "f", at: nil)
         func isShared() -> Bool {
             let first = original.current, second = fork.current

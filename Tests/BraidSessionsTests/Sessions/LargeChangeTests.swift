@@ -96,7 +96,7 @@ import Testing
     func forks() async throws {
         let body = try JSONText(parsing: #"{"from":{"session":"s"},"id":"f"}"#)
         let memory = try SQLiteStore(path: ":memory:"), inMemory = try await Self.sessions(memory)
-        let fork = try await inMemory.open(SessionOpening(body), text: body)
+        let fork = try await inMemory.open(SessionOpening(body), text: body).session
         await #expect(throws: StoreError.tooLarge) {
             _ = try await inMemory.execute(.reset("f"))
         }

@@ -8,7 +8,7 @@ import Testing
 @Suite struct OpeningTests {
     private static func open(_ row: String, in sessions: SessionHost) async throws -> Session {
         let body = try JSONText(parsing: #"{"id":"a","rows":["\#(row)"]}"#)
-        return try await sessions.open(SessionOpening(body), text: body)
+        return try await sessions.open(SessionOpening(body), text: body).session
     }
 
     @Test("A request that opens a session gets this session, even if another one has replaced it in the meantime")

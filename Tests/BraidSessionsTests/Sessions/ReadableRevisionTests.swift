@@ -21,7 +21,7 @@ import Testing
     func storedFirst() async throws {
         let store = try SQLiteStore(path: ":memory:"), sessions = SessionHost(store: store)
         let body = try JSONText(parsing: #"{"id":"s","rows":[{"id":1}]}"#)
-        let session = try await sessions.open(SessionOpening(body), text: body)
+        let session = try await sessions.open(SessionOpening(body), text: body).session
         try await Self.commit(to: session, in: store)
         let stored = try #require(try await store.sessionSummary("s"))
         #expect(stored.revision == 1 && stored.totalRowCount == 7 && session.revision == 0)

@@ -55,7 +55,7 @@ struct LargeAnswerTests {
         let test = try await TestSession(StreamLimits(largeBytes: 1_000, buffers: buffers))
         let text = String(repeating: "x", count: 6_000)
         let body = try JSONText(parsing: #"{"id":"w","rows":[{"id":"1","text":"\#(text)"},{"id":"2"}]}"#)
-        let session = try await test.sessions.open(SessionOpening(body), text: body)
+        let session = try await test.sessions.open(SessionOpening(body), text: body).session
         let large = WindowQuery(section: nil, .rows(offset: 0, limit: 1))
         let small = WindowQuery(section: nil, .rows(offset: 1, limit: 1))
         func updates(since epoch: String?, from old: WindowQuery? = nil) async throws -> EncodedAnswer {
@@ -79,13 +79,33 @@ struct LargeAnswerTests {
         #expect(list?.lease == nil && buffers.taken == 0, "an empty list needs no lease")
     }
 
+    @Test("Rows rendered on demand are no work for an event loop, and have the bytes that they had at first")
+    func onDemand() async throws {
+        let test = try await TestSession(StreamLimits())
+        let models = (0...10_000).map { #"{"id":"\#($0)"}"# }.joined(separator: ",")
+        let table =
+            #"{"table":"t","cells":{"C":{}},"bindings":[{"cell":"C","models":[],"viewModel":{"title":"${model.id}"}}]}"#
+        let body = try JSONText(parsing: #"{"id":"w","table":\#(table),"models":{"table":[\#(models)]}}"#)
+        let (session, opened) = try await test.sessions.open(SessionOpening(body), text: body)
+        let all = WindowSource(opened)
+        #expect(session.isLarge && session.isTooLargeToCache)
+        #expect(session.encoded(session.current.snapshot) == session.encoded(opened))
+        for limit in [1, 50, 1_000, 1_001, 10_001] {
+            let query = WindowQuery(section: nil, .rows(offset: 5, limit: limit))
+            #expect(try session.encodedSmallWindow(query, for: Quota.Account()) == nil)
+            let window = try await session.encodedWindow(query, for: Quota.Account())
+            let expected = all.cut(offset: 5, limit: limit).encoded(session: "w", table: "t", epoch: session.epoch)
+            #expect(window.json == expected)
+        }
+    }
+
     @Test("The stream of a window for whose rows the quota has no memory ends, and reserves memory first otherwise")
     func windowStreams() async throws {
         let buffers = Quota(10_000)
         let test = try await TestSession(StreamLimits(largeBytes: 1_000, buffers: buffers))
         let text = String(repeating: "x", count: 4_000)
         let body = try JSONText(parsing: #"{"id":"w","rows":[{"id":"1"},{"id":"2","text":"\#(text)"}]}"#)
-        let session = try await test.sessions.open(SessionOpening(body), text: body)
+        let session = try await test.sessions.open(SessionOpening(body), text: body).session
         func reader(after revision: Int?, from old: Int? = nil) async throws -> TestReader {
             func window(_ offset: Int) -> WindowQuery { WindowQuery(section: nil, .rows(offset: offset, limit: 1)) }
             let start = try await session.windowStart(
@@ -114,7 +134,7 @@ struct LargeAnswerTests {
         let test = try await TestSession()
         let rows = (0..<3_000).map { #"{"id":"\#($0)"}"# }.joined(separator: ",")
         let body = try JSONText(parsing: #"{"id":"w","rows":[\#(rows)]}"#)
-        let session = try await test.sessions.open(SessionOpening(body), text: body)
+        let session = try await test.sessions.open(SessionOpening(body), text: body).session
         let turns = session.feed.limits.turns
         func rowCount(_ limit: Int, _ client: String?) async throws -> Int {
             let window = try await session.encodedWindow(
@@ -139,7 +159,7 @@ struct LargeAnswerTests {
         let test = try await TestSession()
         let text = String(repeating: "x", count: 1_100_000)
         let body = try JSONText(parsing: #"{"id":"large","rows":[{"id":"1","text":"\#(text)"}]}"#)
-        let session = try await test.sessions.open(SessionOpening(body), text: body)
+        let session = try await test.sessions.open(SessionOpening(body), text: body).session
         let reset = try await session.largeReads.withLock {
             let reset = Task { try await Self.reset(session) }
             #expect(await eventually { session.largeReads.isAwaited })

@@ -21,7 +21,7 @@ struct TestSession {
             parsing:
                 #"{"id":"s","table":{"table":"t","cells":{"C":{"events":{"go":{}}}},"bindings":[{"cell":"C","models":[{"id":"1"}],"editing":"delete"}]}}"#
         )
-        session = try await sessions.open(SessionOpening(body), text: body)
+        session = try await sessions.open(SessionOpening(body), text: body).session
     }
 
     @discardableResult
