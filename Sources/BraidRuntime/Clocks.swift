@@ -6,6 +6,13 @@ package func monotonicNanoseconds() -> Int {
     return time.tv_sec * 1_000_000_000 + time.tv_nsec
 }
 
+/// Processor time of the calling thread.
+package func processorNanoseconds() -> Int {
+    var time = timespec()
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+    return time.tv_sec * 1_000_000_000 + time.tv_nsec
+}
+
 /// Milliseconds since 1970. Can jump.
 package func systemMilliseconds() -> Int {
     var time = timespec()

@@ -159,7 +159,7 @@ package struct Workers: Sendable {
     package static let shortRows = 1_000
     /// Bytes. More are indented and compressed on the long pool.
     package static let shortBytes = 64 << 10
-    /// Nanoseconds. A kind of command that last took longer runs on the long pool.
+    /// Processor time, nanoseconds. A kind of command that last took longer runs on the long pool.
     package static let shortTime = 2_000_000
 
     package init(processors: Int = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))) {

@@ -274,8 +274,8 @@ extension Session {
         let isDryRun = request.isDryRun, (command, text, place) = completed
         var binder = before.bound.binder
         binder.limits = limits.table(for: request.role)
-        let time = clock.instant(), start = monotonicNanoseconds(), now = Instant(millisecondsSince1970: time).text
-        defer { engineTimes.withLock { $0[command.kind.name] = monotonicNanoseconds() - start } }
+        let time = clock.instant(), start = processorNanoseconds(), now = Instant(millisecondsSince1970: time).text
+        defer { engineTimes.withLock { $0[command.kind.name] = processorNanoseconds() - start } }
         let ids = ids.source(revision: before.snapshot.revision + 1, at: now)
         var outcome = try binder.applying(
             command, to: before.model, shown: before.snapshot, unpublished: before.unpublished, now: now, ids: ids,

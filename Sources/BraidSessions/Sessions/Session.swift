@@ -36,7 +36,7 @@ package final class Session: Sendable {
     let feed: ChangeFeed
     private let unusedSweeps = Atomic(0)
     private let wasUsed = Atomic(true)
-    /// Of each kind's last command, in nanoseconds, refused ones and dry runs included.
+    /// Processor time of each kind's last command, in nanoseconds, refused ones and dry runs included.
     let engineTimes = Mutex<[String: Int]>([:])
 
     private struct State {
