@@ -145,7 +145,10 @@ import Testing
         try other.write(toFile: file, atomically: true, encoding: .utf8)
         try wait(client, after: &revision) { $0.contains { ($0["faults"] as? [String])?.isEmpty == false } }
         try write("u.table.json", RebindingTests.second)
-        try wait(client, after: &revision) { are($0, "deep/t.table.json", "u.table.json") }
+        // The other file is loaded first.
+        try wait(client, after: &revision) {
+            are($0, "deep/t.table.json", "u.table.json") && $0.last?["table"] as? String == "t"
+        }
         #expect(try title(client) == "two")
     }
 
