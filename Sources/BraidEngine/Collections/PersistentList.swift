@@ -66,10 +66,11 @@ public struct PersistentList<Element: Sendable>: Sendable {
 
     /// The chunk that contains the element, and the element's offset there. O(log count).
     func chunk(at index: Int) -> (chunk: Chunk, offset: Int) {
-        precondition(index >= 0 && index < count, "PersistentList: index out of bounds")
         // Small lists: counts one reference, for the chunk.
-        if case .leaf(let chunk)? = root { return (chunk, index) }
-        guard var node = root else { preconditionFailure("PersistentList: index out of bounds") }
+        if case .leaf(let chunk)? = root, chunk.indices.contains(index) { return (chunk, index) }
+        guard var node = root, index >= 0, index < node.count else {
+            preconditionFailure("PersistentList: index out of bounds")
+        }
         var index = index
         while true {
             switch node {
