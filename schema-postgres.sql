@@ -158,6 +158,7 @@ CREATE TABLE journal (
     cell_events TEXT,
     hidden TEXT,
     undo TEXT NOT NULL, -- what the server needs to restore the session at the revision before this one
+    author TEXT, -- who sent the command: {"id", "name", "role", "claims"?}; null: a controller without a user
     PRIMARY KEY (session, revision)
 );
 

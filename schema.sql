@@ -150,7 +150,8 @@ CREATE TABLE journal (
     -- the rows and sections that the update removes from the display or replaces there, with their ids; null: there are
     -- none
     hidden TEXT,
-    undo TEXT NOT NULL -- what the server needs to restore the session at the revision before this one
+    undo TEXT NOT NULL, -- what the server needs to restore the session at the revision before this one
+    author TEXT -- who sent the command: {"id", "name", "role", "claims"?}; null: a controller without a user
 ) STRICT;
 
 CREATE TABLE answer (

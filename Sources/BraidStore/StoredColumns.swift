@@ -151,12 +151,12 @@ extension StoredRow {
 }
 
 extension JournalRecord {
-    /// Columns: revision, at, command, changes, cell_events, hidden.
+    /// Columns: revision, at, command, changes, cell_events, hidden, author.
     package init(_ columns: some StoredColumns, revision: Int) throws {
         self.init(
             revision: revision, at: try columns.number(1, .time, "at"), command: try columns.json(2),
             update: try columns.json(3), controllerEvents: try columns.optionalJSON(4),
-            hidden: try columns.optionalJSON(5))
+            hidden: try columns.optionalJSON(5), by: try columns.optionalJSON(6))
     }
 }
 

@@ -4,13 +4,22 @@ import BraidRuntime
 import BraidSessions
 
 package struct Requester: Sendable {
-    package var role: Role
-    /// `nil` for a controller.
+    /// For whom it sends commands.
+    package var user: User
+    /// `nil` for a controller with the server's token, or none.
     package var token: SessionToken?
-    /// Of the controller token, if any.
+    /// Of the server's token, if any.
     var controllerToken: SHA256Digest?
 
+    package var role: Role { user.role }
+
     static let controller = Requester(role: .controller)
+
+    package init(role: Role, token: SessionToken? = nil, controllerToken: SHA256Digest? = nil) {
+        user = User(role: role)
+        self.token = token
+        self.controllerToken = controllerToken
+    }
 
     func require(_ role: Role) throws {
         guard self.role < role else { return }

@@ -72,7 +72,7 @@ extension SessionHost {
         let form = try CommandForm(context)
         request.condition = context.head.positionCondition
         request.base = try context.query("base").map { try Position($0) }
-        request.role = context.requester.role
+        request.user = context.requester.user
         request.isStrict = try context.flag("strict")
         func executed(keeping keep: KeepsAnswer?) async throws -> HTTPResponse {
             var request = request

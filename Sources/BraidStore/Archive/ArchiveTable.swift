@@ -73,6 +73,7 @@ package struct ArchiveTable: Sendable {
                 .integer("session", .session), .integer("revision", .revision), .integer("at", .time), .json("command"),
                 .json("changes"),
                 .json("cell_events", isOptional: true), .json("hidden", isOptional: true), .json("undo"),
+                .json("author", isOptional: true),
             ]),
         ArchiveTable(
             "answer", key: 3,

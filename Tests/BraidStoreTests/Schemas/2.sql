@@ -1,4 +1,4 @@
--- The tables of a Braid Server database in SQLite with schema version 2, for the tests of upgrades.
+-- The tables of a Braid Server database in SQLite. The binary contains this file.
 --
 -- Times are milliseconds since 1970. JSON is stored as text. JSON of a client keeps the order of its members and the
 -- written form of its numbers, but not the white space.
@@ -150,7 +150,8 @@ CREATE TABLE journal (
     -- the rows and sections that the update removes from the display or replaces there, with their ids; null: there are
     -- none
     hidden TEXT,
-    undo TEXT NOT NULL -- what the server needs to restore the session at the revision before this one
+    undo TEXT NOT NULL, -- what the server needs to restore the session at the revision before this one
+    author TEXT -- who sent the command: {"id", "name", "role", "claims"?}; null: a controller without a user
 ) STRICT;
 
 CREATE TABLE answer (

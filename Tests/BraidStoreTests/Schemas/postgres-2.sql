@@ -1,5 +1,5 @@
--- The tables of a Braid Server database in PostgreSQL with schema version 2, for the tests of upgrades. Most tables are
--- those of 2.sql, which explains more about each of them. Only PostgreSQL has the tables `braid_server`,
+-- The tables of a Braid Server database in PostgreSQL. The binary contains this file. Most tables are those of
+-- schema.sql, which explains more about each of them. Only PostgreSQL has the tables `braid_server`,
 -- `crash_detector` and `last_commit`.
 --
 -- Times are milliseconds since 1970. JSON is stored as `text`, without white space between tokens. `jsonb` would lose
@@ -158,6 +158,7 @@ CREATE TABLE journal (
     cell_events TEXT,
     hidden TEXT,
     undo TEXT NOT NULL, -- what the server needs to restore the session at the revision before this one
+    author TEXT, -- who sent the command: {"id", "name", "role", "claims"?}; null: a controller without a user
     PRIMARY KEY (session, revision)
 );
 
