@@ -67,7 +67,7 @@ extension SessionHost {
         _ context: Exchange, executing command: Command, text: JSONText
     ) async throws -> HTTPResponse {
         var request = CommandRequest(
-            session: context.parameter("id"), number: context.requester.token?.session, command, text: text)
+            session: context.parameter("id"), number: context.requester.sessionNumber, command, text: text)
         request.isDryRun = try context.flag("dryRun")
         let form = try CommandForm(context)
         request.condition = context.head.positionCondition

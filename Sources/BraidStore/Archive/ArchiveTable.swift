@@ -85,9 +85,9 @@ package struct ArchiveTable: Sendable {
         ArchiveTable(
             "token", key: 1,
             [
-                .name("id"), .integer("session", .session), .word("role"), .integer("created", .time),
+                .name("id"), .integer("session", .answeredSession), .word("role"), .integer("created", .time),
                 .integer("expires", .time),
-                .word("hash"),
+                .word("hash"), .json("grants", isOptional: true),
             ]),
     ]
 
