@@ -150,7 +150,8 @@ CREATE TABLE journal (
     -- the rows and sections that the update removes from the display or replaces there, with their ids; null: there are
     -- none
     hidden TEXT,
-    undo TEXT NOT NULL -- what the server needs to restore the session at the revision before this one
+    undo TEXT NOT NULL, -- what the server needs to restore the session at the revision before this one
+    author TEXT -- who sent the command: {"id", "name", "role", "claims"?}; null: a controller without a user
 ) STRICT;
 
 CREATE TABLE answer (
@@ -168,15 +169,17 @@ CREATE TABLE answer (
 CREATE INDEX answer_by_age ON answer (at);
 CREATE INDEX answer_by_cost ON answer (session, requester, cost_before);
 
--- The tokens for single sessions. The database contains only a hash of each token, so that a reader of the database
--- cannot use the tokens.
+-- The access tokens. The database contains only a hash of each token, so that a reader of the database cannot use the
+-- tokens.
 CREATE TABLE token (
     id TEXT PRIMARY KEY,
-    session INTEGER NOT NULL,
-    role TEXT NOT NULL, -- the role that the token gives: participant or viewer
+    session INTEGER NOT NULL, -- the number of the only session that the token covers; 0: see `grants`
+    role TEXT NOT NULL, -- the role that the token gives: controller, participant or viewer
     created INTEGER NOT NULL,
     expires INTEGER NOT NULL,
-    hash TEXT NOT NULL -- the SHA-256 of the whole token, in hexadecimal
+    hash TEXT NOT NULL, -- the SHA-256 of the whole token, in hexadecimal
+    -- whose the token is, and what it covers: {"user"?, "name"?, "claims"?, "sessions"?, "tables"?}; null: none of these
+    grants TEXT
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX token_of_session ON token (session, id);

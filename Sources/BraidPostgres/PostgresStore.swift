@@ -236,7 +236,7 @@ extension PostgresStore {
 }
 
 extension PostgresStore {
-    package func createToken(_ token: NewToken, for sessionID: String) async throws {
+    package func createToken(_ token: NewToken, for sessionID: String?) async throws {
         try await write([token.statement(for: sessionID)]) {
             guard $0.first?.first?.bool(0) == true else { throw StoreError.sessionMissing }
         }
@@ -244,11 +244,11 @@ extension PostgresStore {
 
     package func token(_ id: String) async throws -> StoredToken? { try await readers.read { try $0.token(id) } }
 
-    package func tokens(of sessionID: String, after: String?, limit: Int, now: Int) async throws -> [StoredToken]? {
+    package func tokens(of sessionID: String?, after: String?, limit: Int, now: Int) async throws -> [StoredToken]? {
         try await readers.read { try $0.tokens(of: sessionID, after: after, limit: limit, now: now) }
     }
 
-    package func deleteToken(_ id: String, of sessionID: String) async throws -> Bool {
+    package func deleteToken(_ id: String, of sessionID: String?) async throws -> Bool {
         try await write([NewToken.deletion(id, of: sessionID, sender: peers.sender)]) {
             ($0.first?.count ?? 0) > 0
         }

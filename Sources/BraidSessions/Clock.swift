@@ -53,6 +53,7 @@ package final class Clock: Sendable {
 package func deterministic(after store: any SessionStore) async throws -> (clock: Clock, ids: IDGenerator) {
     var latest = 0, counts = IDGenerator.Counts()
     var page: String?
+    counts.token = try await latestToken(of: nil, in: store)
     for table in try await store.tables() { latest = max(latest, table.updated) }
     while case let sessions = try await store.sessions(after: page, limit: 1_000), let last = sessions.last {
         for summary in sessions {
@@ -66,7 +67,7 @@ package func deterministic(after store: any SessionStore) async throws -> (clock
     return (Clock(countingAfter: latest), IDGenerator(countingAfter: counts))
 }
 
-private func latestToken(of session: String, in store: any SessionStore) async throws -> Int {
+private func latestToken(of session: String?, in store: any SessionStore) async throws -> Int {
     var latest = 0
     var page: String?
     while let tokens = try await store.tokens(of: session, after: page, limit: 1_000, now: 0), let last = tokens.last {

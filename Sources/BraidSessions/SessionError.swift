@@ -44,8 +44,10 @@ package struct SessionError: Error, Sendable, Equatable {
         self.retryAfter = retryAfter
     }
 
-    package init(noSession id: String) {
-        self.init(.noSession, "The session \"\(id)\" does not exist. It was never opened, or it was ended.")
+    /// `isCovered`: whether the requester's token may be for the session.
+    package init(noSession id: String, isCovered: Bool = true) {
+        let reasons = isCovered ? "or it was ended" : "it was ended, or this token is for another session"
+        self.init(.noSession, "The session \"\(id)\" does not exist. It was never opened, \(reasons).")
     }
 
     package init(unavailable message: String) { self.init(.unavailable, message, retryAfter: 1) }

@@ -68,12 +68,8 @@ package final class Verification {
                     messages.append("\(table.place(of: row)): \(column.name) \(reason)")
                 }
                 do {
-                    if table.name == "table_description", case .json(let text)? = row.last {
-                        _ = try TableDescription(stored: text)
-                    } else if table.name == "journal", case .json(let text)? = row.last {
-                        _ = try StoredUndo(json: text)
-                    } else if table.name == "opening", case .json(let text) = row[1], text["checkpoint"] != nil {
-                        _ = try SessionOpening(stored: text, description: nil)
+                    for case (let column, .json(let text)) in zip(table.columns, row) {
+                        try check(text, "\(table.name).\(column.name)")
                     }
                 } catch {
                     messages.append("\(table.place(of: row)): \((error as? Refusal)?.detail ?? "\(error)")")
@@ -81,6 +77,18 @@ package final class Verification {
             }
         }
         found(messages)
+    }
+
+    /// What must be more than JSON.
+    private func check(_ text: JSONText, _ column: String) throws {
+        switch column {
+        case "table_description.description": _ = try TableDescription(stored: text)
+        case "journal.undo": _ = try StoredUndo(json: text)
+        case "journal.author" where User(by: text) == nil:
+            throw StoreError.corrupt("author is no user with a role")
+        case "opening.body" where text["checkpoint"] != nil: _ = try SessionOpening(stored: text, description: nil)
+        default: break
+        }
     }
 
     private func check(_ summary: SessionSummary) {

@@ -68,12 +68,15 @@ package struct JournalRecord: Sendable, Equatable {
     package var controllerEvents: JSONText?
     /// What the update removes or replaces, with the ids for rebasing.
     package var hidden: JSONText?
+    /// Who sent it, a `User.by`.
+    package var by: JSONText?
 
     package init(
         revision: Int, at: Int, command: JSONText, update: JSONText, controllerEvents: JSONText? = nil,
-        hidden: JSONText? = nil
+        hidden: JSONText? = nil, by: JSONText? = nil
     ) {
         self.hidden = hidden
+        self.by = by
         self.revision = revision
         self.at = at
         self.command = command
@@ -81,7 +84,9 @@ package struct JournalRecord: Sendable, Equatable {
         self.controllerEvents = controllerEvents
     }
 
-    package var bytes: Int { command.count + update.count + (controllerEvents?.count ?? 0) + (hidden?.count ?? 0) }
+    package var bytes: Int {
+        command.count + update.count + (controllerEvents?.count ?? 0) + (hidden?.count ?? 0) + (by?.count ?? 0)
+    }
 }
 
 /// A delete touches other database pages than the commit, so only every *n*th commit trims the journal, *n* being a

@@ -63,13 +63,15 @@ package protocol SessionStore: Sendable {
     /// `nil` once expired.
     func answer(to key: String, by requester: String, of session: Int, now: Int) async throws -> KeptAnswer?
 
+    // Without a session, tokens that are for no single one.
+
     /// Throws `sessionMissing`. May delete expired tokens.
-    func createToken(_ token: NewToken, for sessionID: String) async throws
+    func createToken(_ token: NewToken, for sessionID: String?) async throws
     /// Also an expired one, but not without its session.
     func token(_ id: String) async throws -> StoredToken?
-    /// Unexpired, with ids after `after`. `nil` without the session.
-    func tokens(of sessionID: String, after: String?, limit: Int, now: Int) async throws -> [StoredToken]?
-    func deleteToken(_ id: String, of sessionID: String) async throws -> Bool
+    /// Unexpired, with ids after `after`. `nil` if the session does not exist.
+    func tokens(of sessionID: String?, after: String?, limit: Int, now: Int) async throws -> [StoredToken]?
+    func deleteToken(_ id: String, of sessionID: String?) async throws -> Bool
 
     /// `nil` if only one server can use the store.
     var sharing: (any StoreSharing)? { get }

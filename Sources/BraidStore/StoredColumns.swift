@@ -151,12 +151,12 @@ extension StoredRow {
 }
 
 extension JournalRecord {
-    /// Columns: revision, at, command, changes, cell_events, hidden.
+    /// Columns: revision, at, command, changes, cell_events, hidden, author.
     package init(_ columns: some StoredColumns, revision: Int) throws {
         self.init(
             revision: revision, at: try columns.number(1, .time, "at"), command: try columns.json(2),
             update: try columns.json(3), controllerEvents: try columns.optionalJSON(4),
-            hidden: try columns.optionalJSON(5))
+            hidden: try columns.optionalJSON(5), by: try columns.optionalJSON(6))
     }
 }
 
@@ -193,10 +193,14 @@ extension TableSummary {
 }
 
 extension StoredToken {
-    package static let columns = "t.id, t.role, t.created, t.expires, t.hash, t.session, s.id"
+    package static let columns = "t.id, t.role, t.created, t.expires, t.hash, t.session, s.id, t.grants"
+
+    /// Without tokens of sessions that have ended.
+    package static let tables = "token t LEFT JOIN session s ON s.number = t.session"
+    package static let isOfASession = "(t.session = 0 OR s.number IS NOT NULL)"
 
     package static let isSound = [
-        StoredNumber.session.condition("t.session"), StoredNumber.time.condition("t.created"),
+        StoredNumber.answeredSession.condition("t.session"), StoredNumber.time.condition("t.created"),
         StoredNumber.time.condition("t.expires"),
     ].joined(separator: " AND ")
 
@@ -204,7 +208,8 @@ extension StoredToken {
         self.init(
             token: NewToken(
                 id: columns.text(0), role: columns.text(1), created: try columns.number(2, .time, "created"),
-                expires: try columns.number(3, .time, "expires"), hash: columns.text(4)),
-            session: try columns.number(5, .session, "session"), sessionID: columns.text(6))
+                expires: try columns.number(3, .time, "expires"), hash: columns.text(4),
+                grants: try columns.optionalJSON(7)),
+            session: try columns.number(5, .answeredSession, "session"), sessionID: columns.optionalText(6) ?? "")
     }
 }

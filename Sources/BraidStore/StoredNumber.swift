@@ -4,7 +4,7 @@ import BraidEngine
 /// overflow later arithmetic.
 package enum StoredNumber: Sendable {
     case session
-    /// Or 0: a request that opens a session, or no session yet.
+    /// Or 0: a request that opens a session, no session yet, or a token for several.
     case answeredSession
     /// Of a table description.
     case version

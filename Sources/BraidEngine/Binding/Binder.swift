@@ -4,6 +4,8 @@ public struct Binder: Sendable {
     public var limits = TableLimits()
     /// The snapshot's `empty` while no rows are displayed.
     private(set) var empty: JSONText?
+    /// Updates say who made them.
+    var showsAuthors = false
     /// The table's rows were rendered by these bindings before, without failing: those of long sections need no JSON.
     var rowsWereRendered = false
     private let definition: Definition

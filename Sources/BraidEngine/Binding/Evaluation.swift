@@ -68,13 +68,18 @@ final class Evaluation: Sendable {
     let meter: CommandMeter
     /// For `uuid()` in an `insert.template`.
     let ids: IDSource?
+    /// Who sent the command; nothing that is displayed may read it.
+    let user: JSONText
     private let made = Mutex<(state: JSONValue?, models: JSONValue?)>((nil, nil))
 
-    init(table: TableModel, now: String, meter: CommandMeter, ids: IDSource? = nil) {
+    init(
+        table: TableModel, now: String, meter: CommandMeter, ids: IDSource? = nil, user: JSONText = .null
+    ) {
         self.table = table
         self.now = now
         self.meter = meter
         self.ids = ids
+        self.user = user
     }
 
     /// For what reads only models.

@@ -148,6 +148,7 @@ struct HandlerContext: Sendable {
     let now: String
     let meter: CommandMeter
     let ids: IDSource
+    let user: JSONText
     var emitted: [EmittedEvent] = []
 }
 

@@ -250,13 +250,14 @@ extension DescriptionCompiler {
             return reader.fault(pointer.appending("insert"), .missingMember, "`insert` needs a `template`")
         }
         if let template = reader.template(
-            source, at: pointer.appending("insert").appending("template"), over: ["count", "uuid"])
+            source, at: pointer.appending("insert").appending("template"), over: ["count", "uuid", "user"])
         {
             binding.insertTemplate = { section, evaluation in
                 let count = evaluation.table[section]?.rows.count ?? 0
                 let input = SectionInput(id: section, count: count, displayedCount: count)
                 var context = evaluation.context(forTitleOf: input, reading: .everything)
                 context.ids = evaluation.ids
+                context.lazy("user") { evaluation.user.value() }
                 return try Refusal.naming(section) { try template.rendered(context).map(JSONText.init) }
             }
         }

@@ -25,7 +25,7 @@ struct DescriptionCompiler {
                 reader.text.value(), at: root,
                 members: [
                     "table", "sections", "sectionDisplay", "modelTypes", "cells", "cellsForModelTypes", "state",
-                    "empty", "templates", "handlers", "bindings",
+                    "empty", "authors", "templates", "handlers", "bindings",
                 ], what: "a table description")
         else { return nil }
 
@@ -49,10 +49,15 @@ struct DescriptionCompiler {
                 "`empty` cannot be null: in an update null says that it went away")
         }
 
+        if let authors = object["authors"], authors.boolValue == nil {
+            reader.fault(root.appending("authors"), .wrongType, "`authors` must be true or false")
+        }
+
         let bindings = readBindings(object["bindings"])
-        let binder = bindings.binder(
+        var binder = bindings.binder(
             display: display, empty: object["empty"].map { _ in reader.slice(root.appending("empty")) },
             cells: cells)
+        binder.showsAuthors = object["authors"]?.boolValue ?? false
         checkAssumedTypes(bindings, binder)
         checkMoves(bindings, binder)
         checkPolicies(bindings, binder)

@@ -155,16 +155,23 @@ struct DescriptionReader {
 
     private static let commonNames = ["state", "models", "section", "now"]
     static let rowNames = ["model", "row", "count"]
-    static let handlerNames = rowNames + ["uuid"]
+    static let handlerNames = rowNames + ["uuid", "user"]
     static let titleNames = ["count", "displayedCount"]
     static let sectionNames = titleNames + ["header", "footer"]
 
-    /// Only warns: rendering fails only if it gets there.
+    /// Only warns about unknown names: rendering fails only if it gets there.
     private mutating func checkNames(_ read: NamesRead, _ names: [String], at pointer: JSONPointer) {
         let needed = read.all.subtracting(read.tolerated)
         readNames.formUnion(needed)
-        guard warns else { return }
         let known = Self.commonNames + names + handlerNames
+        if needed.contains("user"), !known.contains("user") {
+            fault(
+                pointer, .unknownName,
+                "what is displayed is the same for everybody, so it cannot read `user`; handlers and `insert.template` can, and can `reject` a command"
+            )
+            return
+        }
+        guard warns else { return }
         for name in needed.subtracting(known).sorted() {
             warn(
                 pointer, .unknownName,

@@ -71,6 +71,7 @@ struct StepRunner {
         let model = current(editor)?.model ?? call.model
         context.ids = self.context.ids
         context.lazy("model") { model.value() }
+        context.lazy("user") { [user = self.context.user] in user.value() }
         context["section"] = .string(call.section.text)
         context["row"] = .number(JSONNumber(call.row))
         context["count"] = .number(JSONNumber(call.derivedCount ?? editor.table[call.section]?.rows.count ?? 0))

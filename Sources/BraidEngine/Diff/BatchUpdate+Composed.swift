@@ -28,6 +28,7 @@ extension BatchUpdate {
             result.state = update.state ?? result.state
             result.empty = update.empty ?? result.empty
         }
+        if updates.count == 1 { result.by = first.by }
         let changing = updates.filter { !$0.stages.isEmpty }
         if changing.count > 1 {
             var table = FoldedTable()

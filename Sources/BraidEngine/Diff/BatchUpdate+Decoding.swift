@@ -17,7 +17,7 @@ extension BatchUpdate {
 extension SnapshotReader {
     fileprivate mutating func update(_ json: JSONText, _ pointer: JSONPointer) -> BatchUpdate {
         var result = BatchUpdate(from: 0, to: 0, totalRowCount: 0)
-        object(json, pointer, "an update", ["from", "to", "stages", "totalRowCount"], ["state", "empty"]) {
+        object(json, pointer, "an update", ["from", "to", "stages", "totalRowCount"], ["state", "empty", "by"]) {
             reader, name, value, pointer in
             switch name {
             case "from": result.from = reader.count(value, pointer)
@@ -25,6 +25,7 @@ extension SnapshotReader {
             case "totalRowCount": result.totalRowCount = reader.count(value, pointer)
             case "stages": result.stages = reader.list(value, pointer) { $0.stage($1, $2) }
             case "state": result.state = reader.state(value, pointer)
+            case "by": result.by = value.detached
             default: result.empty = value.detached
             }
         }

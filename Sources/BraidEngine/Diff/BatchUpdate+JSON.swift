@@ -1,6 +1,6 @@
 // Members are in the HTTP contract's order.
 extension BatchUpdate {
-    /// `{"from", "to", "stages", "totalRowCount", "state"?, "empty"?}`. A stage's empty lists are omitted.
+    /// `{"from", "to", "stages", "totalRowCount", "state"?, "empty"?, "by"?}`. A stage's empty lists are omitted.
     public var json: JSONText { json { _ in } }
 
     func json(_ members: (inout JSONWriter) -> Void) -> JSONText {
@@ -22,13 +22,14 @@ extension BatchUpdate {
             $0.member("totalRowCount", totalRowCount)
             $0.member("state", state)
             $0.member("empty", empty)
+            $0.member("by", by)
             members(&$0)
         }
     }
 
     /// In bytes, estimated. O(operations, and rows of inserted and reloaded sections).
     package var estimatedSize: Int {
-        stages.reduce(128 + (state?.count ?? 0) + (empty?.count ?? 0)) { $0 + $1.estimatedSize }
+        stages.reduce(128 + (state?.count ?? 0) + (empty?.count ?? 0) + (by?.count ?? 0)) { $0 + $1.estimatedSize }
     }
 }
 

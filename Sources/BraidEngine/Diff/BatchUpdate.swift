@@ -13,6 +13,8 @@ public struct BatchUpdate: Sendable {
     public var state: JSONText?
     /// `nil` if unchanged, JSON `null` if there is none any more.
     public var empty: JSONText?
+    /// Who made it, `{"id", "name"}`, if it is of one revision and the table's description says `authors`.
+    public var by: JSONText?
 
     /// Unchecked; ``applied(to:)`` checks.
     public init(

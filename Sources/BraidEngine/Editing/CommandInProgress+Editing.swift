@@ -110,7 +110,7 @@ extension CommandInProgress {
     mutating func call(_ handler: Handler?, _ call: HandlerCall) throws {
         guard let handler else { return }
         try meter.checkTime()
-        var context = HandlerContext(binder: binder, now: now, meter: meter, ids: ids)
+        var context = HandlerContext(binder: binder, now: now, meter: meter, ids: ids, user: user)
         try handler.run(call, &editor, &context)
         // Makes a revision even if no row changed, so that no controller misses the event.
         if !context.emitted.isEmpty { isRevision = true }

@@ -54,35 +54,27 @@ extension Binder {
     /// Index paths refer to it; those of a data source call to the snapshot of `table`, in a transaction to the table
     /// after the commands before. `now` is in RFC 3339; equal `ids` make the same ids again. `strict` refuses data
     /// source calls that would be ignored. `refreshes` says that handlers may change what is displayed without changing
-    /// the table, as a program's closures can.
+    /// the table, as a program's closures can. Handlers and `insert.template` read `user`.
     ///
     /// - Throws: ``Refusal``, and the errors of a Swift program's closures.
     /// - Complexity: O(sections), and rendering and comparing touched rows, those of unpublished changes included.
     public func applying(
         _ command: Command, to table: TableModel, shown: Snapshot, unpublished: Unpublished?, now: String,
-        ids: IDSource = .random, strict: Bool = false, refreshes: Bool = false
+        ids: IDSource = .random, strict: Bool = false, refreshes: Bool = false, by user: User = .controller
     ) throws -> Outcome {
+        var outcome: Outcome
         if case .rebind(let rebinding) = command {
-            return try self.rebinding(rebinding, table, shown: shown, unpublished: unpublished, now: now)
+            outcome = try self.rebinding(rebinding, table, shown: shown, unpublished: unpublished, now: now)
+        } else {
+            var work = CommandInProgress(
+                binder: self, table: table, shown: shown, unpublished: unpublished, now: now, ids: ids,
+                user: user.json)
+            work.isRefresh = refreshes
+            work.isStrict = strict
+            outcome = try work.outcome(of: command)
         }
-        var work = CommandInProgress(
-            binder: self, table: table, shown: shown, unpublished: unpublished, now: now, ids: ids)
-        work.isRefresh = refreshes
-        work.isStrict = strict
-        var ignored: String?
-        switch command {
-        case .transaction(let commands):
-            work.isTransaction = true
-            for (index, command) in commands.enumerated() {
-                do {
-                    ignored = try work.perform(command) ?? ignored
-                } catch let refusal as Refusal {
-                    throw refusal.placed(in: command, at: index)
-                }
-            }
-        default: ignored = try work.perform(command)
-        }
-        return try work.outcome(ignored: ignored)
+        if showsAuthors, outcome.kind == .applied { outcome.update.by = user.shown }
+        return outcome
     }
 }
 
@@ -92,6 +84,8 @@ struct CommandInProgress {
     let now: String
     let meter: CommandMeter
     let ids: IDSource
+    /// Who sent it, as expressions read it.
+    let user: JSONText
     let beforeTable: TableModel
     let before: Snapshot
     var editor: TableEditor
@@ -127,11 +121,12 @@ struct CommandInProgress {
     /// The parameter `shown` is what clients see, and becomes `before`, not the property `shown`.
     init(
         binder: Binder, table: TableModel, shown: Snapshot, unpublished: Unpublished? = nil, now: String,
-        ids: IDSource = .random
+        ids: IDSource = .random, user: JSONText = User.controller.json
     ) {
         self.binder = binder
         self.now = now
         self.ids = ids
+        self.user = user
         self.unpublished = unpublished
         seen = unpublished.map {
             SeenTable(CommandInProgress(binder: binder, table: $0.published, shown: shown, now: now))
@@ -144,7 +139,25 @@ struct CommandInProgress {
         self.shown = unpublished?.snapshot ?? shown
     }
 
-    var evaluation: Evaluation { Evaluation(table: editor.table, now: now, meter: meter, ids: ids) }
+    var evaluation: Evaluation { Evaluation(table: editor.table, now: now, meter: meter, ids: ids, user: user) }
+
+    /// Of a command or a transaction.
+    fileprivate mutating func outcome(of command: Command) throws -> Outcome {
+        var ignored: String?
+        guard case .transaction(let commands) = command else {
+            ignored = try perform(command)
+            return try outcome(ignored: ignored)
+        }
+        isTransaction = true
+        for (index, command) in commands.enumerated() {
+            do {
+                ignored = try perform(command) ?? ignored
+            } catch let refusal as Refusal {
+                throw refusal.placed(in: command, at: index)
+            }
+        }
+        return try outcome(ignored: ignored)
+    }
 
     /// Returns why it was ignored, if so.
     mutating func perform(_ command: Command) throws -> String? {

@@ -5,11 +5,11 @@ public enum ControllerEvent: Sendable {
     /// What a handler's step `emit` sends.
     case emitted(EmittedEvent)
 
-    /// Only emitted events have `name`, only cell events `event`.
-    public var json: JSONText {
+    /// Only emitted events have `name`, only cell events `event`. `user` sent the command.
+    public func json(by user: User = .controller) -> JSONText {
         switch self {
-        case .row(let event): event.json
-        case .emitted(let event): event.json
+        case .row(let event): event.json(by: user.author)
+        case .emitted(let event): event.json(by: user.author)
         }
     }
 }

@@ -15,9 +15,9 @@ public struct RowEvent: Sendable {
     /// A tap, or the event with its parameters.
     public var kind: Kind
 
-    /// `{"at", "id"?, "cell", "event"?, "model"?}`; a tap has no `event`.
-    public var json: JSONText {
-        .object(capacity: 64 + row.json.count) {
+    /// `{"at", "id"?, "cell", "event"?, "model"?, "by"?}`; a tap has no `event`.
+    func json(by author: JSONText?) -> JSONText {
+        .object(capacity: 64 + row.json.count + (author?.count ?? 0)) {
             $0.member("at", at)
             $0.member("id", row.id)
             $0.member("cell", row.json["cell"])
@@ -25,6 +25,7 @@ public struct RowEvent: Sendable {
                 $0.object("event") { $0.member(name, parameters) }
             }
             $0.member("model", row.model)
+            $0.member("by", author)
         }
     }
 }

@@ -5,11 +5,12 @@ public struct EmittedEvent: Sendable {
     /// `nil` if the action has none, or its template gave nothing.
     public var payload: JSONText?
 
-    /// `{"name", "payload"?}`.
-    public var json: JSONText {
-        .object(capacity: 64 + (payload?.count ?? 0)) {
+    /// `{"name", "payload"?, "by"?}`.
+    func json(by author: JSONText?) -> JSONText {
+        .object(capacity: 64 + (payload?.count ?? 0) + (author?.count ?? 0)) {
             $0.member("name", name)
             $0.member("payload", payload)
+            $0.member("by", author)
         }
     }
 }

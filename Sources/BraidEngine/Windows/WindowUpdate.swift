@@ -9,13 +9,15 @@ public struct WindowUpdate: Sendable {
     /// `nil` if offset and anchor stay.
     private let place: WindowedSnapshot?
 
-    /// O(rows of both). `revision` is the one to start from, if the window showed the same as `old` then. Throws as
-    /// ``BatchUpdate/init(from:to:)``.
+    /// O(rows of both). `revision` is the one to start from, if the window showed the same as `old` then. `change`, the
+    /// table's update, says who made it. Throws as ``BatchUpdate/init(from:to:)``.
     public init(
-        from old: WindowedSnapshot, to new: WindowedSnapshot, since revision: Int? = nil
+        from old: WindowedSnapshot, to new: WindowedSnapshot, since revision: Int? = nil,
+        in change: BatchUpdate? = nil
     ) throws(Refusal) {
         var update = try BatchUpdate(from: old.snapshot, to: new.snapshot)
         if let revision { update.from = revision }
+        if let change, change.from == update.from, change.to == update.to { update.by = change.by }
         self.update = update
         changesTotal = old.snapshot.totalRowCount != new.snapshot.totalRowCount
         place = old.offset == new.offset && old.anchor == new.anchor ? nil : new

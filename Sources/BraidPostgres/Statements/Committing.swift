@@ -52,8 +52,8 @@ extension SessionCommit {
             ), trimmed AS (
                 DELETE FROM journal j USING fence, oldest WHERE j.session = fence.number AND j.revision = oldest.revision
             ), journalled AS (
-                INSERT INTO journal (session, revision, at, command, changes, cell_events, hidden, undo)
-                SELECT number, \(to), \(record.at), \(record.command), \(record.update), \(record.controllerEvents), \(record.hidden), \(undo) FROM fence
+                INSERT INTO journal (session, revision, at, command, changes, cell_events, hidden, undo, author)
+                SELECT number, \(to), \(record.at), \(record.command), \(record.update), \(record.controllerEvents), \(record.hidden), \(undo), \(record.by) FROM fence
             )
             """
         if publishes {
@@ -86,7 +86,8 @@ extension SessionCommit {
                     SELECT j.revision, j.bytes, was.bytes - sum(j.bytes) OVER (ORDER BY j.revision) + j.bytes AS remaining
                     FROM was, LATERAL (
                         SELECT revision, octet_length(command)::bigint + octet_length(changes) + coalesce(octet_length(cell_events), 0)
-                               + coalesce(octet_length(hidden), 0) + octet_length(undo) AS bytes
+                               + coalesce(octet_length(hidden), 0) + octet_length(undo)
+                               + coalesce(octet_length(author), 0) AS bytes
                         FROM journal WHERE session = \(session) AND revision < \(to) AND (\(trimming.isDue ? 1 : 0) = 1 OR was.bytes > \(byteLimit))
                         ORDER BY revision LIMIT \(trimming.recordCount)
                     ) j

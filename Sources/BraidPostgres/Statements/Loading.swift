@@ -93,10 +93,10 @@ extension PostgresQueries {
     func journal(of session: Int, after revision: Int, limit: Int, bytes: Int) throws -> [JournalRecord] {
         let rows = try db.query(
             """
-            SELECT revision, at, command, changes, cell_events, hidden FROM (
+            SELECT revision, at, command, changes, cell_events, hidden, author FROM (
                 SELECT *, sum(bytes) OVER (ORDER BY revision) - bytes AS before FROM (
                     SELECT *, octet_length(command)::bigint + octet_length(changes) + coalesce(octet_length(cell_events), 0)
-                              + coalesce(octet_length(hidden), 0) AS bytes
+                              + coalesce(octet_length(hidden), 0) + coalesce(octet_length(author), 0) AS bytes
                     FROM journal WHERE session = \(session) AND revision > \(revision) ORDER BY revision LIMIT \(max(0, limit))
                 ) j
             ) j WHERE before < \(bytes) ORDER BY revision

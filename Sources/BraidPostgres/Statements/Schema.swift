@@ -22,6 +22,8 @@ enum PostgresSchema {
             "ALTER TABLE session ADD COLUMN unused_limit BIGINT",
             "ALTER TABLE session ADD COLUMN used BIGINT",
             "CREATE INDEX session_by_use ON session (used) WHERE used IS NOT NULL",
+            "ALTER TABLE journal ADD COLUMN author TEXT",
+            "ALTER TABLE token ADD COLUMN grants TEXT",
             "CREATE TABLE last_commit (connection BIGINT PRIMARY KEY, number BIGINT NOT NULL, at BIGINT NOT NULL)",
         ]
     ]

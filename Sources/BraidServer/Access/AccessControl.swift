@@ -22,7 +22,7 @@ package enum Admission: Sendable, Equatable {
     }
 }
 
-/// Admits requests by a controller token or one for a session. Without a controller token, everyone is a controller.
+/// Admits requests by the server's token or one of the store. Without a controller token, everyone is a controller.
 struct AccessControl: Sendable {
     let controllers: ControllerTokens
     let tokens: SessionTokens
@@ -51,12 +51,10 @@ struct AccessControl: Sendable {
     }
 
     /// The session first, then the role: a token for another session must not tell whether the session exists.
-    func check(_ requester: Requester, _ admission: Admission, session: String?) throws {
-        if let session { try requester.require(session: session) }
-        if let role = admission.leastRole { try requester.require(role) }
+    func check(_ requester: Requester, _ route: Route, _ path: [String]) throws {
+        if route.isOfSession { try requester.require(session: route.parameter("id", of: path) ?? "") }
+        if let table = route.parameter("table", of: path) { try requester.require(table: table) }
+        if let role = route.admission.leastRole { try requester.require(role) }
+        if !route.servesLimitedTokens { try requester.requireWholeScope() }
     }
-}
-
-extension Requester {
-    init(_ token: SessionToken) { self.init(role: token.role, token: token) }
 }

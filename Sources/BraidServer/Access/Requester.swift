@@ -4,13 +4,32 @@ import BraidRuntime
 import BraidSessions
 
 package struct Requester: Sendable {
-    package var role: Role
-    /// `nil` for a controller.
+    /// For whom it sends commands.
+    package var user: User
+    /// What it may use.
+    package var scope = TokenScope.all
+    /// `nil` for a controller with the server's token, or none.
     package var token: SessionToken?
-    /// Of the controller token, if any.
+    /// Of the server's token, if any.
     var controllerToken: SHA256Digest?
+    /// Of the only session that it may use, if it is known: another may be opened with the same id.
+    var sessionNumber: Int?
+
+    package var role: Role { user.role }
 
     static let controller = Requester(role: .controller)
+
+    package init(role: Role, controllerToken: SHA256Digest? = nil) {
+        user = User(role: role)
+        self.controllerToken = controllerToken
+    }
+
+    init(_ token: SessionToken) {
+        user = token.grant.user
+        scope = token.grant.scope
+        self.token = token
+        if token.session != 0 { sessionNumber = token.session }
+    }
 
     func require(_ role: Role) throws {
         guard self.role < role else { return }
@@ -23,14 +42,69 @@ package struct Requester: Sendable {
     }
 
     /// Throws `noSession` for another session's token. Does not read the store: neither answer nor time tells whether
-    /// the session exists.
+    /// the session exists. `requireTable(ofSession:in:)` checks the rest.
     func require(session id: String) throws {
-        if let token, token.sessionID != id { throw SessionError(noSession: id) }
+        let isCovered: Bool
+        if let token, token.session != 0 {
+            isCovered = token.sessionID == id
+        } else {
+            isCovered = scope.covers(session: id)
+        }
+        if !isCovered { throw SessionError(noSession: id, isCovered: false) }
+    }
+
+    /// Throws `noSession` if the token is for certain tables, and the session not of one of them.
+    mutating func requireTable(ofSession id: String, in sessions: SessionHost) async throws {
+        guard scope.tables != nil else { return }
+        guard let summary = try await sessions.summary(id), scope.covers(table: summary.table) else {
+            throw SessionError(noSession: id, isCovered: false)
+        }
+        sessionNumber = summary.number
+    }
+
+    /// Throws `tableNotFound`.
+    func require(table name: String) throws {
+        guard scope.covers(table: name) else { throw ProblemError(noTable: name) }
+    }
+
+    /// For what concerns the whole server.
+    func requireWholeScope() throws {
+        if scope.isLimited { throw Self.notCovered("This request concerns all sessions and tables.") }
+    }
+
+    /// For a new session.
+    func require(opening: SessionOpening, in sessions: SessionHost) async throws {
+        guard scope.isLimited else { return }
+        guard opening.id.map(scope.covers(session:)) ?? (scope.sessions == nil) else {
+            throw Self.notCovered("Open the session with an `id` that the token covers.")
+        }
+        var table: String?
+        switch (opening.table, opening.from) {
+        case (.named(let name)?, _):
+            guard scope.covers(table: name) else { throw ProblemError(noTable: name) }
+            table = name
+        case (.inline(let text)?, _): table = text["table"]?.stringValue
+        case (nil, let origin?):
+            try require(session: origin.session)
+            var other = self
+            try await other.requireTable(ofSession: origin.session, in: sessions)
+            return
+        case (nil, nil): break
+        }
+        guard scope.covers(table: table) else {
+            throw Self.notCovered("Open the session with a `table` that the token covers.")
+        }
+    }
+
+    private static func notCovered(_ detail: String) -> ProblemError {
+        ProblemError(
+            .scope, "The token is limited to certain sessions or tables. \(detail)",
+            headers: [Bearer.challenge("insufficient_scope", "The token does not cover this.")])
     }
 
     /// Another session may have been opened with this id while the request waited; numbers are never used again.
     func require(sessionNumber number: Int, id: String) throws {
-        if let token, token.session != number { throw SessionError(noSession: id) }
+        if let sessionNumber, sessionNumber != number { throw SessionError(noSession: id, isCovered: false) }
     }
 }
 

@@ -73,6 +73,7 @@ package struct RequestLog: Sendable {
         if request.route?.admission != .everyone, let requester = request.sender {
             line.add("role", requester.role.rawValue)
             if let token = requester.token { line.add("tokenId", token.id) }
+            if let user = requester.user.id { line.add("user", user) }
         }
         addValues(&line)
         if let trace = request.head.traceID { line.add("traceId", trace) }

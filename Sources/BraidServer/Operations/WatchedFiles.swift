@@ -1,8 +1,9 @@
 import BraidEngine
+import BraidSessions
 import Synchronization
 
 /// `--watch`: the description files, for `GET /v1/fixtures`.
-package final class WatchedFiles: JSONWritable, Sendable {
+package final class WatchedFiles: Sendable {
     package struct File: Sendable {
         /// Last accepted from the file since the start.
         package var table: (name: String, version: Int)?
@@ -44,19 +45,21 @@ package final class WatchedFiles: JSONWritable, Sendable {
         }
     }
 
-    public func write(to writer: inout JSONWriter) {
+    /// Without what the requester's token does not cover.
+    func list(within scope: TokenScope) -> JSONText {
         let (files, revision) = known.withLock { ($0.files, $0.revision) }
-        writer.object {
+        let covered = (files ?? [:]).filter { scope.covers(table: $0.value.table?.name) }
+        return .object {
             $0.member("revision", revision)
             $0.member("watching", files != nil)
-            $0.array("files", of: (files ?? [:]).sorted { $0.key < $1.key }) { writer, known in
+            $0.array("files", of: covered.sorted { $0.key < $1.key }) { writer, known in
                 let (path, file) = known
                 writer.object {
                     $0.member("file", path)
                     $0.member("table", file.table?.name)
                     $0.member("version", file.table?.version)
                     $0.member("faults", file.faults)
-                    $0.array("behind", of: file.behind) { writer, behind in
+                    $0.array("behind", of: file.behind.filter { scope.covers(session: $0.session) }) { writer, behind in
                         writer.object {
                             $0.member("session", behind.session)
                             $0.member("detail", behind.detail)

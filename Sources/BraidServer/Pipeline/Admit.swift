@@ -94,7 +94,8 @@ extension Exchange {
             case .answered(let response): return exchange.send(response)
             case .refused(let error, _): throw error
             case .admitted:
-                if !isPretty, let atOnce = route?.atOnce {
+                // The table of a session is known to the store.
+                if !isPretty, requester.scope.tables == nil, let atOnce = route?.atOnce {
                     try exchange.check()
                     if let response = try atOnce(exchange) { return exchange.send(response) }
                 }

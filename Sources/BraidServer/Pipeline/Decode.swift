@@ -13,6 +13,11 @@ extension Exchange {
         case .admitted, .claimed, .answered: break
         }
         if lease == nil { lease = try leased() }
+        if let route, route.isOfSession, case .admitted(var requester) = verdict, requester.scope.tables != nil {
+            try app.access.check(requester, route, head.path)
+            try await requester.requireTable(ofSession: parameter("id"), in: app.sessions)
+            verdict = .admitted(requester)
+        }
         try check()
         return try head.decompress(&body, limit: limits.bodyBytes, memory: limits.bodies, for: account)
     }
@@ -32,7 +37,7 @@ extension Exchange {
     /// The checks that all routes share. Access comes first: others must not learn what else is wrong.
     func check() throws {
         guard let route else { return }
-        try app.access.check(requester, route.admission, session: route.parameter("id", of: head.path))
+        try app.access.check(requester, route, head.path)
         try route.checkAccept(head)
         try head.checkAcceptEncoding()
         if !route.ignoresUnknownQuery { try route.checkQuery(head) }

@@ -67,12 +67,12 @@ extension SessionHost {
         _ context: Exchange, executing command: Command, text: JSONText
     ) async throws -> HTTPResponse {
         var request = CommandRequest(
-            session: context.parameter("id"), number: context.requester.token?.session, command, text: text)
+            session: context.parameter("id"), number: context.requester.sessionNumber, command, text: text)
         request.isDryRun = try context.flag("dryRun")
         let form = try CommandForm(context)
         request.condition = context.head.positionCondition
         request.base = try context.query("base").map { try Position($0) }
-        request.role = context.requester.role
+        request.user = context.requester.user
         request.isStrict = try context.flag("strict")
         func executed(keeping keep: KeepsAnswer?) async throws -> HTTPResponse {
             var request = request

@@ -8,7 +8,7 @@ import Synchronization
 /// Routes that need no session.
 func statelessRoutes(clock: Clock) -> [Route] {
     [
-        Route("POST", "/v1/diff", query: ["form"], takesBody: true) { context in
+        Route("POST", "/v1/diff", query: ["form"], takesBody: true, servesLimitedTokens: true) { context in
             // Deeper than models: the body's snapshots contain them.
             let body = try context.json(deeper: 12)
             let isSequential = try context.isSequential()
@@ -22,7 +22,7 @@ func statelessRoutes(clock: Clock) -> [Route] {
             let update = try BatchUpdate(from: snapshot("from"), to: snapshot("to"))
             return .json((isSequential ? update.sequentialJSON : update.json).bytes)
         },
-        Route("POST", "/v1/render", takesBody: true) { context in
+        Route("POST", "/v1/render", takesBody: true, servesLimitedTokens: true) { context in
             let body = try context.json()
             let now = Instant(millisecondsSince1970: clock.now()).text
             let object = try body.object(of: ["template", "context"])

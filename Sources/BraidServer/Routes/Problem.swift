@@ -43,6 +43,7 @@ package enum Problem: String, CaseIterable, Sendable {
     case role
     case rowGone = "row-gone"
     case rowNotFound = "row-not-found"
+    case scope
     case sectionNotFound = "section-not-found"
     case sectionsAreDeclared = "sections-are-declared"
     case sessionExists = "session-exists"
@@ -118,6 +119,7 @@ package enum Problem: String, CaseIterable, Sendable {
         case .role: (403, "Another role is needed")
         case .rowGone: (409, "Row gone")
         case .rowNotFound: (404, "Row not found")
+        case .scope: (403, "The token does not cover this")
         case .sectionNotFound: (404, "Section not found")
         case .sectionsAreDeclared: (409, "Sections are declared")
         case .sessionExists: (409, "Session exists")

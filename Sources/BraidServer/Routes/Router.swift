@@ -10,6 +10,11 @@ package final class Route: Sendable {
     /// Logged as `debug`, and not counted in `--max-requests`.
     let isProbe: Bool
     let admission: Admission
+    /// Its resource is a session or in one.
+    let isOfSession: Bool
+    /// Whether a token that does not cover everything may be used: the resource is a session or a table, or the handler
+    /// leaves out what the token does not cover.
+    let servesLimitedTokens: Bool
     package let pattern: [Substring]
     private let parts: [Part]
     /// The accepted parameters, besides `pretty`.
@@ -47,7 +52,7 @@ package final class Route: Sendable {
         _ method: String, _ pattern: String, for admission: Admission = .role(.controller), query: Set<String> = [],
         ignoresUnknownQuery: Bool = false, takesBody: Bool = false, bodyTypes: [String]? = nil,
         obeysIfMatch: Bool = false, obeysIfNoneMatch: Bool = false, takesKey: Bool = false, endsAtStop: Bool = false,
-        isProbe: Bool = false, produces: String = "application/json",
+        isProbe: Bool = false, servesLimitedTokens: Bool = false, produces: String = "application/json",
         alternative: String? = nil, obeysPretty: Bool = false, pool: WorkerPool = Workers.shared.short,
         streamsBody: Bool = false, atOnce: ImmediateHandler? = nil,
         _ handle: @escaping Handler
@@ -60,6 +65,9 @@ package final class Route: Sendable {
         self.pool = pool
         self.pattern = pattern.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
         parts = self.pattern.map(Part.init)
+        isOfSession = pattern.hasPrefix("/v1/sessions/{id}")
+        self.servesLimitedTokens =
+            servesLimitedTokens || isOfSession || pattern.hasPrefix("/v1/tables/{table}") || admission == .everyone
         self.query = query
         self.ignoresUnknownQuery = ignoresUnknownQuery
         self.obeysIfMatch = obeysIfMatch

@@ -7,9 +7,10 @@ import BraidStore
 /// Open, list, read and end sessions; read snapshots.
 func sessionRoutes(_ sessions: SessionHost) -> [Route] {
     [
-        Route("POST", "/v1/sessions", takesBody: true, takesKey: true) { context in
+        Route("POST", "/v1/sessions", takesBody: true, takesKey: true, servesLimitedTokens: true) { context in
             let body = try context.json(), isMinimal = context.head.returnPreference == "minimal"
             let opening = try SessionOpening(body)
+            try await context.requester.require(opening: opening, in: sessions)
             func open(keeping keep: KeepsAnswer?) async throws -> HTTPResponse {
                 var keptAnswer: (@Sendable (Session) -> KeptAnswer)?
                 if let keep {
@@ -27,10 +28,11 @@ func sessionRoutes(_ sessions: SessionHost) -> [Route] {
                 try await open(keeping: keep)
             }
         },
-        Route("GET", "/v1/sessions", query: ["limit", "after", "table"]) { context in
+        Route("GET", "/v1/sessions", query: ["limit", "after", "table"], servesLimitedTokens: true) { context in
             let limit = try context.integer("limit", in: 1...1000) ?? 100
             let after = context.query("after")
-            var page = try await sessions.summaries(of: context.query("table"), after: after, limit: limit + 1)
+            var page = try await sessions.summaries(
+                of: context.query("table"), after: after, limit: limit + 1, within: context.requester.scope)
             let next = page.count > limit ? page[limit - 1].id : nil
             page = Array(page.prefix(limit))
             return .object {

@@ -7,8 +7,8 @@ import BraidStore
 func tableRoutes(_ sessions: SessionHost, limits: TableLimits) -> [Route] {
     let store = sessions.store, clock = sessions.clock
     return [
-        Route("GET", "/v1/tables") { _ in
-            let tables = try await store.tables()
+        Route("GET", "/v1/tables", servesLimitedTokens: true) { context in
+            let tables = try await store.tables().filter { context.requester.scope.covers(table: $0.name) }
             return .object {
                 $0.array("tables", of: tables) { writer, table in
                     writer.object {
@@ -18,7 +18,7 @@ func tableRoutes(_ sessions: SessionHost, limits: TableLimits) -> [Route] {
                 }
             }
         },
-        Route("POST", "/v1/tables/validate", takesBody: true) { context in
+        Route("POST", "/v1/tables/validate", takesBody: true, servesLimitedTokens: true) { context in
             let body = try context.json()
             let description = try TableDescription(body)
             // Its own models or state may be at fault: only a warning, as sessions can open with others.
@@ -112,7 +112,7 @@ func tableRoutes(_ sessions: SessionHost, limits: TableLimits) -> [Route] {
 }
 
 func fixtureRoute(_ files: WatchedFiles, subscribers: Quota) -> Route {
-    Route("GET", "/v1/fixtures", query: ["since", "wait"], endsAtStop: true) { context in
+    Route("GET", "/v1/fixtures", query: ["since", "wait"], endsAtStop: true, servesLimitedTokens: true) { context in
         let since = try context.integer("since", in: 0...Int.max)
         let wait = try context.integer("wait", in: Route.waits) ?? 0
         let lease =
@@ -122,7 +122,7 @@ func fixtureRoute(_ files: WatchedFiles, subscribers: Quota) -> Route {
                 "subscribers", option: "max-subscribers", for: context.account, retryAfter: 5)
         defer { lease?.end() }
         if let since { await files.waitForChange(of: since, within: .seconds(wait)) }
-        return .json(files)
+        return .json(files.list(within: context.requester.scope))
     }
 }
 

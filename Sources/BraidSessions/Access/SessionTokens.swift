@@ -3,9 +3,11 @@ import BraidRuntime
 import BraidStore
 import Synchronization
 
-package struct SessionToken: Sendable {
+/// A class: each copy of a request would count the references of all its parts.
+package final class SessionToken: Sendable {
     package let id: String
-    package let role: Role
+    package let grant: TokenGrant
+    /// The only one that it covers; 0: what `grant` says.
     package let session: Int
     package let sessionID: String
     /// Milliseconds since 1970.
@@ -13,10 +15,10 @@ package struct SessionToken: Sendable {
     fileprivate let digest: SHA256Digest
 
     fileprivate init?(_ stored: StoredToken) {
-        guard let role = Role(rawValue: stored.token.role),
+        guard let grant = TokenGrant(role: stored.token.role, stored: stored.token.grants),
             let digest = [UInt8](hexadecimal: stored.token.hash).flatMap(SHA256Digest.init(bytes:))
         else { return nil }
-        (self.role, self.digest) = (role, digest)
+        (self.grant, self.digest) = (grant, digest)
         (id, expires) = (stored.token.id, stored.token.expires)
         (session, sessionID) = (stored.session, stored.sessionID)
     }
@@ -34,7 +36,7 @@ package struct PresentedToken: Sendable {
     }
 }
 
-/// Tokens for single sessions. Those in use are cached, unless servers share the store. A revocation is answered once
+/// Tokens that the store keeps. Those in use are cached, unless servers share the store. A revocation is answered once
 /// the token is gone from store and cache. Streams and long polls end with the token that opened them.
 package final class SessionTokens: Sendable {
     private struct State {
@@ -66,32 +68,32 @@ package final class SessionTokens: Sendable {
         self.ids = ids
     }
 
-    /// Only the result has the secret.
-    package func create(_ role: Role, for sessionID: String, lasting seconds: Int) async throws -> (
+    /// Only the result has the secret. Without a session, the token is for what it grants.
+    package func create(_ grant: TokenGrant, for sessionID: String?, lasting seconds: Int) async throws -> (
         token: String, stored: NewToken
     ) {
         let now = clock.now()
         let (id, secret) = ids.token()
         let token = "\(Self.prefix)\(id).\(secret)"
         let stored = NewToken(
-            id: id, role: role.rawValue, created: now, expires: now + seconds * 1000,
-            hash: PresentedToken(token).digest.bytes.hexadecimal)
+            id: id, role: grant.user.role.rawValue, created: now, expires: now + seconds * 1000,
+            hash: PresentedToken(token).digest.bytes.hexadecimal, grants: grant.stored)
         do {
             try await store.createToken(stored, for: sessionID)
         } catch StoreError.sessionMissing {
-            throw SessionError(noSession: sessionID)
+            throw SessionError(noSession: sessionID ?? "")
         }
         return (token, stored)
     }
 
-    package func list(of sessionID: String, after: String?, limit: Int) async throws -> [StoredToken] {
+    package func list(of sessionID: String?, after: String?, limit: Int) async throws -> [StoredToken] {
         guard let tokens = try await store.tokens(of: sessionID, after: after, limit: limit, now: clock.now()) else {
-            throw SessionError(noSession: sessionID)
+            throw SessionError(noSession: sessionID ?? "")
         }
         return tokens
     }
 
-    package func revoke(_ id: String, of sessionID: String) async throws -> Bool {
+    package func revoke(_ id: String, of sessionID: String?) async throws -> Bool {
         // The store first: a read in between repeats itself, because `end` increases `revocations`.
         let wasThere = try await store.deleteToken(id, of: sessionID)
         if wasThere { end(id) }

@@ -111,17 +111,20 @@ package struct JournalFile {
             guard revision == snapshot.revision + 1 else {
                 throw JournalFault("revision \(snapshot.revision + 1) is missing")
             }
+            guard let user = User(by: record["by"]) else {
+                throw JournalFault("a record's `by` must contain a `role`, and `claims` must be an object")
+            }
             var command = try Command(journalText: text)
             if case .reset = command { command = .reset(to: try bound.resetContent(of: request)) }
             let outcome = try bound.binder.applying(
                 command, to: model, shown: snapshot, unpublished: unpublished, now: at,
-                ids: ids.source(revision: revision, at: at))
+                ids: ids.source(revision: revision, at: at), by: user)
             guard outcome.kind == .applied else { throw JournalFault("the command no longer changes anything") }
             if let update = record["update"], update != outcome.update.json {
                 throw JournalFault("the command leads to another update than the record's")
             }
             let emitted = outcome.controllerEvents.compactMap { event in
-                if case .emitted(let event) = event { event.json } else { nil }
+                if case .emitted = event { event.json(by: user) } else { nil }
             }
             if record["update"] != nil, (record["emitted"]?.elements() ?? []) != emitted {
                 throw JournalFault("the command emits other events than the record's")

@@ -7,6 +7,7 @@ extension JournalRecord: JSONWritable {
         writer.object {
             $0.member("revision", revision)
             $0.member("at", Instant(millisecondsSince1970: at))
+            $0.member("by", by)
             $0.member("command", command)
             $0.member("update", update)
             $0.nonEmptyArray("emitted", of: (controllerEvents?.elements() ?? []).filter { $0["name"] != nil }) {

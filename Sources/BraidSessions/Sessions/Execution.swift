@@ -17,7 +17,7 @@ package struct CommandRequest: Sendable {
     package var base: Position?
     /// Refuse a data source call that would otherwise be ignored.
     package var isStrict = false
-    package var role = Role.controller
+    package var user = User.controller
     /// Makes the answer to store for a retry with the same idempotency key.
     package var keptAnswer: (@Sendable (Execution) -> KeptAnswer)?
 
@@ -57,6 +57,7 @@ package final class Execution: Sendable {
     package let outcome: Outcome
     package let updateText: JSONText
     let controllerEvents: [JSONText]
+    let user: User
     /// After a rebase, the row's place, if the command names a single one.
     package let place: RowPath?
     /// Milliseconds since 1970.
@@ -65,7 +66,7 @@ package final class Execution: Sendable {
 
     init(
         session: Session, before: Session.Committed, command: Command, text: JSONText, outcome: Outcome,
-        updateText: JSONText, controllerEvents: [JSONText], place: RowPath?, time: Int, isDryRun: Bool
+        updateText: JSONText, controllerEvents: [JSONText], user: User, place: RowPath?, time: Int, isDryRun: Bool
     ) {
         self.session = session
         self.before = before
@@ -74,6 +75,7 @@ package final class Execution: Sendable {
         self.outcome = outcome
         self.updateText = updateText
         self.controllerEvents = controllerEvents
+        self.user = user
         self.place = place
         self.time = time
         self.isDryRun = isDryRun
@@ -95,7 +97,7 @@ package final class Execution: Sendable {
             record: JournalRecord(
                 revision: revision, at: time, command: text, update: updateText,
                 controllerEvents: controllerEvents.isEmpty ? nil : JSONText(controllerEvents),
-                hidden: outcome.update.hidden(in: before.snapshot)),
+                hidden: outcome.update.hidden(in: before.snapshot), by: user.by),
             change: outcome.change, description: outcome.rebinding.flatMap { before.bound.rebound(by: $0).stored },
             publishes: outcome.unpublished == nil, nextKey: outcome.table.nextKey,
             nextSection: outcome.table.nextSection, totalRowCount: outcome.snapshot.totalRowCount,
@@ -121,7 +123,7 @@ extension SessionHost {
             }
             let kind = request.command.kind
             do {
-                try limits.check(request.command, of: request.role)
+                try limits.check(request.command, of: request.user.role)
                 // Waiting for the session's lock blocks no thread.
                 let pool = session.pool(for: request.command), execution: Execution
                 if pool.isCurrent {
@@ -265,7 +267,7 @@ extension Session {
         try request.condition?.check(position(at: before.snapshot.revision))
         let command = try await completed(request.command, for: before.bound)
         guard let base = request.base else { return (command, request.text, nil) }
-        return try await rebased(command, request.text, base: base, before, limits.table(for: request.role))
+        return try await rebased(command, request.text, base: base, before, limits.table(for: request.user.role))
     }
 
     private func attempt(
@@ -273,29 +275,29 @@ extension Session {
     ) throws -> Execution {
         let isDryRun = request.isDryRun, (command, text, place) = completed
         var binder = before.bound.binder
-        binder.limits = limits.table(for: request.role)
+        binder.limits = limits.table(for: request.user.role)
         let time = clock.instant(), start = processorNanoseconds(), now = Instant(millisecondsSince1970: time).text
         defer { engineTimes.withLock { $0[command.kind.name] = processorNanoseconds() - start } }
         let ids = ids.source(revision: before.snapshot.revision + 1, at: now)
         var outcome = try binder.applying(
             command, to: before.model, shown: before.snapshot, unpublished: before.unpublished, now: now, ids: ids,
-            strict: request.isStrict)
+            strict: request.isStrict, by: request.user)
         // Unpublished changes are for controllers only: another's dry run uses the published table.
-        if isDryRun, request.role != .controller, let published = before.unpublished?.published {
+        if isDryRun, request.user.role != .controller, let published = before.unpublished?.published {
             outcome = try binder.applying(
                 command, to: published, shown: before.snapshot, unpublished: nil, now: now, ids: ids,
-                strict: request.isStrict)
+                strict: request.isStrict, by: request.user)
         }
         // The size is checked before any of the large texts is made.
-        let controllerEvents = outcome.controllerEvents.map(\.json)
+        let controllerEvents = outcome.controllerEvents.map { $0.json(by: request.user) }
         var bytes = outcome.estimatedSize(after: before.snapshot) + text.count
         for event in controllerEvents { bytes += event.count }
         if outcome.rebinding != nil { bytes += before.bound.stored?.text.count ?? 0 }
         try limits.checkChange(bytes: bytes)
         return Execution(
             session: self, before: before, command: command, text: text, outcome: outcome,
-            updateText: outcome.update.json, controllerEvents: controllerEvents, place: place, time: time,
-            isDryRun: isDryRun)
+            updateText: outcome.update.json, controllerEvents: controllerEvents, user: request.user, place: place,
+            time: time, isDryRun: isDryRun)
     }
 
     /// Adds what only the session knows: a reset's table, and whether a rebinding changes anything.

@@ -85,19 +85,20 @@ extension Session {
     /// Executes another server's command, which must lead to the same update.
     private func replay(_ record: JournalRecord) async throws {
         let before = current, now = Instant(millisecondsSince1970: record.at).text
+        guard let user = User(by: record.by) else { throw StaleSession() }
         let command = try await completed(
             Command(journalText: record.command, compiled: descriptions.compiled), for: before.bound)
         let outcome = try before.bound.binder.applying(
             command, to: before.model, shown: before.snapshot, unpublished: before.unpublished, now: now,
-            ids: ids.source(revision: record.revision, at: now))
+            ids: ids.source(revision: record.revision, at: now), by: user)
         guard outcome.kind == .applied, outcome.snapshot.revision == record.revision,
             outcome.update.json == record.update
         else { throw StaleSession() }
         metrics.revisionsOfOthers.add()
         let execution = Execution(
             session: self, before: before, command: command, text: record.command, outcome: outcome,
-            updateText: record.update, controllerEvents: record.controllerEvents?.elements() ?? [], place: nil,
-            time: record.at, isDryRun: false)
+            updateText: record.update, controllerEvents: record.controllerEvents?.elements() ?? [], user: user,
+            place: nil, time: record.at, isDryRun: false)
         advance(by: execution, to: before.advanced(by: execution))
     }
 

@@ -184,14 +184,6 @@ package final class SessionHost: Sendable {
         return adopted
     }
 
-    package func summary(_ id: String) async throws -> SessionSummary? {
-        try await store.sessionSummary(id).map(readable)
-    }
-
-    package func summaries(of table: String?, after: String?, limit: Int) async throws -> [SessionSummary] {
-        try await store.sessions(of: table, after: after, limit: limit).map(readable)
-    }
-
     /// As requests can see it: the store has a commit shortly before the session in memory. With a shared store, they
     /// wait for the two to agree (`current`).
     func readable(_ summary: SessionSummary) -> SessionSummary {

@@ -101,7 +101,8 @@ extension Session {
             let after =
                 old == nil || place != nil
                 ? before.following(changes) : try query.target(from: table, changes, current.table)
-            let update = try WindowUpdate(from: before, to: after, since: from), to = after.snapshot.revision
+            let update = try WindowUpdate(from: before, to: after, since: from, in: changes.last?.update)
+            let to = after.snapshot.revision
             if update.isEmpty { return .unchanged(revision: to, after.place) }
             if old == nil, let known = request.known(position(at: to)) { return .answer(known) }
             // The update and its copy in the list are in memory together.

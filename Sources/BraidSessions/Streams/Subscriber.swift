@@ -302,7 +302,7 @@ struct WindowSteps {
         let key = Key(place: place, revision: change.revision, form: form)
         if let known = steps[key] { return known }
         guard let (before, after) = change.tables?.windows(at: place),
-            let update = try? WindowUpdate(from: before, to: after)
+            let update = try? WindowUpdate(from: before, to: after, in: change.update)
         else { return nil }
         let step = try StreamStep(
             update, to: after.place, form, epoch: change.epoch, controllerEvents: change.controllerEvents, limits,

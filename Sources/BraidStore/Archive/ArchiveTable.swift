@@ -73,6 +73,7 @@ package struct ArchiveTable: Sendable {
                 .integer("session", .session), .integer("revision", .revision), .integer("at", .time), .json("command"),
                 .json("changes"),
                 .json("cell_events", isOptional: true), .json("hidden", isOptional: true), .json("undo"),
+                .json("author", isOptional: true),
             ]),
         ArchiveTable(
             "answer", key: 3,
@@ -84,9 +85,9 @@ package struct ArchiveTable: Sendable {
         ArchiveTable(
             "token", key: 1,
             [
-                .name("id"), .integer("session", .session), .word("role"), .integer("created", .time),
+                .name("id"), .integer("session", .answeredSession), .word("role"), .integer("created", .time),
                 .integer("expires", .time),
-                .word("hash"),
+                .word("hash"), .json("grants", isOptional: true),
             ]),
     ]
 

@@ -47,7 +47,7 @@ extension StoredData {
             queries.append(
                 """
                 SELECT DISTINCT 'table \(table.name): session number ' || \(session(table)) || ' does not exist' FROM \(table.name)
-                WHERE NOT EXISTS (SELECT 1 FROM session s WHERE s.number = \(session(table)))
+                WHERE NOT EXISTS (SELECT 1 FROM session s WHERE s.number = \(session(table)))\(table.name == "token" ? " AND session <> 0" : "")
                 """)
             guard table.name.hasPrefix("published_") else { continue }
             queries.append(

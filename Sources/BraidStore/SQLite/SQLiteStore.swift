@@ -167,17 +167,17 @@ extension SQLiteStore {
 }
 
 extension SQLiteStore {
-    package func createToken(_ token: NewToken, for sessionID: String) async throws {
+    package func createToken(_ token: NewToken, for sessionID: String?) async throws {
         try await write { try $0.create(token, for: sessionID) }
     }
 
     package func token(_ id: String) async throws -> StoredToken? { try await read { try $0.token(id) } }
 
-    package func tokens(of sessionID: String, after: String?, limit: Int, now: Int) async throws -> [StoredToken]? {
+    package func tokens(of sessionID: String?, after: String?, limit: Int, now: Int) async throws -> [StoredToken]? {
         try await read { try $0.tokens(of: sessionID, after: after, limit: limit, now: now) }
     }
 
-    package func deleteToken(_ id: String, of sessionID: String) async throws -> Bool {
+    package func deleteToken(_ id: String, of sessionID: String?) async throws -> Bool {
         try await write(makesRoom: true) { try $0.deleteToken(id, of: sessionID) }
     }
 }

@@ -23,9 +23,9 @@ struct Played {
     }
 
     @discardableResult
-    mutating func perform(_ command: Command) throws -> Outcome {
+    mutating func perform(_ command: Command, by user: User = .controller) throws -> Outcome {
         let outcome = try binder.applying(
-            command, to: table, shown: snapshot, unpublished: unpublished, now: RandomCommandTests.now)
+            command, to: table, shown: snapshot, unpublished: unpublished, now: RandomCommandTests.now, by: user)
         (table, snapshot, unpublished) = (outcome.table, outcome.snapshot, outcome.unpublished)
         return outcome
     }

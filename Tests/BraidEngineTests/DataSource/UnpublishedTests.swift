@@ -285,7 +285,7 @@ import Testing
         try session.perform(add)
         let outcome = try session.perform(.event(at(0, 0), name: "e", parameters: .null))
         #expect(
-            outcome.controllerEvents.map { $0.json["id"]?.stringValue } == ["1"]
+            outcome.controllerEvents.map { $0.json()["id"]?.stringValue } == ["1"]
                 && session.table.state.text == #"{"said":"1"}"#)
         try session.perform(silently(.removeRow(at: .init(section: 0, row: 0))))
         try session.perform(.displayedRows([at(0, 2)]))

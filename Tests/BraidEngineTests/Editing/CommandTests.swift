@@ -59,6 +59,6 @@ import Testing
         let done = try session.perform(present), again = try replayed.perform(Command(json: present.rewriting(given)))
         #expect(done.kind == .applied)
         #expect(again.update.json == done.update.json && again.notification == done.notification)
-        #expect(again.controllerEvents.map(\.json) == done.controllerEvents.map(\.json))
+        #expect(again.controllerEvents.map { $0.json() } == done.controllerEvents.map { $0.json() })
     }
 }

@@ -57,7 +57,8 @@ import Testing
     func handler() throws {
         let setState = try HandlerStep.action(.setState(JSONeTemplate(JSONText(parsing: #"{"n":1}"#).value())))
         try Self.work { work, table in
-            let context = HandlerContext(binder: work.binder, now: "", meter: work.meter, ids: work.ids)
+            let context = HandlerContext(
+                binder: work.binder, now: "", meter: work.meter, ids: work.ids, user: work.user)
             var runner = StepRunner(
                 call: HandlerCall(section: "a", row: 0, model: .emptyObject), table: table, context: context)
             try runner.run([setState], on: &work.editor)

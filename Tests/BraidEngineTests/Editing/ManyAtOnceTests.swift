@@ -254,7 +254,7 @@ import Testing
         let binder = Binder(
             sections: [], display: SectionDisplay(), empty: nil, cells: .undeclared, bindings: [], providers: [])
         var context = HandlerContext(
-            binder: binder, now: "", meter: CommandMeter(rows: 0, TableLimits()), ids: .random)
+            binder: binder, now: "", meter: CommandMeter(rows: 0, TableLimits()), ids: .random, user: .null)
         let call = HandlerCall(section: SectionID(""), row: 0, model: .null)
         return (#expect(throws: Refusal.self) { try handler.run(call, &editor, &context) })?.detail
     }

@@ -131,12 +131,12 @@ final class HeldCommits: SessionStore {
     func answer(to key: String, by requester: String, of session: Int, now: Int) async throws -> KeptAnswer? {
         try await base.answer(to: key, by: requester, of: session, now: now)
     }
-    func createToken(_ token: NewToken, for id: String) async throws { try await base.createToken(token, for: id) }
+    func createToken(_ token: NewToken, for id: String?) async throws { try await base.createToken(token, for: id) }
     func token(_ id: String) async throws -> StoredToken? { try await base.token(id) }
-    func tokens(of id: String, after: String?, limit: Int, now: Int) async throws -> [StoredToken]? {
+    func tokens(of id: String?, after: String?, limit: Int, now: Int) async throws -> [StoredToken]? {
         try await base.tokens(of: id, after: after, limit: limit, now: now)
     }
-    func deleteToken(_ id: String, of session: String) async throws -> Bool {
+    func deleteToken(_ id: String, of session: String?) async throws -> Bool {
         try await base.deleteToken(id, of: session)
     }
     var statistics: StoreStatistics { base.statistics }

@@ -1,5 +1,5 @@
--- The tables of a Braid Server database in PostgreSQL with schema version 2, for the tests of upgrades. Most tables are
--- those of 2.sql, which explains more about each of them. Only PostgreSQL has the tables `braid_server`,
+-- The tables of a Braid Server database in PostgreSQL. The binary contains this file. Most tables are those of
+-- schema.sql, which explains more about each of them. Only PostgreSQL has the tables `braid_server`,
 -- `crash_detector` and `last_commit`.
 --
 -- Times are milliseconds since 1970. JSON is stored as `text`, without white space between tokens. `jsonb` would lose
@@ -158,6 +158,7 @@ CREATE TABLE journal (
     cell_events TEXT,
     hidden TEXT,
     undo TEXT NOT NULL, -- what the server needs to restore the session at the revision before this one
+    author TEXT, -- who sent the command: {"id", "name", "role", "claims"?}; null: a controller without a user
     PRIMARY KEY (session, revision)
 );
 
@@ -178,11 +179,12 @@ CREATE INDEX answer_by_cost ON answer (session, requester, cost_before);
 
 CREATE TABLE token (
     id BYTEA PRIMARY KEY,
-    session BIGINT NOT NULL,
-    role TEXT NOT NULL, -- the role that the token gives: participant or viewer
+    session BIGINT NOT NULL, -- the number of the only session that the token covers; 0: see `grants`
+    role TEXT NOT NULL, -- the role that the token gives: controller, participant or viewer
     created BIGINT NOT NULL,
     expires BIGINT NOT NULL,
-    hash TEXT NOT NULL -- the SHA-256 of the whole token, in hexadecimal
+    hash TEXT NOT NULL, -- the SHA-256 of the whole token, in hexadecimal
+    grants TEXT -- whose the token is, and what it covers; null: nobody's, and all
 );
 
 CREATE INDEX token_of_session ON token (session, id);

@@ -75,9 +75,9 @@ extension SQLiteQueries {
         }
         try write(commit.change, of: commit.session)
         try db.run(
-            "INSERT INTO journal (key, at, command, changes, cell_events, hidden, undo) VALUES (?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO journal (key, at, command, changes, cell_events, hidden, undo, author) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             Key.of(commit.session, record.revision), record.at, record.command, record.update, record.controllerEvents,
-            record.hidden, commit.undo)
+            record.hidden, commit.undo, record.by)
         if let answer = commit.answer { try keep(answer) }
         let bytes = try trimJournal(
             of: commit.session, before: record.revision, limit: journalLimit,
@@ -152,6 +152,7 @@ extension SQLiteQueries {
             """
             SELECT key, length(CAST(command AS BLOB)) + length(CAST(changes AS BLOB)) + coalesce(length(CAST(cell_events AS BLOB)), 0)
                    + coalesce(length(CAST(hidden AS BLOB)), 0) + length(CAST(undo AS BLOB))
+                   + coalesce(length(CAST(author AS BLOB)), 0)
             FROM journal WHERE key BETWEEN ? AND ? ORDER BY key LIMIT ?
             """,
             Key.of(session, 0), Key.of(session, newest - 1), trimming.recordCount

@@ -95,7 +95,7 @@ extension SQLiteQueries {
         var records: [JournalRecord] = [], size = 0
         try db.queryRows(
             of:
-                "SELECT key, at, command, changes, cell_events, hidden FROM journal WHERE key BETWEEN ? AND ? ORDER BY key LIMIT ?",
+                "SELECT key, at, command, changes, cell_events, hidden, author FROM journal WHERE key BETWEEN ? AND ? ORDER BY key LIMIT ?",
             Key.of(session, max(0, revision) + 1), Key.of(session, Key.largest), max(0, limit),
             while: {
                 let record = try JournalRecord($0, revision: Key.number(in: $0.int(0)))

@@ -16,6 +16,8 @@ enum SQLiteSchema {
             "ALTER TABLE session ADD COLUMN unused_limit INTEGER",
             "ALTER TABLE session ADD COLUMN used INTEGER",
             "CREATE INDEX session_by_use ON session (used) WHERE used IS NOT NULL",
+            "ALTER TABLE journal ADD COLUMN author TEXT",
+            "ALTER TABLE token ADD COLUMN grants TEXT",
         ]
     ]
 
