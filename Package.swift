@@ -19,7 +19,10 @@ let package = Package(
         .trait(
             name: "PostgreSQL",
             description:
-                "Sessions can be kept in PostgreSQL, too (--database postgres://…). Needs libpq (Debian: libpq-dev).")
+                "Sessions can be kept in PostgreSQL, too (--database postgres://…). Needs libpq (Debian: libpq-dev)."),
+        .trait(
+            name: "JWT",
+            description: "JSON Web Tokens (--jwks, --jwt-secret-file). Needs libcrypto (Debian: libssl-dev)."),
     ],
     targets: [
         .target(name: "BraidEngine"),
@@ -33,6 +36,15 @@ let package = Package(
             dependencies: [
                 "BraidStore", "BraidEngine", "BraidRuntime", "CAssets",
                 .target(name: "CPostgreSQL", condition: .when(traits: ["PostgreSQL"])),
+            ]),
+        // OpenSSL's library for signatures. Linked statically, it adds 3.0 MB.
+        .systemLibrary(name: "CCrypto", providers: [.apt(["libssl-dev"])]),
+        // Without the trait JWT, the target BraidJWT contains no code.
+        .target(
+            name: "BraidJWT",
+            dependencies: [
+                "BraidSessions", "BraidEngine", "BraidRuntime",
+                .target(name: "CCrypto", condition: .when(traits: ["JWT"])),
             ]),
         // The files that are compiled into the server's binary, such as the web pages.
         .target(name: "CAssets"),
@@ -61,7 +73,7 @@ let package = Package(
             name: "braid-server",
             dependencies: [
                 "BraidServer", "BraidTestMode", "BraidSessions", "BraidHTTP", "BraidRuntime", "BraidStore",
-                "BraidPostgres",
+                "BraidPostgres", "BraidJWT",
             ]),
         .executableTarget(
             name: "attendees-example", dependencies: ["BraidEngine"], path: "Examples/library", exclude: ["README.md"]),
@@ -86,6 +98,8 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests", dependencies: ["braid-server", "BraidEngine", "BraidClient", "TestSupport"],
             exclude: ["Flows", "Golden"]),
+        .testTarget(
+            name: "BraidJWTTests", dependencies: ["BraidJWT", "BraidSessions", "BraidEngine", "BraidRuntime"]),
         .testTarget(name: "BraidRuntimeTests", dependencies: ["BraidRuntime", "TestSupport"]),
         .testTarget(name: "BraidHTTPTests", dependencies: ["BraidHTTP", "BraidRuntime", "CEpoll", "TestSupport"]),
         .testTarget(

@@ -25,10 +25,12 @@ package final class App: Sendable {
     package let clock: Clock
     let ids: IDGenerator
 
-    /// Without a token in `controllers`, everyone who can connect is a controller. `routes` adds to those of the API.
+    /// Without a token in `controllers` and without `signed`, everyone who can connect is a controller. `routes` adds to
+    /// those of the API.
     package init(
         store: any SessionStore, clock: Clock = Clock(), ids: IDGenerator = IDGenerator(),
-        limits: ServerLimits = ServerLimits(), controllers: ControllerTokens, pages: PagePolicy = PagePolicy(),
+        limits: ServerLimits = ServerLimits(), controllers: ControllerTokens, signed: (any SignedTokens)? = nil,
+        pages: PagePolicy = PagePolicy(),
         streams: StreamLimits = StreamLimits(), log: LogLines? = nil, proxies: TrustedProxies = TrustedProxies(),
         routes: (SessionHost) -> [Route] = { _ in [] }
     ) {
@@ -40,7 +42,8 @@ package final class App: Sendable {
         self.pages = pages
         logLines = log
         self.log = RequestLog(log, proxies: proxies)
-        let sessions = SessionHost(store: store, clock: clock, ids: ids, limits: limits.session, streams: streams)
+        let sessions = SessionHost(
+            store: store, clock: clock, ids: ids, limits: limits.session, streams: streams, signed: signed)
         self.sessions = sessions
         access = AccessControl(controllers: controllers, tokens: sessions.tokens)
         let health = StoreHealth(store)

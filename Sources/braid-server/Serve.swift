@@ -13,7 +13,8 @@ struct Serve: ServerCommand {
     static let discussion = """
         Prints one line to stdout when it accepts connections: listening on http://127.0.0.1:PORT. Writes logs to stderr.
         SIGTERM and SIGINT stop it, after --drain-time. It finishes current requests within 10 seconds and exits with \
-        status 0. A second SIGTERM or SIGINT ends it at once. SIGHUP reads the token file and opens the log file again.
+        status 0. A second SIGTERM or SIGINT ends it at once. SIGHUP reads the files of tokens and keys and opens the log \
+        file again.
 
         Every option is also an environment variable. The command line takes precedence. A flag is true or false. Several \
         values are separated by commas. The server does not start with any other variable BRAID_…. The variables: \
@@ -77,7 +78,7 @@ struct Serve: ServerCommand {
     private func serve(_ tokens: [String], _ log: LogLines) async throws {
         log.write(.notice, "starting") { line in
             line.add("version", App.version)
-            line.add("access", tokens.isEmpty ? "anonymous" : "token")
+            line.add("access", options.access.isOpen(tokens) ? "anonymous" : "token")
             for (name, value) in options.settings { line.add(name, value) }
         }
         let database = try Database.open(options, logging: log)
@@ -87,7 +88,7 @@ struct Serve: ServerCommand {
         let controllers = ControllerTokens(tokens)
         let idleSessions = IdleSessions(time: .seconds(options.sessionIdleTime))
         let bodies = options.limits.bufferQuota, answers = options.limits.bufferQuota
-        let (app, testMode) = try await app(
+        let (app, testMode, keys) = try await app(
             on: database.store, controllers, idleSessions, bodies: bodies, answers: answers, log)
         if outage == nil {
             try await loadFixtures(into: app)
@@ -104,8 +105,9 @@ struct Serve: ServerCommand {
         let manager = ServiceManager()
         manager.notify("READY=1")
         manager.startWatchdog(of: listening)
-        let tasks = startTasks(app, database, outage, idleSessions, signals, manager, log)
-        let hasStarted = try await untilStop(app, signals, controllers, manager, log)
+        var tasks = startTasks(app, database, outage, idleSessions, signals, manager, log)
+        if let keys { tasks.append(Task { await keys.run() }) }
+        let hasStarted = try await untilStop(app, signals, controllers, keys, manager, log)
         for task in tasks { task.cancel() }
         log.write(.notice, "stopping")
         testMode?.cancelDelays()
@@ -120,19 +122,20 @@ struct Serve: ServerCommand {
     private func app(
         on store: any SessionStore, _ controllers: ControllerTokens, _ idleSessions: IdleSessions, bodies: Quota,
         answers: Quota, _ log: LogLines
-    ) async throws -> (App, TestMode?) {
+    ) async throws -> (App, TestMode?, KeyWatcher?) {
         let (clock, ids) = options.deterministic ? try await deterministic(after: store) : (Clock(), IDGenerator())
+        let signed = try options.access.webTokens.tokens(clock)
         var limits = options.limits.limits
         limits.bodies = bodies
         let testMode = (options.testMode ? store as? any TestableStore : nil).map {
             TestMode(store: $0, clock: clock, idleSessions: idleSessions)
         }
         let app = App(
-            store: store, clock: clock, ids: ids, limits: limits, controllers: controllers,
-            pages: options.access.pages(for: address, isOpen: controllers.isEmpty),
+            store: store, clock: clock, ids: ids, limits: limits, controllers: controllers, signed: signed,
+            pages: options.access.pages(for: address, isOpen: controllers.isEmpty && signed == nil),
             streams: StreamLimits(buffers: answers), log: log, proxies: options.access.proxies,
             routes: { testMode?.routes($0) ?? [] })
-        return (app, testMode)
+        return (app, testMode, signed.map { KeyWatcher(signed: $0, app: app) })
     }
 
     private func server(for app: App, _ testMode: TestMode?, bodies: Quota, answers: Quota) -> HTTPServer {
@@ -210,12 +213,15 @@ struct Serve: ServerCommand {
 
     /// Waits for the stop, drain time included. Returns whether the database had become available.
     private func untilStop(
-        _ app: App, _ signals: Signals, _ controllers: ControllerTokens, _ manager: ServiceManager, _ log: LogLines
+        _ app: App, _ signals: Signals, _ controllers: ControllerTokens, _ keys: KeyWatcher?,
+        _ manager: ServiceManager, _ log: LogLines
     ) async throws -> Bool {
         var hasStarted = true
         for await event in signals.events {
             switch event {
-            case .reload: reload(controllers, log)
+            case .reload:
+                reload(controllers, log)
+                keys?.read(because: "SIGHUP")
             case .failed(let error): throw error
             case .stop:
                 manager.notify("STOPPING=1")

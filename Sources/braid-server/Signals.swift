@@ -8,7 +8,7 @@ final class Signals: Sendable {
     enum Event: Sendable {
         /// SIGTERM, SIGINT, or the end of stdin with `--exit-with-stdin`.
         case stop
-        /// SIGHUP: token file and log file again.
+        /// SIGHUP: files of tokens and keys, and the log file, again.
         case reload
         case failed(any Error)
     }

@@ -22,15 +22,17 @@ package enum Admission: Sendable, Equatable {
     }
 }
 
-/// Admits requests by the server's token or one of the store. Without a controller token, everyone is a controller.
+/// Admits requests by a controller token, one for a session or a signed one. Where neither controller tokens nor signed
+/// ones are accepted, everyone is a controller.
 struct AccessControl: Sendable {
     let controllers: ControllerTokens
     let tokens: SessionTokens
 
-    /// On the event loop, so without the store: a token that is not cached, or any if servers share the store, is only
-    /// `claimed`.
+    /// On the event loop, so without the store and without checking signatures: a token that is not cached, or any if
+    /// servers share the store, is only `claimed`.
     func verdict(on head: HTTPRequestHead, for admission: Admission) -> Exchange.Verdict {
-        guard !controllers.isEmpty, admission != .everyone else { return .admitted(.controller) }
+        let isOpen = controllers.isEmpty && !tokens.acceptsSigned
+        guard !isOpen, admission != .everyone else { return .admitted(.controller) }
         do {
             guard let token = try Bearer.token(in: head) else { throw Bearer.missing }
             if controllers.contains(token.digest) {

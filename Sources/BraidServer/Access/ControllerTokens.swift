@@ -16,7 +16,7 @@ package final class ControllerTokens: Sendable {
         weak var stream: ByteStream?
     }
 
-    /// If so, everyone is a controller.
+    /// If so, and no signed tokens are accepted, everyone is a controller.
     package let isEmpty: Bool
     private let state: Mutex<State>
 

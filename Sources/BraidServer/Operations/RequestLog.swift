@@ -1,5 +1,6 @@
 import BraidHTTP
 import BraidRuntime
+import BraidSessions
 import Synchronization
 
 /// Answered requests, administrative acts, reached limits.
@@ -63,6 +64,14 @@ package struct RequestLog: Sendable {
             line.add("host", request.head.host ?? "")
             line.add("option", "--allow-origin=\(origin ?? "ORIGIN")")
             line.add("times", times)
+            add(request, to: &line)
+        }
+    }
+
+    /// As often as requests are logged: each has its line there, too.
+    func refused(_ refusal: TokenRefusal, by request: Exchange) {
+        lines?.write(.info, "token refused") { line in
+            line.add("check", refusal.check)
             add(request, to: &line)
         }
     }

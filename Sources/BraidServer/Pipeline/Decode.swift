@@ -1,6 +1,7 @@
 import BraidEngine
 import BraidHTTP
 import BraidRuntime
+import BraidSessions
 
 // Decode: the requester, checks of head and query, the decompressed body.
 
@@ -22,12 +23,15 @@ extension Exchange {
         return try head.decompress(&body, limit: limits.bodyBytes, memory: limits.bodies, for: account)
     }
 
-    /// Asks the store about the token, if need be.
+    /// Asks the store about the token, or checks its signature, if need be.
     package func identified() async -> Exchange {
         guard case .claimed(let token) = verdict else { return self }
         var exchange = self
         do {
             exchange.verdict = .admitted(try await app.access.requester(token))
+        } catch let refusal as TokenRefusal {
+            app.log.refused(refusal, by: self)
+            exchange.verdict = .refused(SessionError.invalidToken)
         } catch {
             exchange.verdict = .refused(error)
         }

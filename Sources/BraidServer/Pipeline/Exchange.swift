@@ -47,7 +47,7 @@ package struct Exchange: HTTPExchange {
     /// What is known before the handler runs.
     enum Verdict: Sendable {
         case admitted(Requester)
-        /// Ask the store about the token.
+        /// Ask the store about the token, or check its signature.
         case claimed(PresentedToken)
         /// Refuse token or page: at once, or after the body, whose faults come first.
         case refused(any Error, afterBody: Bool = false)

@@ -5,13 +5,16 @@ import Synchronization
 
 /// A class: each copy of a request would count the references of all its parts.
 package final class SessionToken: Sendable {
+    /// All signed tokens of one user have the same.
     package let id: String
     package let grant: TokenGrant
     /// The only one that it covers; 0: what `grant` says.
     package let session: Int
     package let sessionID: String
     /// Milliseconds since 1970.
-    let expires: Int
+    package let expires: Int
+    /// What has signed it; `nil` for a stored token.
+    package let key: SHA256Digest?
     fileprivate let digest: SHA256Digest
 
     fileprivate init?(_ stored: StoredToken) {
@@ -20,13 +23,19 @@ package final class SessionToken: Sendable {
         else { return nil }
         (self.grant, self.digest) = (grant, digest)
         (id, expires) = (stored.token.id, stored.token.expires)
-        (session, sessionID) = (stored.session, stored.sessionID)
+        (session, sessionID, key) = (stored.session, stored.sessionID, nil)
+    }
+
+    /// A verified one.
+    package init(signed presented: PresentedToken, id: String, grant: TokenGrant, expires: Int, key: SHA256Digest) {
+        (self.id, self.grant, self.expires, self.key) = (id, grant, expires, key)
+        (session, sessionID, digest) = (0, "", presented.digest)
     }
 }
 
 /// As sent, not checked yet.
 package struct PresentedToken: Sendable {
-    let text: String
+    package let text: String
     /// Only digests are stored: reading the database gives no access. They are compared in constant time.
     package let digest: SHA256Digest
 
@@ -36,8 +45,8 @@ package struct PresentedToken: Sendable {
     }
 }
 
-/// Tokens that the store keeps. Those in use are cached, unless servers share the store. A revocation is answered once
-/// the token is gone from store and cache. Streams and long polls end with the token that opened them.
+/// Tokens that the store keeps, and signed ones. Those in use are cached, unless servers share the store. A revocation
+/// is answered once the token is gone from store and cache. Streams and long polls end with the token that opened them.
 package final class SessionTokens: Sendable {
     private struct State {
         var known: [String: SessionToken] = [:]
@@ -58,15 +67,20 @@ package final class SessionTokens: Sendable {
     private let store: any SessionStore
     private let clock: Clock
     private let ids: IDGenerator
+    private let signed: (any SignedTokens)?
     private let state = Mutex(State())
     private static let mostKnown = 10_000
     private static let prefix = "braid_"
 
-    init(store: any SessionStore, clock: Clock, ids: IDGenerator) {
+    init(store: any SessionStore, clock: Clock, ids: IDGenerator, signed: (any SignedTokens)?) {
         self.store = store
         self.clock = clock
         self.ids = ids
+        self.signed = signed
     }
+
+    /// Whether tokens are accepted that another system signs.
+    package var acceptsSigned: Bool { signed != nil }
 
     /// Only the result has the secret. Without a session, the token is for what it grants.
     package func create(_ grant: TokenGrant, for sessionID: String?, lasting seconds: Int) async throws -> (
@@ -109,9 +123,20 @@ package final class SessionTokens: Sendable {
         for follower in ended { follower.end() }
     }
 
+    /// After the keys were read again: ends what tokens of other keys have opened.
+    package func endSigned() {
+        let ended = state.withLock { state in
+            Self.taking(&state) { follower in
+                follower.token.key.map { signed?.hasKey($0) != true } ?? false
+            }
+        }
+        for follower in ended { follower.end() }
+    }
+
     /// Another server's notice of a revocation may have been missed.
     func endRevoked() async throws {
-        for id in state.withLock({ Set($0.followers.values.map(\.token.id)) }) where try await store.token(id) == nil {
+        let stored = state.withLock { $0.followers.values.filter { $0.token.key == nil } }
+        for id in Set(stored.map(\.token.id)) where try await store.token(id) == nil {
             end(id)
         }
     }
@@ -139,15 +164,18 @@ package final class SessionTokens: Sendable {
 
     // MARK: Checking tokens
 
-    /// The cached token; `nil`: ask the store. Throws `invalidToken`.
+    /// The cached token; `nil`: `find` it. Throws `invalidToken`.
     package func known(_ presented: PresentedToken) throws -> SessionToken? {
+        if let signed, !presented.text.hasPrefix(Self.prefix) { return signed.known(presented) }
         guard let id = Self.id(in: presented.text) else { throw SessionError.invalidToken }
         guard store.sharing == nil, let token = state.withLock({ $0.known[id] }) else { return nil }
         return try checked(token, presented)
     }
 
-    /// Throws `invalidToken`. An unknown ID and a wrong secret cost about the same work: the time tells nothing.
+    /// Throws `invalidToken`, or `TokenRefusal` for a signed one. An unknown ID and a wrong secret cost about the same
+    /// work: the time tells nothing.
     package func find(_ presented: PresentedToken) async throws -> SessionToken {
+        if let signed, !presented.text.hasPrefix(Self.prefix) { return try signed.verify(presented) }
         guard let id = Self.id(in: presented.text) else { throw SessionError.invalidToken }
         return try checked(try await read(id), presented)
     }
@@ -225,7 +253,8 @@ extension SessionTokens {
         while true {
             let (number, startsSweeping) = state.withLock { state in
                 // Under the lock of `end`: a revocation finds this follower, or has removed the token from `known`.
-                guard state.known[token.id] != nil else { return (Int?.none, false) }
+                let isAccepted = token.key.map { signed?.hasKey($0) == true } ?? (state.known[token.id] != nil)
+                guard isAccepted else { return (Int?.none, false) }
                 state.nextFollower += 1
                 state.followers[state.nextFollower] = Follower(token: token, end: end, isThere: isThere)
                 defer { state.isSweeping = true }
@@ -233,7 +262,7 @@ extension SessionTokens {
             }
             if startsSweeping { Task { await sweep() } }
             if let number { return number }
-            guard try await read(token.id) != nil else { throw SessionError.invalidToken }
+            guard token.key == nil, try await read(token.id) != nil else { throw SessionError.invalidToken }
         }
     }
 

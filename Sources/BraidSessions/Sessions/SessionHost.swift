@@ -25,12 +25,13 @@ package final class SessionHost: Sendable {
 
     package init(
         store: any SessionStore, clock: Clock = Clock(), ids: IDGenerator = IDGenerator(),
-        limits: SessionLimits = SessionLimits(), streams: StreamLimits = StreamLimits()
+        limits: SessionLimits = SessionLimits(), streams: StreamLimits = StreamLimits(),
+        signed: (any SignedTokens)? = nil
     ) {
         self.store = store
         self.clock = clock
         self.ids = ids
-        tokens = SessionTokens(store: store, clock: clock, ids: ids)
+        tokens = SessionTokens(store: store, clock: clock, ids: ids, signed: signed)
         self.limits = limits
         self.streams = streams
         count = SessionCount(limit: limits.sessions, store: store)

@@ -8,8 +8,12 @@ struct AccessOptions {
     var allowAnonymous = false
     var allowOrigin: [String] = []
     var trustedProxy: [String] = []
+    var webTokens = WebTokenOptions()
 
-    static let options: [CommandOption<AccessOptions>] = [
+    static let options: [CommandOption<AccessOptions>] =
+        ownOptions + WebTokenOptions.options.map { $0.inside(\.webTokens) }
+
+    private static let ownOptions: [CommandOption<AccessOptions>] = [
         // Above each option: who needs it.
 
         // Every server that others can reach.
@@ -75,9 +79,12 @@ struct AccessOptions {
         return lines.joined().map(String.init)
     }
 
+    /// Whether everybody who can connect is a controller.
+    func isOpen(_ tokens: [String]) -> Bool { tokens.isEmpty && !webTokens.areAccepted }
+
     /// Throws if other machines can reach a server without a token, unless `--allow-anonymous` is given.
     func checkAddress(_ address: HTTPAddress, tokens: [String]) throws {
-        guard tokens.isEmpty, !allowAnonymous, case .tcp(let host, _) = address, !Loopback.contains(host) else {
+        guard isOpen(tokens), !allowAnonymous, case .tcp(let host, _) = address, !Loopback.contains(host) else {
             return
         }
         throw Failure(
