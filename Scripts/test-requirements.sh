@@ -4,6 +4,8 @@ missing=
 [ -x /usr/bin/python3 ] && /usr/bin/python3 -c 'import prometheus_client' 2>/dev/null || missing="$missing python3-prometheus-client"
 [ -x /usr/bin/python3 ] && /usr/bin/python3 -c 'import pytest' 2>/dev/null || missing="$missing python3-pytest"
 [ -x /usr/bin/python3 ] && /usr/bin/python3 -c 'import ensurepip' 2>/dev/null || missing="$missing python3-venv"
+# For the trait JWT.
+[ -e /usr/include/openssl/evp.h ] || missing="$missing libssl-dev"
 # The programs that the commands in the documents need.
 command -v curl >/dev/null || missing="$missing curl"
 command -v sqlite3 >/dev/null || missing="$missing sqlite3"
