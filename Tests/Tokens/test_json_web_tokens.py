@@ -359,9 +359,13 @@ def test_sighup(tmp_path):
 
 
 def test_an_expired_token_ends_its_stream(tmp_path):
-    with TokenServer(tmp_path, "--jwt-leeway", 0) as server:
-        token = by_pyjwt("ES256", claims(exp=time.time() + 2))
-        server.stream(token).read()
+    with TokenServer(tmp_path, "--test-mode", "--jwt-leeway", 300) as server:
+        token = by_pyjwt("ES256", claims())
+        stream = server.stream(token)
+        assert server.send("controller", "PUT", "/v1/test/clock", {"advance": 600})[0] == 200
+        assert server.status(token) == 200, "the leeway"
+        assert server.send("controller", "PUT", "/v1/test/clock", {"advance": 301})[0] == 200
+        stream.read()
         assert server.status(token) == 401
 
 
