@@ -1,0 +1,159 @@
+import BraidEngine
+import BraidRuntime
+
+// Several servers on one store tell each other who is present, in notices that may get lost. A server tells of a
+// client that was put there or has a stream there: when that changes, and again every ten seconds. What is not
+// repeated ends by itself, so a server that has failed needs no care.
+//
+//     {"session": 12, "server": "1x9", "put": [{"stamp": 1767…, "age": 40, "held": true, "entry": {…}}], "left": ["…"]}
+extension Presence {
+    /// Seconds.
+    static let repetition = 10
+    /// Of a notice, about.
+    private static let noticeBytes = 7_000
+    private static let pauseBetweenNotices = Duration.milliseconds(200)
+
+    /// Coalesced, as clients can change quickly.
+    func tellOthers(of id: String, in session: Int) {
+        guard sharing != nil else { return }
+        let starts = state.withLock { state in
+            state.changed[session, default: []].insert(id)
+            defer { state.isSending = true }
+            return !state.isSending
+        }
+        if starts { Task { await send() } }
+    }
+
+    func repeatAll() {
+        guard sharing != nil else { return }
+        let ours = state.withLock { state in
+            state.rooms.mapValues { room in room.entries.values.filter { $0.isOwn || room.isHeld($0.id) }.map(\.id) }
+        }
+        for (session, ids) in ours { for id in ids { tellOthers(of: id, in: session) } }
+    }
+
+    /// Asks the others to repeat all, at the start and after a time without notices.
+    func ask() async { try? await sharing?.tell([#"{"ask":true}"#]) }
+
+    private func send() async {
+        while let notices = notices() {
+            // Repeated later.
+            try? await sharing?.tell(notices)
+            try? await Task.sleep(for: Self.pauseBetweenNotices)
+        }
+    }
+
+    /// `nil`: nothing to tell, so the sender stops.
+    private func notices() -> [String]? {
+        let now = clock.now()
+        let news: [(session: Int, put: [JSONText], left: [String])]? = state.withLock { state in
+            guard !state.changed.isEmpty else {
+                state.isSending = false
+                return nil
+            }
+            defer { state.changed = [:] }
+            return state.changed.map { session, ids in
+                let room = state.rooms[session] ?? PresenceRoom()
+                // Of a client that only has a stream, there is nothing to tell.
+                let put = ids.compactMap { id in room.entries[id].map { $0.notice(at: now, isHeld: room.isHeld(id)) } }
+                return (session, put, ids.filter { room.entries[$0] == nil })
+            }
+        }
+        return news?.flatMap { notices(of: $0.session, put: $0.put, left: $0.left) }
+    }
+
+    private func notices(of session: Int, put: [JSONText], left: [String]) -> [String] {
+        var notices: [String] = [], put = put[...], left = left[...]
+        while !put.isEmpty || !left.isEmpty {
+            var room = Self.noticeBytes, some: [JSONText] = [], gone: [String] = []
+            while let first = put.first, some.isEmpty || first.count < room {
+                room -= first.count + 1
+                some.append(put.removeFirst())
+            }
+            while let first = left.first, room > first.utf8.count + 3 {
+                room -= first.utf8.count + 3
+                gone.append(left.removeFirst())
+            }
+            let text = JSONText.object {
+                $0.member("session", session)
+                $0.member("server", server)
+                $0.member("put", some)
+                $0.member("left", gone)
+            }
+            notices.append(text.text)
+        }
+        return notices
+    }
+
+    // MARK: Hearing
+
+    func hear(_ text: String) {
+        guard let notice = try? JSONText(parsing: text) else { return }
+        if notice["ask"] != nil { return repeatAll() }
+        guard let session = notice["session"]?.intValue, let other = notice["server"]?.stringValue else { return }
+        let now = clock.now()
+        let heard = (notice["put"]?.elements() ?? []).compactMap { HeardPresence($0, at: now) }
+        let left = (notice["left"]?.elements() ?? []).compactMap(\.stringValue)
+        // Taken outside of the lock. Without room, this server does not show the client.
+        let leases = heard.map { _ in try? quota.lease() }
+        change(session) { room in
+            for (heard, lease) in zip(heard, leases) { room.hear(heard, of: other, at: now, lease) }
+            for id in left { _ = room.remove(id) }
+        }
+        if !heard.isEmpty { startSweeping() }
+    }
+}
+
+/// What another server tells of a client.
+struct HeardPresence {
+    let id: String
+    let since: String
+    let json: JSONText
+    let stamp: Int
+    /// By this server's clock.
+    let put: Int
+    let isHeld: Bool
+
+    fileprivate init?(_ json: JSONText, at now: Int) {
+        guard let stamp = json["stamp"]?.intValue, let age = json["age"]?.intValue, let entry = json["entry"],
+            let id = entry["id"]?.stringValue, let since = entry["since"]?.stringValue
+        else { return nil }
+        (self.id, self.since, self.stamp) = (id, since, stamp)
+        self.json = entry.detached
+        put = now - max(0, age)
+        isHeld = json["held"]?.boolValue == true
+    }
+}
+
+extension PresenceEntry {
+    fileprivate func notice(at now: Int, isHeld: Bool) -> JSONText {
+        .object(capacity: json.count + 64) {
+            $0.member("stamp", stamp)
+            $0.member("age", max(0, now - put))
+            $0.member("held", isHeld)
+            $0.member("entry", json)
+        }
+    }
+}
+
+extension PresenceRoom {
+    fileprivate mutating func hear(
+        _ heard: HeardPresence, of server: String, at now: Int, _ lease: Quota.Lease?
+    ) {
+        let known = entries[heard.id]
+        guard let lease = known?.lease ?? lease else { return }
+        var entry: PresenceEntry
+        if let known, known.stamp >= heard.stamp {
+            entry = known
+            if known.stamp == heard.stamp { entry.put = max(known.put, heard.put) }
+        } else {
+            entry = PresenceEntry(
+                id: heard.id, json: heard.json, since: heard.since, stamp: heard.stamp, put: heard.put, lease: lease)
+            entry.holders = known?.holders ?? [:]
+            entry.isOwn = false
+        }
+        entry.holders[server] = heard.isHeld ? now + Presence.life : nil
+        put(entry)
+        expire(heard.id, at: now)
+    }
+}
