@@ -14,10 +14,11 @@ extension Presence {
     private static let pauseBetweenNotices = Duration.milliseconds(200)
 
     /// Coalesced, as clients can change quickly.
-    func tellOthers(of id: String, in session: Int) {
+    func tellOthers(of id: String, in session: Int, isRemoved: Bool = false) {
         guard sharing != nil else { return }
         let starts = state.withLock { state in
-            state.changed[session, default: []].insert(id)
+            let wasRemoved = state.changed[session]?[id] ?? false
+            state.changed[session, default: [:]][id] = isRemoved || wasRemoved
             defer { state.isSending = true }
             return !state.isSending
         }
@@ -54,9 +55,10 @@ extension Presence {
             defer { state.changed = [:] }
             return state.changed.map { session, ids in
                 let room = state.rooms[session] ?? PresenceRoom()
-                // Of a client that only has a stream, there is nothing to tell.
-                let put = ids.compactMap { id in room.entries[id].map { $0.notice(at: now, isHeld: room.isHeld(id)) } }
-                return (session, put, ids.filter { room.entries[$0] == nil })
+                let put = ids.keys.compactMap { id in
+                    room.entries[id].map { $0.notice(at: now, isHeld: room.isHeld(id)) }
+                }
+                return (session, put, ids.filter { $0.value && room.entries[$0.key] == nil }.map(\.key))
             }
         }
         return news?.flatMap { notices(of: $0.session, put: $0.put, left: $0.left) }
@@ -141,7 +143,7 @@ extension PresenceRoom {
         _ heard: HeardPresence, of server: String, at now: Int, _ lease: Quota.Lease?
     ) {
         let known = entries[heard.id]
-        guard let lease = known?.lease ?? lease else { return }
+        guard let lease = known?.lease ?? lease, known != nil || heard.stamp > lastStamp(of: heard.id) else { return }
         var entry: PresenceEntry
         if let known, known.stamp >= heard.stamp {
             entry = known

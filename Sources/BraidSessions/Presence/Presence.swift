@@ -46,8 +46,8 @@ package final class Presence: Sendable {
         /// By session number; only those in use.
         var rooms: [Int: PresenceRoom] = [:]
         var isSweeping = false
-        /// For the other servers: ids by session.
-        var changed: [Int: Set<String>] = [:]
+        /// For the other servers: ids by session, and whether they were removed.
+        var changed: [Int: [String: Bool]] = [:]
         var isSending = false
 
         mutating func withRoom<Value>(_ session: Int, _ body: (inout PresenceRoom) throws -> Value) rethrows -> Value {
@@ -107,7 +107,7 @@ package final class Presence: Sendable {
             try before?.lease
             ?? quota.required("clients present", option: "max-subscribers", for: account, retryAfter: 5)
         change(session) { room in
-            let stamp = max(now, (room.entries[id]?.stamp ?? 0) + 1)
+            let stamp = max(now, room.lastStamp(of: id) + 1)
             var entry = PresenceEntry(id: id, json: json, since: since, stamp: stamp, put: now, lease: lease)
             entry.holders = room.entries[id]?.holders ?? [:]
             room.put(entry)
@@ -119,7 +119,7 @@ package final class Presence: Sendable {
 
     func remove(_ client: Client, from session: Int) {
         let id = client.id(in: session)
-        if change(session, { $0.remove(id) }) { tellOthers(of: id, in: session) }
+        if change(session, { $0.remove(id) }) { tellOthers(of: id, in: session, isRemoved: true) }
     }
 
     /// `{"present": […]}`
@@ -133,6 +133,8 @@ package final class Presence: Sendable {
     }
 
     func end(_ session: Int) { change(session) { $0.removeAll() } }
+
+    func endAll() { for session in state.withLock({ Array($0.rooms.keys) }) { end(session) } }
 
     // MARK: Time
 

@@ -36,8 +36,8 @@ struct PresenceRoom: Sendable {
     private(set) var entries: [String: PresenceEntry] = [:]
     /// Grows with each change.
     private(set) var version = 0
-    /// Those who left, ascending by version.
-    private var left: [(version: Int, id: String)] = []
+    /// Those who left, ascending by version; with the stamp of what was removed, 0 for what expired.
+    private var left: [(version: Int, id: String, stamp: Int)] = []
     /// `left` is complete after this version.
     private var complete = 0
     private var streams: [ObjectIdentifier: PresenceStream] = [:]
@@ -66,11 +66,14 @@ struct PresenceRoom: Sendable {
         entries[entry.id] = entry
     }
 
-    mutating func remove(_ id: String) -> Bool {
-        guard entries.removeValue(forKey: id) != nil else { return false }
+    /// Returns whether it was present.
+    mutating func remove(_ id: String) -> Bool { remove(id, isExpired: false) }
+
+    private mutating func remove(_ id: String, isExpired: Bool) -> Bool {
+        guard let entry = entries.removeValue(forKey: id) else { return false }
         version += 1
         hasNews = true
-        left.append((version, id))
+        left.append((version, id, isExpired ? 0 : entry.stamp))
         if left.count > 2 * Self.mostLeft {
             complete = left[left.count - Self.mostLeft - 1].version
             left.removeFirst(left.count - Self.mostLeft)
@@ -87,8 +90,11 @@ struct PresenceRoom: Sendable {
     }
 
     mutating func expire(_ id: String, at now: Int) {
-        if entries[id]?.isOver(at: now) == true, held[id] == nil { _ = remove(id) }
+        if entries[id]?.isOver(at: now) == true, held[id] == nil { _ = remove(id, isExpired: true) }
     }
+
+    /// Another server's entry counts only if its stamp is greater, or if this one has expired.
+    func lastStamp(of id: String) -> Int { entries[id]?.stamp ?? left.last { $0.id == id }?.stamp ?? 0 }
 
     mutating func join(_ stream: PresenceStream) {
         guard streams.updateValue(stream, forKey: ObjectIdentifier(stream)) == nil else { return }

@@ -224,6 +224,7 @@ package final class SessionHost: Sendable {
     /// Before the store's content is replaced. No request for a session may be under way.
     func forgetAll() {
         for session in inMemory { forget(session.number) }
+        presence.endAll()
         count.forget()
         tokens.forgetAll()
     }
