@@ -45,7 +45,8 @@ import Testing
             let event = try stream.next()
             #expect(event.name == "presence" && event.data == #"{"changed":[\#(put.text)],"left":[]}"#)
         }
-        #expect(put.text.hasPrefix(#"{"id":"\#(id)","role":"controller","at":{"id":"1"},"data":{"typing":true},"since":""#))
+        #expect(
+            put.text.hasPrefix(#"{"id":"\#(id)","role":"controller","at":{"id":"1"},"data":{"typing":true},"since":""#))
         #expect(try client.get(Self.path).text == #"{"present":[\#(put.text)]}"#)
         #expect(try client.request("DELETE", Self.path + "?client=one").status == 204)
         for stream in [one, two] { #expect(try stream.next().data == #"{"changed":[],"left":["\#(id)"]}"#) }
@@ -134,8 +135,9 @@ import Testing
     func tokens() throws {
         let server = try AccessTests.server(["--test-mode"]), client = try server.keptClient()
         let path = "/v1/sessions/mine/presence", bearer = AccessTests.bearer
-        let viewer = try AccessTests.token("viewer", on: server), stranger = try AccessTests.token(
-            "viewer", on: server, session: "theirs")
+        let viewer = try AccessTests.token("viewer", on: server),
+            stranger = try AccessTests.token(
+                "viewer", on: server, session: "theirs")
         let short = try AccessTests.token("participant", on: server, expiresIn: 20)
         for (token, role) in [(viewer.token, "viewer"), (short.token, "participant")] {
             let answer = try client.request("PUT", path + "?client=x", "{}", headers: bearer(token))

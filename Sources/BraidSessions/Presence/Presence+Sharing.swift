@@ -5,7 +5,10 @@ import BraidRuntime
 // client that was put there or has a stream there: when that changes, and again every ten seconds. What is not
 // repeated ends by itself, so a server that has failed needs no care.
 //
-//     {"session": 12, "server": "1x9", "put": [{"stamp": 1767…, "age": 40, "held": true, "entry": {…}}], "left": ["…"]}
+//     {"session": 12, "server": "1x9", "put": [{"stamp": 1767…, "age": 40, "held": true, "entry": {…}}],
+//      "left": ["…"], "released": ["…"]}
+//
+// `held`: it has a stream there; `released`: no longer, and is not known there.
 extension Presence {
     /// Seconds.
     static let repetition = 10
@@ -47,7 +50,7 @@ extension Presence {
     /// `nil`: nothing to tell, so the sender stops.
     private func notices() -> [String]? {
         let now = clock.now()
-        let news: [(session: Int, put: [JSONText], left: [String])]? = state.withLock { state in
+        let news: [(session: Int, put: [JSONText], left: [String], released: [String])]? = state.withLock { state in
             guard !state.changed.isEmpty else {
                 state.isSending = false
                 return nil
@@ -58,33 +61,44 @@ extension Presence {
                 let put = ids.keys.compactMap { id in
                     room.entries[id].map { $0.notice(at: now, isHeld: room.isHeld(id)) }
                 }
-                return (session, put, ids.filter { $0.value && room.entries[$0.key] == nil }.map(\.key))
+                let gone = ids.filter { room.entries[$0.key] == nil }
+                return (
+                    session, put, gone.filter(\.value).map(\.key),
+                    gone.filter { !$0.value && !room.isHeld($0.key) }.map(\.key)
+                )
             }
         }
-        return news?.flatMap { notices(of: $0.session, put: $0.put, left: $0.left) }
+        return news?.flatMap { notices(of: $0.session, put: $0.put, left: $0.left, released: $0.released) }
     }
 
-    private func notices(of session: Int, put: [JSONText], left: [String]) -> [String] {
-        var notices: [String] = [], put = put[...], left = left[...]
-        while !put.isEmpty || !left.isEmpty {
-            var room = Self.noticeBytes, some: [JSONText] = [], gone: [String] = []
+    private func notices(of session: Int, put: [JSONText], left: [String], released: [String]) -> [String] {
+        var notices: [String] = [], put = put[...], left = left[...], released = released[...]
+        while !put.isEmpty || !left.isEmpty || !released.isEmpty {
+            var room = Self.noticeBytes, some: [JSONText] = []
             while let first = put.first, some.isEmpty || first.count < room {
                 room -= first.count + 1
                 some.append(put.removeFirst())
-            }
-            while let first = left.first, room > first.utf8.count + 3 {
-                room -= first.utf8.count + 3
-                gone.append(left.removeFirst())
             }
             let text = JSONText.object {
                 $0.member("session", session)
                 $0.member("server", server)
                 $0.member("put", some)
-                $0.member("left", gone)
+                $0.member("left", Self.taking(from: &left, &room))
+                $0.member("released", Self.taking(from: &released, &room))
             }
             notices.append(text.text)
         }
         return notices
+    }
+
+    /// As many as fit into `room` bytes.
+    private static func taking(from ids: inout ArraySlice<String>, _ room: inout Int) -> [String] {
+        var taken: [String] = []
+        while let first = ids.first, room > first.utf8.count + 3 {
+            room -= first.utf8.count + 3
+            taken.append(ids.removeFirst())
+        }
+        return taken
     }
 
     // MARK: Hearing
@@ -96,13 +110,15 @@ extension Presence {
         let now = clock.now()
         let heard = (notice["put"]?.elements() ?? []).compactMap { HeardPresence($0, at: now) }
         let left = (notice["left"]?.elements() ?? []).compactMap(\.stringValue)
+        let released = (notice["released"]?.elements() ?? []).compactMap(\.stringValue)
         // Taken outside of the lock. Without room, this server does not show the client.
         let leases = heard.map { _ in try? quota.lease() }
         change(session) { room in
             for (heard, lease) in zip(heard, leases) { room.hear(heard, of: other, at: now, lease) }
             for id in left { _ = room.remove(id) }
+            for id in released { room.release(id, by: other, at: now) }
         }
-        if !heard.isEmpty { startSweeping() }
+        startSweeping()
     }
 }
 
@@ -157,5 +173,12 @@ extension PresenceRoom {
         entry.holders[server] = heard.isHeld ? now + Presence.life : nil
         put(entry)
         expire(heard.id, at: now)
+    }
+
+    fileprivate mutating func release(_ id: String, by server: String, at now: Int) {
+        guard var entry = entries[id] else { return }
+        entry.holders[server] = nil
+        put(entry)
+        expire(id, at: now)
     }
 }

@@ -119,7 +119,9 @@ package final class Presence: Sendable {
 
     func remove(_ client: Client, from session: Int) {
         let id = client.id(in: session)
-        if change(session, { $0.remove(id) }) { tellOthers(of: id, in: session, isRemoved: true) }
+        guard change(session, { $0.remove(id) }) else { return }
+        startSweeping()
+        tellOthers(of: id, in: session, isRemoved: true)
     }
 
     /// `{"present": […]}`
@@ -150,10 +152,11 @@ package final class Presence: Sendable {
     private func sweep() async {
         for second in 1... {
             try? await Task.sleep(for: .seconds(1))
+            for session in state.withLock({ Array($0.rooms.keys) }) { change(session) { $0.forgetUnneeded() } }
             endExpired()
             if second.isMultiple(of: Self.repetition) { repeatAll() }
             let isDone = state.withLock { state in
-                state.isSweeping = state.rooms.values.contains { !$0.entries.isEmpty }
+                state.isSweeping = !state.rooms.isEmpty
                 return !state.isSweeping
             }
             if isDone { return }

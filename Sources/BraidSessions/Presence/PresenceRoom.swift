@@ -50,7 +50,8 @@ struct PresenceRoom: Sendable {
 
     private static let mostLeft = 1_024
 
-    var isUsed: Bool { !entries.isEmpty || !streams.isEmpty || isPumping }
+    private var isEmpty: Bool { entries.isEmpty && streams.isEmpty && !isPumping }
+    var isUsed: Bool { !isEmpty || !left.isEmpty }
 
     func isHeld(_ id: String) -> Bool { held[id] != nil }
 
@@ -87,6 +88,11 @@ struct PresenceRoom: Sendable {
 
     mutating func expire(at now: Int) {
         for id in entries.keys { expire(id, at: now) }
+    }
+
+    /// A while after the last has left: notices of other servers that were under way have arrived.
+    mutating func forgetUnneeded() {
+        if isEmpty { (left, complete) = ([], version) }
     }
 
     mutating func expire(_ id: String, at now: Int) {

@@ -77,7 +77,9 @@ struct PresenceRoomTests {
         #expect(room.news(after: seen) == (try JSONText(parsing: #"{"changed":[{"id":"c500","data":1}],"left":[]}"#)))
     }
 
-    @Test("A client ends 30 seconds after it was put, also if the clock was set back, and one that another server holds later")
+    @Test(
+        "A client ends 30 seconds after it was put, also if the clock was set back, and one that another server holds later"
+    )
     func life() throws {
         for (now, isPresent) in [(0, true), (29_999, true), (30_000, false), (-29_999, true), (-30_000, false)] {
             var room = PresenceRoom(), held = try entry("held")
