@@ -45,6 +45,35 @@ struct PresenceTests {
         subscriber.stream.close()
     }
 
+    @Test("1,000 streams share one event of one change, and are not written to without a change")
+    func crowd() async throws {
+        let store = try SQLiteStore(path: ":memory:")
+        let sessions = SessionHost(store: store), presence = sessions.presence
+        let streams = (0..<1_000).map { number in
+            let client = Presence.Client(token: nil, name: "\(number)")
+            let stream = PresenceStream(presence, session: 1, client: client, account: Quota.Account())
+            stream.join()
+            return (stream, ByteStream())
+        }
+        for number in 0..<1_000 { try put("\(number)", 0, sessions) }
+        for (stream, body) in streams { stream.watch(body) }
+        func taken() -> [[UInt8]] { streams.flatMap { $0.1.take().pieces } }
+        func seen() -> Bool { streams.allSatisfy { $0.0.seen == 1_000 } }
+        #expect(
+            await eventually {
+                _ = taken(); return seen()
+            })
+        let before = presence.eventsSent.value
+        for number in 0..<1_000 { try put("\(number)", 0, sessions) }
+        try put("7", 1, sessions)
+        #expect(await eventually { presence.eventsSent.value == before + 1_000 }, "the first 1,000 changed nothing")
+        let pieces = taken()
+        #expect(pieces.count == 1_000 && pieces.allSatisfy { $0.count < 250 })
+        #expect(Set(pieces.map { $0.withUnsafeBufferPointer(\.baseAddress) }).count == 1, "encoded once")
+        for (stream, _) in streams { stream.leave() }
+        await store.close()
+    }
+
     @Test("A client stays present while it has a stream, and without one for 30 seconds after it was put")
     func life() async throws {
         let store = try SQLiteStore(path: ":memory:"), clock = Clock(countingAfter: 0)
