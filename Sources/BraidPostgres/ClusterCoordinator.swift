@@ -78,6 +78,15 @@ final class ClusterCoordinator: Sendable {
         "'braid_server'::regclass::oid::int4, \(Int(Int32(truncatingIfNeeded: session)))::int4"
     }
 
+    // MARK: Texts for the other servers
+
+    func tell(_ texts: [String]) async throws {
+        for text in texts {
+            _ = try await run(
+                "SELECT true, pg_notify(\(raw: StoreNotice.channel), \(sender + " " + StoreNotice.textLetter + text))")
+        }
+    }
+
     // MARK: Servers that hang
 
     /// Ends a server's connection if the database has waited longer than `lease` for it to send or receive, and it
@@ -207,19 +216,20 @@ final class ClusterCoordinator: Sendable {
     private func tell(_ notice: StoreNotice) { state.withLock { $0.hear }?(notice) }
 
     private func hear(_ payload: String) {
-        let words = payload.split(separator: " ")
-        guard let first = words.first, first != sender else { return }
-        for notice in words.dropFirst().compactMap({ StoreNotice($0) }) { tell(notice) }
+        guard let end = payload.firstIndex(of: " "), payload[..<end] != sender else { return }
+        let rest = payload[end...].dropFirst()
+        if rest.hasPrefix(StoreNotice.textLetter) { return tell(.told(String(rest.dropFirst()))) }
+        for notice in rest.split(separator: " ").compactMap({ StoreNotice($0) }) { tell(notice) }
     }
 }
 
-// A payload is the sender's name and a word for each notice.
+// A payload is the sender's name and a word for each notice, or one text.
 extension StoreNotice {
     /// With the table's OID, because servers on another schema need another channel.
     static let channel = "'braid_' || 'braid_server'::regclass::oid"
 
     static func committed(_ session: Int, _ revision: Int) -> String { "c\(session).\(revision)" }
-    static let endedLetter = "e", revokedLetter = "t"
+    static let endedLetter = "e", revokedLetter = "t", textLetter = "m"
 
     init?(_ word: Substring) {
         let rest = word.dropFirst()

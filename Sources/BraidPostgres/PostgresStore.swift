@@ -268,6 +268,8 @@ extension PostgresStore: StoreSharing {
     package func takeTurn(of session: Int) async throws { try await peers.takeTurn(of: session) }
 
     package func endTurn(of session: Int) async { await peers.endTurn(of: session) }
+
+    package func tell(_ texts: [String]) async throws { try await peers.tell(texts) }
 }
 
 extension PostgresStore {

@@ -73,6 +73,9 @@ package final class ByteStream: Sendable {
 
     // MARK: Producer
 
+    /// Whether the event loop has taken all.
+    package var isDrained: Bool { state.withLock { $0.queue.bytes == 0 } }
+
     package var coding: ContentCoding? { state.withLock { $0.frame.coding } }
 
     /// `action` starts the producer. It runs on the event loop's thread, so it must not block.

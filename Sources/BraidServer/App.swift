@@ -56,7 +56,7 @@ package final class App: Sendable {
                 + [fixtureRoute(watchedFiles, subscribers: sessions.subscribers)]
                 + sessionRoutes(sessions)
                 + commandRoutes(sessions) + dataSourceRoutes(sessions) + journalRoutes(sessions)
-                + updateRoutes(sessions)
+                + updateRoutes(sessions) + presenceRoutes(sessions)
                 + observeRoutes(sessions, limits: limits) + tokenRoutes(sessions.tokens) + statelessRoutes(clock: clock)
                 + routes(sessions)
         )

@@ -12,6 +12,10 @@ package protocol StoreSharing: Sendable {
     /// too long.
     func takeTurn(of session: Int) async throws
     func endTurn(of session: Int) async
+
+    /// Brings texts of less than 7,900 bytes to the other servers. Not stored; may get lost. Throws if they did not
+    /// leave.
+    func tell(_ texts: [String]) async throws
 }
 
 /// Of two with the same number and different times, the database has lost one.
@@ -39,4 +43,6 @@ package enum StoreNotice: Sendable, Equatable {
     case hearing
     /// Every few seconds: look for changes without a notice.
     case look
+    /// By ``StoreSharing/tell(_:)``.
+    case told(String)
 }

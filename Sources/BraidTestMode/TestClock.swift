@@ -24,6 +24,7 @@ struct TestClock: Sendable {
             }
         sessions.clock.set(to: time)
         sessions.tokens.endExpired()
+        sessions.presence.endExpired()
         guard time > now else { return }
         // More than an answer's lifetime has no further effect, and could overflow `answerClock.setting`.
         sessions.store.answerClock.setting += min(time - now, KeptAnswer.lifetime)

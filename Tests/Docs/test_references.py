@@ -82,9 +82,9 @@ def test_the_events_of_a_stream_are_documented(url):
     table = {"table": "t", "cells": {"C": {"events": {"e": {}}}}, "bindings": [
         {"cell": "C", "models": [{"id": "1", "n": 0}], "onEvent": {"e": [{"update": {"merge": {"n": 1}}}, {"emit": {"name": "changed"}}]}}]}
     send("POST", "/v1/sessions", {"id": "followed", "table": table})
-    stream = urllib.request.urlopen(urllib.request.Request(url + "/v1/sessions/followed/updates", headers={"Accept": "text/event-stream"}), timeout=30)
+    stream = urllib.request.urlopen(urllib.request.Request(url + "/v1/sessions/followed/updates?presence", headers={"Accept": "text/event-stream"}), timeout=30)
     names = []
-    while "caught-up" not in names:
+    while "presence" not in names:
         names += re.findall("^event: (.*)", stream.readline().decode())
     send("POST", "/v1/sessions/followed/events", {"at": {"id": "1"}, "event": {"e": {}}})
     send("POST", "/v1/sessions/followed/taps", {"at": {"id": "1"}})

@@ -73,7 +73,7 @@ extension RowReference {
         return JSONText(RowPath(section: section, row: row))
     }
 
-    fileprivate var json: JSONText {
+    package var json: JSONText {
         switch self {
         case .at(let section, let row):
             .object {

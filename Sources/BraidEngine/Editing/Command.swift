@@ -105,7 +105,7 @@ extension Command {
 
 extension RowReference {
     /// `{"section", "row"}`, `{"id"}`, `{"id", "section"}` or `[section, row]`.
-    init(_ json: JSONText, at pointer: JSONPointer) throws(Refusal) {
+    package init(_ json: JSONText, at pointer: JSONPointer) throws(Refusal) {
         if let elements = json.elements() {
             guard elements.count == 2 else {
                 throw Refusal.bad(pointer, .invalidValue, "a row reference that is an array must be [section, row]")

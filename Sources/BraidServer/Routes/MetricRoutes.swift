@@ -17,6 +17,7 @@ func metricsRoute(
         text.write(sessions.metrics.commands)
         text.write(
             sessions.statistics, maximum: limits.subscribers, behind: sessions.metrics.streamsBehind.value)
+        text.write(sessions.presence)
         text.write(sharing: sessions.metrics)
         text.write(sessions.store.statistics, condition: await condition)
         // If the query fails, only its metrics are missing.
@@ -92,6 +93,13 @@ extension PrometheusText {
             "braid_subscribers_behind_total", .counter,
             "Times that a stream fell behind the session; the reader got the missed updates from memory, or else a snapshot.",
             behind)
+    }
+
+    fileprivate mutating func write(_ presence: Presence) {
+        single("braid_presence", .gauge, "Clients that are present in sessions.", presence.count)
+        single(
+            "braid_presence_events_total", .counter, "Events that told streams who is present.",
+            presence.eventsSent.value)
     }
 
     fileprivate mutating func write(sharing metrics: SessionMetrics) {

@@ -8,7 +8,7 @@ func updateRoutes(_ sessions: SessionHost) -> [Route] {
     [
         Route(
             "GET", "/v1/sessions/{id}/updates", for: .role(.viewer),
-            query: WindowQuery.parameters.union(["since", "wait", "form", "coalesce", "from"]),
+            query: WindowQuery.parameters.union(["since", "wait", "form", "coalesce", "from", "presence", "client"]),
             endsAtStop: true, alternative: "text/event-stream"
         ) { context in
             let isSequential = try context.isSequential()
@@ -20,8 +20,17 @@ func updateRoutes(_ sessions: SessionHost) -> [Route] {
                     "`from` is the window that the client has: add the parameters of the window that it wants, such as `offset` and `limit`."
                 )
             }
+            let hasPresence = try context.flag("presence")
+            if !hasPresence, context.query("client") != nil {
+                throw ProblemError(.badRequest, "`client` is for `presence`: add it.")
+            }
             if context.head.prefers("text/event-stream") {
-                return try await sessions.eventStream(context, after: since, window, from: old, isSequential)
+                return try await sessions.eventStream(
+                    context, after: since, window, from: old, isSequential,
+                    presentAs: hasPresence ? context.presenceClient() : nil)
+            }
+            if hasPresence {
+                throw ProblemError(.badRequest, "`presence` is for an event stream. For JSON, get …/presence.")
             }
             guard let since else {
                 throw ProblemError(
@@ -52,7 +61,7 @@ extension SessionHost {
 
     fileprivate func eventStream(
         _ context: Exchange, after since: Position?, _ window: WindowQuery?, from old: WindowQuery?,
-        _ isSequential: Bool
+        _ isSequential: Bool, presentAs client: Presence.Client?
     ) async throws -> HTTPResponse {
         for name in ["wait", "coalesce"] where context.query(name) != nil {
             throw ProblemError(
@@ -68,8 +77,12 @@ extension SessionHost {
         let lease = try subscriberLease(context)
         return try await withCurrent(context.parameter("id")) { session in
             try context.require(session)
+            let presence = client.map {
+                PresenceStream(self.presence, session: session.number, client: $0, account: context.account)
+            }
             let stream = try await session.eventStream(
-                after: last ?? since, form, window: window, from: last == nil ? old : nil, lease, context.account)
+                after: last ?? since, form, window: window, from: last == nil ? old : nil, presence: presence, lease,
+                context.account)
             let headers = [
                 ("Content-Type", "text/event-stream"), ("Cache-Control", "no-store"),
                 ("X-Accel-Buffering", "no"),  // Otherwise nginx buffers events.

@@ -247,7 +247,7 @@ extension SessionTokens {
         return try result.get()
     }
 
-    private func follow(
+    func follow(
         _ token: SessionToken, isThere: @escaping @Sendable () -> Bool, end: @escaping @Sendable () -> Void
     ) async throws -> Int {
         while true {

@@ -14,6 +14,7 @@ package final class SessionHost: Sendable {
     package let streams: StreamLimits
     /// Event streams and waiting long polls.
     package let subscribers: Quota
+    package let presence: Presence
     let count: SessionCount
     package let metrics = SessionMetrics()
     let keysUnderWay = KeysUnderWay()
@@ -36,6 +37,7 @@ package final class SessionHost: Sendable {
         self.streams = streams
         count = SessionCount(limit: limits.sessions, store: store)
         subscribers = Quota(limits.subscribers, clientPart: 16)
+        presence = Presence(clock: clock, sharing: store.sharing, limits: streams, most: limits.subscribers)
     }
 
     private struct Live {
@@ -201,6 +203,7 @@ package final class SessionHost: Sendable {
 
     /// Also ends its streams and long polls.
     func forget(_ number: Int) {
+        presence.end(number)
         let session = live.withLock { live in
             let session = live.byNumber[number]
             if let session { live.remove(session) }
@@ -214,6 +217,7 @@ package final class SessionHost: Sendable {
     /// Before the store's content is replaced. No request for a session may be under way.
     func forgetAll() {
         for session in inMemory { forget(session.number) }
+        presence.endAll()
         count.forget()
         tokens.forgetAll()
     }
@@ -288,8 +292,12 @@ package final class SessionHost: Sendable {
         case .renewed: for session in inMemory { session.markStale() }
         case .hearing:
             lookForNews()
-            Task { try? await tokens.endRevoked() }
+            Task {
+                try? await tokens.endRevoked()
+                await presence.ask()
+            }
         case .look: lookForNews()
+        case .told(let text): presence.hear(text)
         }
     }
 

@@ -168,6 +168,7 @@ final class EventBytes: Sendable {
     }
 
     var isEmpty: Bool { plain.bytes.isEmpty }
+    var count: Int { plain.bytes.count }
 
     func piece(in coding: ContentCoding?) -> BodyPiece {
         guard let coding else { return plain }

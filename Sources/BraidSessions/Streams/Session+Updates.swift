@@ -53,7 +53,7 @@ extension Session {
     /// - Throws: `StaleSession`, or `Refusal` if the section or anchor does not exist or is ambiguous.
     package func eventStream(
         after position: Position?, _ form: StreamForm, window: WindowQuery? = nil, from old: WindowQuery? = nil,
-        _ lease: Quota.Lease, _ account: Quota.Account
+        presence: PresenceStream? = nil, _ lease: Quota.Lease, _ account: Quota.Account
     ) async throws -> ByteStream {
         var start = (revision: position.flatMap { self.revision(at: $0) }, followed: Followed.table)
         if let window {
@@ -61,7 +61,8 @@ extension Session {
             start = try await windowStart(window, from: old, at: start.revision, for: account)
         }
         let subscriber = Subscriber(
-            self, after: start.revision, following: start.followed, form: form, lease: lease, account: account)
+            self, after: start.revision, following: start.followed, form: form, presence: presence, lease: lease,
+            account: account)
         guard subscriber.start() else { throw StaleSession() }
         return subscriber.stream
     }

@@ -10,6 +10,7 @@ final class Subscriber: Sendable {
     let followsWindow: Bool
     private let session: Session
     private let form: StreamForm
+    private let presence: PresenceStream?
     private let lease: Quota.Lease?
     /// Pays for large events.
     private let account: Quota.Account
@@ -27,10 +28,11 @@ final class Subscriber: Sendable {
     /// `followed` is as at `position`; without one, the stream starts with a snapshot.
     init(
         _ session: Session, after position: Int?, following followed: Followed = .table, form: StreamForm,
-        lease: Quota.Lease? = nil, account: Quota.Account = Quota.Account()
+        presence: PresenceStream? = nil, lease: Quota.Lease? = nil, account: Quota.Account = Quota.Account()
     ) {
         self.session = session
         self.form = form
+        self.presence = presence
         self.lease = lease
         self.account = account
         stream = ByteStream(limit: session.feed.limits.queueBytes)
@@ -41,12 +43,18 @@ final class Subscriber: Sendable {
     /// `false`: the feed is closed. The first event is written when an event loop sends the stream.
     func start() -> Bool {
         guard session.feed.add(self) else { return false }
+        presence?.join()
         stream.onClose { [self] in
-            session.feed.remove(self)
+            leave()
             lease?.end()
         }
         stream.onAttach { [self] in startCatchingUp(readsHistory: true, isStart: true) }
         return true
+    }
+
+    private func leave() {
+        session.feed.remove(self)
+        presence?.leave()
     }
 
     // MARK: Live
@@ -228,7 +236,10 @@ final class Subscriber: Sendable {
         let bytes = ServerSentEvent.bytes(
             "caught-up", at: session.position(at: position), data: #"{"revision":\#(position)}"#.utf8)
         let result = try deliver(StreamStep(events: EventBytes(bytes), revision: position, followed: followed))
-        if result == .accepted { progress.withLock { $0.owesCaughtUp = false } }
+        if result == .accepted {
+            progress.withLock { $0.owesCaughtUp = false }
+            presence?.watch(stream)
+        }
         return result
     }
 
@@ -238,13 +249,13 @@ final class Subscriber: Sendable {
             guard result == .accepted else { return result }
         }
         stream.finish()
-        session.feed.remove(self)
+        leave()
         return .closed
     }
 
     /// The reader then reconnects with its position.
     private func cutOff() {
-        session.feed.remove(self)
+        leave()
         stream.fail()
     }
 }

@@ -1,0 +1,49 @@
+import BraidEngine
+import BraidRuntime
+
+extension SessionHost {
+    /// `at` becomes the row's id. Returns the client as others see it. Throws `Refusal`, `badRequest`, `unavailable`,
+    /// `quotaExceeded` or `invalidToken`.
+    package func putPresence(
+        in session: Session, of client: Presence.Client, _ user: User, at: RowReference?, data: JSONText?,
+        token: SessionToken?, for account: Quota.Account
+    ) async throws -> JSONText {
+        let number = session.number
+        let content = Presence.Content(user: user, at: try at.map { try session.named($0, for: user.role) }, data: data)
+        let (json, new) = try presence.put(client, in: number, content, for: account)
+        // If it has ended, nobody sees the client any more.
+        if session.isStale { throw StaleSession() }
+        guard let new, let token else { return json }
+        do {
+            _ = try await tokens.follow(token, isThere: { [weak new] in new != nil }) { [presence] in
+                presence.remove(client, from: number)
+            }
+            return json
+        } catch {
+            presence.remove(client, from: number)
+            throw error
+        }
+    }
+
+    package func removePresence(in session: Session, of client: Presence.Client) {
+        presence.remove(client, from: session.number)
+    }
+
+    /// `{"present": […]}`. Throws `unavailable` or `quotaExceeded`.
+    package func presenceList(
+        in session: Session, for account: Quota.Account
+    ) throws -> (json: JSONText, lease: Quota.Lease?) {
+        let json = presence.list(of: session.number)
+        return (json, try streams.lease(json.count, for: account))
+    }
+}
+
+extension Session {
+    fileprivate func named(_ reference: RowReference, for role: Role) throws -> RowReference {
+        let table = current.table
+        var binder = table.bound.binder
+        binder.limits = limits.table(for: role)
+        return try binder.named(
+            reference, at: JSONPointer.root.appending("at"), in: table.snapshot, of: table.model)
+    }
+}
