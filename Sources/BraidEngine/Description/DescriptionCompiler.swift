@@ -5,6 +5,7 @@ struct DescriptionCompiler {
         var binder: Binder
         var state: JSONText
         var models: [(section: SectionID, models: [JSONText], pointer: JSONPointer)]
+        var undo: UndoPolicy?
     }
 
     var reader: DescriptionReader
@@ -25,7 +26,7 @@ struct DescriptionCompiler {
                 reader.text.value(), at: root,
                 members: [
                     "table", "sections", "sectionDisplay", "modelTypes", "cells", "cellsForModelTypes", "state",
-                    "empty", "templates", "handlers", "bindings",
+                    "empty", "undo", "templates", "handlers", "bindings",
                 ], what: "a table description")
         else { return nil }
 
@@ -49,6 +50,8 @@ struct DescriptionCompiler {
                 "`empty` cannot be null: in an update null says that it went away")
         }
 
+        let undo: UndoPolicy? = reader.choice(object["undo"], at: root.appending("undo"), what: "`undo`")
+
         let bindings = readBindings(object["bindings"])
         let binder = bindings.binder(
             display: display, empty: object["empty"].map { _ in reader.slice(root.appending("empty")) },
@@ -61,7 +64,7 @@ struct DescriptionCompiler {
             name: name,
             binder: binder,
             state: object["state"] == nil ? .emptyObject : reader.slice(root.appending("state")),
-            models: inDeclaredOrder(models))
+            models: inDeclaredOrder(models), undo: undo)
     }
 
     private mutating func readName(_ value: JSONValue?) -> String {

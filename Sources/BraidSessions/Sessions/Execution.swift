@@ -18,6 +18,8 @@ package struct CommandRequest: Sendable {
     /// Refuse a data source call that would otherwise be ignored.
     package var isStrict = false
     package var role = Role.controller
+    /// The id of the user who sends it.
+    package var user: String?
     /// Makes the answer to store for a retry with the same idempotency key.
     package var keptAnswer: (@Sendable (Execution) -> KeptAnswer)?
 
@@ -32,7 +34,7 @@ package struct CommandRequest: Sendable {
     /// Neither depends on the revision, nor is completed by the session.
     fileprivate var isComplete: Bool {
         switch command {
-        case .reset, .rebind: false
+        case .reset, .rebind, .undo: false
         default: base == nil && condition == nil
         }
     }
@@ -263,6 +265,17 @@ extension Session {
     /// Also checks `If-Match`.
     private func completed(_ request: CommandRequest, on before: Committed) async throws -> Completed {
         try request.condition?.check(position(at: before.snapshot.revision))
+        if case .undo(let undo) = request.command {
+            if request.isDryRun, request.role != .controller, before.unpublished != nil {
+                throw Refusal(
+                    .undoNotAllowed,
+                    "The session has changes that are not published: until they are, only a controller may try an undo."
+                )
+            }
+            let requester = UndoRequester(role: request.role, user: request.user)
+            let undo = try await resolved(undo, for: requester, on: before)
+            return (.undo(undo), JSONText(object: [("undo", undo.json)]), nil)
+        }
         let command = try await completed(request.command, for: before.bound)
         guard let base = request.base else { return (command, request.text, nil) }
         return try await rebased(command, request.text, base: base, before, limits.table(for: request.role))
