@@ -236,7 +236,9 @@ struct CommandInProgress {
         guard step.changedAnything || binder.readsNow else { return step.prefetchChanged }
         search.reset()
         // Added rows have new keys. Counting visits every section, so only then.
-        if editor.table.nextKey > editor.firstNewKey || !editor.restored.isEmpty { meter.allow(rows: editor.table.rowCount) }
+        if editor.table.nextKey > editor.firstNewKey || !editor.restored.isEmpty {
+            meter.allow(rows: editor.table.rowCount)
+        }
         var remade: [Binder.Remade] = []
         let old = shown
         shown = try binder.snapshot(

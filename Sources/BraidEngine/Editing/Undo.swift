@@ -67,7 +67,8 @@ extension CommandInProgress {
     /// Returns why there was nothing to do, if so. Throws `modelsDoNotFit` if the description has changed since.
     mutating func takeBack(_ undo: Undo) throws -> String? {
         guard let change = undo.change else {
-            return undo.isRedo ? "There is no undo of yours to take back." : "There is no command of yours to take back."
+            return undo.isRedo
+                ? "There is no undo of yours to take back." : "There is no command of yours to take back."
         }
         if change.isEmpty { return nil }
         try checkFit(of: change)
@@ -82,12 +83,19 @@ extension CommandInProgress {
         }
         let declared = binder.declaredSections.map { Set($0) }
         for section in change.sections where declared?.contains(section.id) == false {
-            add(.init(pointer: .root.appending(section.id.text), code: .unknownName, detail: "the table has no such section any more"))
+            add(
+                .init(
+                    pointer: .root.appending(section.id.text), code: .unknownName,
+                    detail: "the table has no such section any more"))
         }
         for id in change.removedSections where declared?.contains(id) == true {
-            add(.init(pointer: .root.appending(id.text), code: .conflict, detail: "the table's description declares the section now"))
+            add(
+                .init(
+                    pointer: .root.appending(id.text), code: .conflict,
+                    detail: "the table's description declares the section now"))
         }
-        let rows = change.replaced.map { ($0.at, $0.id, $0.model) }
+        let rows =
+            change.replaced.map { ($0.at, $0.id, $0.model) }
             + change.placed.compactMap { row in row.content.map { (row.at, $0.id, $0.model) } }
         for (at, id, model) in rows {
             guard binder.binding(of: at.section) != nil else { continue }

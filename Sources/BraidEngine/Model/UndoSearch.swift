@@ -216,7 +216,7 @@ extension UndoSearch {
             guard moves || changes else { continue }
             if let section = [old?.section, then?.section].compactMap({ $0 }).first(where: refilled.contains) {
                 conflict(inSection: section)
-            } else if changedRows.contains(key) || moves && old != nil && movedRows.contains(key) {
+            } else if changes && changedRows.contains(key) || moves && old != nil && movedRows.contains(key) {
                 conflict(now ?? then ?? old)
             } else if let old {
                 guard moves || now?.row.content.has(old.row.id) != true else {
@@ -263,9 +263,10 @@ extension UndoSearch {
             return conflict(inSection: number)
         }
         let old = lists[number] ?? [], coming = Set(arriving.map(\.row.row.key))
-        let indexes = section.map { section in
-            Dictionary(uniqueKeysWithValues: section.rows.enumerated().map { ($1.key, $0) })
-        } ?? [:]
+        let indexes =
+            section.map { section in
+                Dictionary(uniqueKeysWithValues: section.rows.enumerated().map { ($1.key, $0) })
+            } ?? [:]
         var gaps: [Int?: Int?] = [:]
         var placed: [(gap: Int, isOwn: Bool, arrival: Arrival)] = []
         var above: (index: Int, key: Int?) = (-1, nil)
@@ -287,9 +288,10 @@ extension UndoSearch {
             }
             above.index = index
             if gaps[above.key] == nil {
-                gaps[above.key] = .some(follow(above.key, in: number).flatMap { key in
-                    key.map { indexes[$0].map { $0 + 1 } } ?? 0
-                })
+                gaps[above.key] = .some(
+                    follow(above.key, in: number).flatMap { key in
+                        key.map { indexes[$0].map { $0 + 1 } } ?? 0
+                    })
             }
             guard let gap = gaps[above.key] ?? nil else {
                 conflict(arrival.row, "the rows around its place were replaced")
@@ -297,10 +299,12 @@ extension UndoSearch {
             }
             placed.append((gap, false, arrival))
         }
-        let taken = section.map { section in
-            leaving.compactMap { indexes[$0] }.sorted()
-        } ?? []
-        let isBefore = { (one: (gap: Int, isOwn: Bool, arrival: Arrival), other: (gap: Int, isOwn: Bool, arrival: Arrival)) in
+        let taken =
+            section.map { section in
+                leaving.compactMap { indexes[$0] }.sorted()
+            } ?? []
+        let isBefore = {
+            (one: (gap: Int, isOwn: Bool, arrival: Arrival), other: (gap: Int, isOwn: Bool, arrival: Arrival)) in
             (one.gap, one.isOwn ? 0 : 1, one.arrival.row.row.rank)
                 < (other.gap, other.isOwn ? 0 : 1, other.arrival.row.row.rank)
         }
@@ -352,7 +356,8 @@ extension UndoSearch {
             let old = sections[number], then = then[number], now = section(numbered: number)?.summary
             switch (old, then) {
             case (nil, let then?):
-                let isChanged = changedSections.contains(number)
+                let isChanged =
+                    changedSections.contains(number)
                     || [true, false].contains { changedTitles.contains(Title(section: number, isHeader: $0)) }
                 if isChanged {
                     conflict(JSONPointer(tokens: ["sections", then.id.text]))

@@ -68,7 +68,9 @@ extension Session {
     }
 
     /// `nil`: not in these records, which descend. An inner `nil`: there is none.
-    private func found(_ undo: Undo, in records: [JournalUndo], _ requester: UndoRequester) throws -> (index: Int?, Void)? {
+    private func found(_ undo: Undo, in records: [JournalUndo], _ requester: UndoRequester) throws -> (
+        index: Int?, Void
+    )? {
         if case .revision(let revision) = undo.target {
             return records.firstIndex { $0.revision == revision }.map { ($0, ()) }
         }
@@ -122,7 +124,8 @@ extension Session {
         let role = record.undoes == nil ? try Command(journalText: record.command).role : .controller
         guard role <= requester.role else {
             throw Refusal(
-                .undoNotAllowed, "Revision \(record.revision) is a command that only a controller may send or take back.")
+                .undoNotAllowed,
+                "Revision \(record.revision) is a command that only a controller may send or take back.")
         }
     }
 

@@ -17,14 +17,16 @@ import Testing
             let chosen = Int.random(in: 0..<history.steps.count, using: &random)
             // What is undone already, and undos of it, have no table without them.
             guard !history.steps.contains(where: { $0.step == .undo(of: chosen) }) else { continue }
+            // A row put above one that the command moved would be elsewhere without it.
+            guard history.moved(by: chosen).isDisjoint(with: history.anchors(after: chosen)) else { continue }
             guard let expected = try history.without(chosen) else { continue }
             do {
+                let before = history.played.table
                 let outcome = try history.takeBack(chosen)
                 taken += 1
                 let described = history.described(chosen)
                 #expect(content(outcome.table) == content(expected.table), "\(described)")
                 // A redo restores even what the store keeps of each row, but its rank.
-                let before = history.played.table
                 try history.check(outcome)
                 let back = try history.takeBack(history.steps.count - 1)
                 try history.check(back)
@@ -51,11 +53,13 @@ import Testing
             }
             let count = history.steps.count
             for step in (0..<count).reversed() {
-                try history.check(try history.takeBack(step))
+                let outcome = try history.takeBack(step)
+                try history.check(outcome)
                 #expect(keys(history.played.table) == tables[step])
             }
             for step in 0..<count {
-                try history.check(try history.takeBack(2 * count - 1 - step))
+                let outcome = try history.takeBack(2 * count - 1 - step)
+                try history.check(outcome)
                 #expect(keys(history.played.table) == tables[step + 1])
             }
         }
@@ -97,7 +101,9 @@ import Testing
     @Test("A row that comes back goes after its nearest old neighbour above, before rows that came since")
     func places() throws {
         var history = try History(JSONText(parsing: RandomUndo.plain))
-        for step: RandomUndo.Step in [.delete("a1"), .delete("a0"), .insertBefore("a2", "n", 1), .insertEnd("a", "z", 1)] {
+        for step: RandomUndo.Step in [
+            .delete("a1"), .delete("a0"), .insertBefore("a2", "n", 1), .insertEnd("a", "z", 1),
+        ] {
             history.perform(step)
         }
         _ = try history.takeBack(0)
@@ -118,7 +124,8 @@ private func content(_ table: TableModel) -> String {
 }
 
 private func keys(_ table: TableModel) -> String {
-    content(table) + table.sections.map { "\n\($0.summary.number) " + $0.rows.map { "\($0.key)" }.joined(separator: " ") }.joined()
+    content(table)
+        + table.sections.map { "\n\($0.summary.number) " + $0.rows.map { "\($0.key)" }.joined(separator: " ") }.joined()
 }
 
 /// A table with what led to it.
@@ -203,13 +210,38 @@ private struct History {
             if number == index {
                 // Keeps the numbers of the steps.
                 other.steps.append(
-                    Done(step: done.step, kind: .unchanged, undo: RevisionUndo(revision: number + 1, undoes: nil, change: TableChange())))
+                    Done(
+                        step: done.step, kind: .unchanged,
+                        undo: RevisionUndo(revision: number + 1, undoes: nil, change: TableChange())))
                 continue
             }
             guard let (outcome, undoes) = try? other.perform(done.step), outcome.kind == done.kind else { return nil }
             other.note(done.step, outcome, undoes: undoes)
         }
         return other.played
+    }
+
+    func moved(by index: Int) -> Set<String> {
+        func moved(_ step: RandomUndo.Step) -> Set<String> {
+            switch step {
+            case .moveBefore(let id, _), .moveEnd(let id, _): [id]
+            case .both(let one, let other): moved(one).union(moved(other))
+            case .undo(let index): moved(steps[index].step)
+            default: []
+            }
+        }
+        return moved(steps[index].step)
+    }
+
+    func anchors(after index: Int) -> Set<String> {
+        func anchors(_ step: RandomUndo.Step) -> Set<String> {
+            switch step {
+            case .moveBefore(_, let id), .insertBefore(let id, _, _): [id]
+            case .both(let one, let other): anchors(one).union(anchors(other))
+            default: []
+            }
+        }
+        return steps[(index + 1)...].reduce(into: []) { $0.formUnion(anchors($1.step)) }
     }
 
     func described(_ index: Int) -> String {
@@ -250,7 +282,8 @@ private enum RandomUndo {
             case .delete(let id): return .delete(row(id))
             case .insertBefore(let next, let id, let value):
                 return .dataSource(
-                    .insertRow(try model(id, value), at: .before(RowID(next)), in: .id(try section(of: next))), notify: true)
+                    .insertRow(try model(id, value), at: .before(RowID(next)), in: .id(try section(of: next))),
+                    notify: true)
             case .insertEnd(let section, let id, let value):
                 return .dataSource(
                     .insertRow(try model(id, value), at: .end, in: .id(SectionID(section))), notify: true)
@@ -261,15 +294,20 @@ private enum RandomUndo {
                 return .move(row(id), to: .at(.id(SectionID(section)), row: count))
             case .patch(let id, let value):
                 return .dataSource(
-                    .patchRow(try JSONText(parsing: #"{"v":\#(value)}"#), id: RowID(id), in: .id(try section(of: id))), notify: true)
+                    .patchRow(try JSONText(parsing: #"{"v":\#(value)}"#), id: RowID(id), in: .id(try section(of: id))),
+                    notify: true)
             case .tap(let id): return .tap(row(id))
-            case .header(let section, let title): return .setHeaders([(SectionID(section), .string(title))], merging: true)
+            case .header(let section, let title):
+                return .setHeaders([(SectionID(section), .string(title))], merging: true)
             case .state(let members):
-                let members = members.sorted { $0.key < $1.key }.map { ($0.key, $0.value == "" ? JSONText.null : .string($0.value)) }
+                let members = members.sorted { $0.key < $1.key }.map {
+                    ($0.key, $0.value == "" ? JSONText.null : .string($0.value))
+                }
                 return .setState(JSONText(object: members.map { (name: $0.0, value: $0.1) }), merging: true)
             case .models(let section, let models):
                 return .setModels(
-                    [(SectionID(section), try models.sorted { $0.key < $1.key }.map { try model($0.key, $0.value) })], merging: true)
+                    [(SectionID(section), try models.sorted { $0.key < $1.key }.map { try model($0.key, $0.value) })],
+                    merging: true)
             case .both(let one, let other):
                 return .transaction([try one.command(in: table), try other.command(in: table)])
             case .undo: throw Refusal(.badRequest, "not resolved")
@@ -288,13 +326,21 @@ private enum RandomUndo {
     static func description(_ random: inout SeededGenerator) throws -> JSONText {
         var text = plain
         if Bool.random(using: &random) {
-            text.replace(#""onTap""#, with: #""onDelete":[{"if":"section == 'a' && reason == 'editing'","do":[{"insert":{"section":"b","model":{"id":"x${model.id}","v":0,"taps":0}}}]}],"onTap""#)
+            text.replace(
+                #""onTap""#,
+                with:
+                    #""onDelete":[{"if":"section == 'a' && reason == 'editing'","do":[{"insert":{"section":"b","model":{"id":"x${model.id}","v":0,"taps":0}}}]}],"onTap""#
+            )
         }
         if Bool.random(using: &random) {
-            text.replace(#""sections":["a","b"],"cells""#, with: #""sections":["a","b"],"sectionDisplay":{"behavior":"hidesSectionsWithNoCellData"},"cells""#)
+            text.replace(
+                #""sections":["a","b"],"cells""#,
+                with: #""sections":["a","b"],"sectionDisplay":{"behavior":"hidesSectionsWithNoCellData"},"cells""#)
         }
         if Bool.random(using: &random) {
-            text.replace(#""cell":"C","editing""#, with: #""cell":"C","viewModel":{"n":{"$eval":"row"},"of":{"$eval":"count"}},"editing""#)
+            text.replace(
+                #""cell":"C","editing""#,
+                with: #""cell":"C","viewModel":{"n":{"$eval":"row"},"of":{"$eval":"count"}},"editing""#)
         }
         return try JSONText(parsing: text)
     }
@@ -318,7 +364,9 @@ private enum RandomUndo {
             let name = "k\(Int.random(in: 0..<5, using: &random))"
             return .state([name: Int.random(in: 0..<4, using: &random) == 0 ? "" : "\(value)"])
         case 16:
-            let kept = ids.filter { id in table[SectionID(section)]?.index(of: RowID(id)) != nil && Bool.random(using: &random) }
+            let kept = ids.filter { id in
+                table[SectionID(section)]?.index(of: RowID(id)) != nil && Bool.random(using: &random)
+            }
             return .models(section, Dictionary(uniqueKeysWithValues: (kept + ["n\(value)"]).map { ($0, value) }))
         case 17:
             return .both(step(in: history, undos: false, &random), step(in: history, undos: false, &random))
