@@ -10,14 +10,14 @@ extension TableEditor {
             let row = try remove(at: place.row, in: place.section)
             taken[row.key] = row
         }
-        for (at, key, content) in change.placed {
+        for (at, key, rank, content) in change.placed {
             if let content {
                 // A key of the past is that of a row which the store does not have any more.
                 if taken[key] == nil { restored.insert(key) }
                 let row = StoredRow(key: key, rank: 0, id: content.id, model: content.model)
-                _ = try place(row, in: at.section, at: at.row, isNew: true)
+                _ = try place(row, in: at.section, at: at.row, isNew: true, preferring: rank)
             } else if let row = taken[key] {
-                _ = try place(row, in: at.section, at: at.row, isNew: false)
+                _ = try place(row, in: at.section, at: at.row, isNew: false, preferring: rank)
             } else {
                 throw Refusal(.badRequest, "The journal's undo moves a row that it does not take.")
             }

@@ -129,9 +129,9 @@ extension TableEditor {
             StoredRow(key: table.nextKey, rank: 0, id: id, model: model), in: section, at: index, isNew: true)
     }
 
-    mutating func place(_ row: StoredRow, in section: SectionID, at index: Int?, isNew: Bool) throws(Refusal)
-        -> Int
-    {
+    mutating func place(
+        _ row: StoredRow, in section: SectionID, at index: Int?, isNew: Bool, preferring rank: Int? = nil
+    ) throws(Refusal) -> Int {
         let position = try position(of: section)
         let index = index ?? table.sections[position].rows.count
         guard index >= 0, index <= table.sections[position].rows.count else {
@@ -143,7 +143,7 @@ extension TableEditor {
         if let id = row.id, table.sections[position].contains(id) { throw .duplicateRow(id, in: section) }
         let number = table.sections[position].summary.number
         var relabelledRows: [StoredRow] = []
-        let relabelled = table.sections[position].insert(row, at: index) { relabelledRows.append($0) }
+        let relabelled = table.sections[position].insert(row, at: index, preferring: rank) { relabelledRows.append($0) }
         if row.content.hasID { table.noteArrivals(CollectionOfOne(row.content.idHash), in: section) }
         for row in relabelledRows { keepOriginal(row, of: number) }
         let placedRow = table.sections[position].rows[index]

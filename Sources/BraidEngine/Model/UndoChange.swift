@@ -8,8 +8,9 @@ public struct UndoChange: Sendable {
     var replaced: [(at: Place, id: RowID?, model: JSONText)] = []
     /// Go, or move to a place in `placed`. Ascending in each section.
     var taken: [Place] = []
-    /// Come back or move. Without content, it is that of the taken row. Ascending; indexes are those after the undo.
-    var placed: [(at: Place, key: Int, content: (id: RowID?, model: JSONText)?)] = []
+    /// Come back or move, to the old rank if it fits. Without content, it is that of the taken row. Ascending; indexes
+    /// are those after the undo.
+    var placed: [(at: Place, key: Int, rank: Int, content: (id: RowID?, model: JSONText)?)] = []
     /// Come back without rows, at the end.
     var sections: [StoredSectionSummary] = []
     var removedSections: [SectionID] = []
@@ -56,6 +57,7 @@ extension UndoChange: JSONWritable {
                     $0.value(row.at.section)
                     $0.value(row.at.row)
                     $0.value(row.key)
+                    $0.value(row.rank)
                     if let content = row.content {
                         $0.value(content.id)
                         $0.value(content.model)
@@ -115,9 +117,9 @@ extension UndoChange: JSONWritable {
             replaced.append((try place(row, "replaced"), id, model))
         }
         for row in try parts("taken", 2...2) { taken.append(try place(row, "taken")) }
-        for row in try parts("placed", 3...5) {
-            guard let key = row[2].intValue else { throw Self.malformed("placed") }
-            placed.append((try place(row, "placed"), key, content(row[3...])))
+        for row in try parts("placed", 4...6) {
+            guard let key = row[2].intValue, let rank = row[3].intValue else { throw Self.malformed("placed") }
+            placed.append((try place(row, "placed"), key, rank, content(row[4...])))
         }
         for section in json["sections"]?.elements() ?? [] {
             guard let number = section["number"]?.intValue, let id = section["id"]?.stringValue else {

@@ -14,6 +14,8 @@ struct UndoSearch {
         /// Rows that left their places, and that came to a place.
         var gone: Set<Int> = [], come: Set<Int> = []
         var revision: Int
+        /// Rows came back to their old places.
+        var isUndo: Bool
         /// The later revision that takes it back.
         var undoneBy: Int?
     }
@@ -107,7 +109,9 @@ struct UndoSearch {
         let rowsAfter = rows, listsAfter = lists, sectionsAfter = sections
         let stateAfter = state, cellsAfter = cells
         goBack(change)
-        var step = Step(before: lists, after: listsAfter, revision: revision, undoneBy: undoneBy[revision])
+        var step = Step(
+            before: lists, after: listsAfter, revision: revision, isUndo: later.undoes != nil && !isUndone,
+            undoneBy: undoneBy[revision])
         let moved = Set(change.movedRows)
         for key in change.keys {
             let before = rows[key], after = rowsAfter[key]
@@ -268,6 +272,7 @@ extension UndoSearch {
                 Dictionary(uniqueKeysWithValues: section.rows.enumerated().map { ($1.key, $0) })
             } ?? [:]
         var gaps: [Int?: Int?] = [:]
+        let comeBack = steps.contains { $0.isUndo && !$0.come.isEmpty }
         var placed: [(gap: Int, isOwn: Bool, arrival: Arrival)] = []
         var above: (index: Int, key: Int?) = (-1, nil)
         for arrival in arriving.sorted(by: { $0.row.row.rank < $1.row.row.rank }) {
@@ -287,9 +292,9 @@ extension UndoSearch {
                 above.key = old[..<index].last { !coming.contains($0.key) && stays($0.key, in: number) }?.key
             }
             above.index = index
-            if gaps[above.key] == nil {
+            if gaps[above.key] == nil || comeBack {
                 gaps[above.key] = .some(
-                    follow(above.key, in: number).flatMap { key in
+                    follow(above.key, of: row, in: number).flatMap { key in
                         key.map { indexes[$0].map { $0 + 1 } } ?? 0
                     })
             }
@@ -311,7 +316,7 @@ extension UndoSearch {
         for (count, (gap, _, arrival)) in placed.sorted(by: isBefore).enumerated() {
             let row = arrival.row.row, above = gap - taken.prefix { $0 < gap }.count
             change.placed.append(
-                ((id, above + count), row.key, arrival.hasContent ? (row.id, row.model) : nil))
+                ((id, above + count), row.key, row.rank, arrival.hasContent ? (row.id, row.model) : nil))
         }
     }
 
@@ -322,29 +327,41 @@ extension UndoSearch {
 
     /// The nearest row above that is still there, after the later commands; inner `nil`: none is above. Outer `nil`:
     /// unknown, because it left when others came.
-    private func follow(_ row: Int?, in section: Int) -> Int?? {
-        guard var key = row else { return .some(nil) }
-        // Until then, it is elsewhere.
+    private func follow(_ above: Int?, of row: StoredRow, in section: Int) -> Int?? {
+        var above = above
+        // Until then, the row above is elsewhere.
         var back: Int?
         for step in steps {
             if let revision = back {
                 if step.revision == revision { back = nil }
                 continue
             }
-            guard step.gone.contains(key) else { continue }
-            if let revision = step.undoneBy {
-                back = revision
-                continue
+            if let key = above, step.gone.contains(key) {
+                if let revision = step.undoneBy {
+                    back = revision
+                    continue
+                }
+                let before = step.before[section] ?? []
+                let index = before.firstIndex { $0.key == key } ?? 0
+                above = before[..<index].last { !step.gone.contains($0.key) }?.key
+                if !step.isUndo, !step.arrivals(below: above, in: section).isEmpty { return nil }
             }
-            let before = step.before[section] ?? [], after = step.after[section] ?? []
-            let index = before.firstIndex { $0.key == key } ?? 0
-            let next = before[..<index].last { !step.gone.contains($0.key) }?.key
-            let start = next.flatMap { key in after.firstIndex { $0.key == key }.map { $0 + 1 } } ?? 0
-            if start < after.count, step.come.contains(after[start].key) { return nil }
-            guard let next else { return .some(nil) }
-            key = next
+            // Those that came back are in their old order; others follow.
+            if step.isUndo, let key = step.arrivals(below: above, in: section).last(where: { $0.rank <= row.rank })?.key
+            {
+                above = key
+            }
         }
-        return key
+        return above
+    }
+}
+
+extension UndoSearch.Step {
+    /// Rows that came to the place below a row that stayed, or to the section's beginning.
+    fileprivate func arrivals(below row: Int?, in section: Int) -> [StoredRow] {
+        guard !come.isEmpty, let rows = after[section] else { return [] }
+        let start = row.flatMap { key in rows.firstIndex { $0.key == key }.map { $0 + 1 } } ?? 0
+        return Array(rows[start...].prefix { come.contains($0.key) })
     }
 }
 

@@ -42,8 +42,9 @@ extension Session {
         let lease = Quota.Lease(of: feed.limits.buffers, to: Quota.Account(resource: id))
         defer { lease.end() }
         var undo = undo, records: [JournalUndo] = [], bytes = 0, next = before.snapshot.revision
+        var isWhole = false
         while true {
-            if let found = try found(undo, in: records, requester) {
+            if let found = try found(undo, in: records, isWhole: isWhole, requester) {
                 guard let index = found.index else { return undo }
                 undo.target = .revision(records[index].revision)
                 try check(records[index], policy, requester)
@@ -52,6 +53,10 @@ extension Session {
             }
             let page = try await store.undos(of: number, from: next, limit: 64, bytes: Memory.largeBytes)
             guard let last = page.last, page.first?.revision == next else {
+                if !isWhole, !records.isEmpty {
+                    isWhole = true
+                    continue
+                }
                 guard case .revision(let revision) = undo.target else { return undo }
                 throw notAvailable(revision, now: before.snapshot.revision)
             }
@@ -68,7 +73,7 @@ extension Session {
     }
 
     /// `nil`: not in these records, which descend. An inner `nil`: there is none.
-    private func found(_ undo: Undo, in records: [JournalUndo], _ requester: UndoRequester) throws -> (
+    private func found(_ undo: Undo, in records: [JournalUndo], isWhole: Bool, _ requester: UndoRequester) throws -> (
         index: Int?, Void
     )? {
         if case .revision(let revision) = undo.target {
@@ -78,7 +83,9 @@ extension Session {
         for (index, record) in records.enumerated() where requester.sent(record) && record.isAct {
             guard undoneBy[record.revision] == nil else { continue }
             if let target = record.undoes {
-                if undo.isRedo, !isRedo(target, in: records) { return (index, ()) }
+                guard undo.isRedo else { continue }
+                guard let isRedo = isRedo(target, in: records) ?? (isWhole ? false : nil) else { return nil }
+                if !isRedo { return (index, ()) }
             } else if undo.isRedo {
                 return (nil, ())
             } else if try !StoredUndo(json: record.undo).change.isEmpty {
@@ -88,14 +95,15 @@ extension Session {
         return nil
     }
 
-    /// Whether the undone revision is an undo. One before the records is known to be none: its undo would follow.
-    private func isRedo(_ undone: Int, in records: [JournalUndo]) -> Bool {
+    /// Whether the undone revision is an undo. `nil`: not known from these records.
+    private func isRedo(_ undone: Int, in records: [JournalUndo]) -> Bool? {
         var isRedo = false, revision = undone
-        while let target = records.first(where: { $0.revision == revision })?.undoes {
+        while let record = records.first(where: { $0.revision == revision }) {
+            guard let target = record.undoes else { return isRedo }
             isRedo.toggle()
             revision = target
         }
-        return isRedo
+        return nil
     }
 
     private func notAvailable(_ revision: Int, now: Int) -> SessionError {
