@@ -14,8 +14,8 @@ struct UndoSearch {
         /// Rows that left their places, and that came to a place.
         var gone: Set<Int> = [], come: Set<Int> = []
         var revision: Int
-        /// Rows came back to their old places.
-        var isUndo: Bool
+        /// Of rows that came back to their old places.
+        var oldRanks: [Int: Int]
         /// The later revision that takes it back.
         var undoneBy: Int?
     }
@@ -110,7 +110,7 @@ struct UndoSearch {
         let stateAfter = state, cellsAfter = cells
         goBack(change)
         var step = Step(
-            before: lists, after: listsAfter, revision: revision, isUndo: later.undoes != nil && !isUndone,
+            before: lists, after: listsAfter, revision: revision, oldRanks: isUndone ? [:] : later.oldRanks,
             undoneBy: undoneBy[revision])
         let moved = Set(change.movedRows)
         for key in change.keys {
@@ -272,7 +272,7 @@ extension UndoSearch {
                 Dictionary(uniqueKeysWithValues: section.rows.enumerated().map { ($1.key, $0) })
             } ?? [:]
         var gaps: [Int?: Int?] = [:]
-        let comeBack = steps.contains { $0.isUndo && !$0.come.isEmpty }
+        let comeBack = steps.contains { !$0.oldRanks.isEmpty }
         var placed: [(gap: Int, isOwn: Bool, arrival: Arrival)] = []
         var above: (index: Int, key: Int?) = (-1, nil)
         for arrival in arriving.sorted(by: { $0.row.row.rank < $1.row.row.rank }) {
@@ -344,13 +344,13 @@ extension UndoSearch {
                 let before = step.before[section] ?? []
                 let index = before.firstIndex { $0.key == key } ?? 0
                 above = before[..<index].last { !step.gone.contains($0.key) }?.key
-                if !step.isUndo, !step.arrivals(below: above, in: section).isEmpty { return nil }
+                if step.oldRanks.isEmpty, !step.arrivals(below: above, in: section).isEmpty { return nil }
             }
             // Those that came back are in their old order; others follow.
-            if step.isUndo, let key = step.arrivals(below: above, in: section).last(where: { $0.rank <= row.rank })?.key
-            {
-                above = key
-            }
+            if step.oldRanks.isEmpty { continue }
+            let next = step.arrivals(below: above, in: section)
+                .last { step.oldRanks[$0.key].map { $0 <= row.rank } ?? false }
+            if let next { above = next.key }
         }
         return above
     }
@@ -509,12 +509,15 @@ package struct RevisionUndo: Sendable {
     package var revision: Int
     /// If it took another one back.
     package var undoes: Int?
+    /// Then, those of the rows that came back, by key.
+    var oldRanks: [Int: Int] = [:]
     package var change: TableChange
 
-    package init(revision: Int, undoes: Int?, change: TableChange) {
+    package init(revision: Int, undoes: Int? = nil, by undo: UndoChange? = nil, change: TableChange) {
         self.revision = revision
         self.undoes = undoes
         self.change = change
+        for row in undo?.placed ?? [] { oldRanks[row.key] = row.rank }
     }
 
     /// The revisions that are taken back, each with the one that did. `records` descend: an undo can be undone itself.

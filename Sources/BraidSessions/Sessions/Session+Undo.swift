@@ -23,7 +23,9 @@ extension JournalUndo {
     fileprivate var isAct: Bool { command["displayedRows"] == nil && command["table"] == nil }
 
     fileprivate func undo() throws -> RevisionUndo {
-        RevisionUndo(revision: revision, undoes: undoes, change: try StoredUndo(json: undo).change)
+        RevisionUndo(
+            revision: revision, undoes: undoes, by: try command["undo"].flatMap { try Undo(json: $0).change },
+            change: try StoredUndo(json: undo).change)
     }
 }
 

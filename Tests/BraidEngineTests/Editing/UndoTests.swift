@@ -153,26 +153,30 @@ private struct History {
     /// Refused and ignored ones are left out.
     mutating func perform(_ step: RandomUndo.Step) {
         let before = played
-        guard let (outcome, undoes) = try? perform(step), outcome.kind == .applied else { return played = before }
-        note(step, outcome, undoes: undoes)
+        guard let (outcome, undo) = try? perform(step), outcome.kind == .applied else { return played = before }
+        note(step, outcome, undo)
     }
 
-    private mutating func note(_ step: RandomUndo.Step, _ outcome: Outcome, undoes: Int?) {
+    private mutating func note(_ step: RandomUndo.Step, _ outcome: Outcome, _ undo: Undo?) {
+        var undoes: Int?
+        if case .revision(let revision)? = undo?.target { undoes = revision }
         steps.append(
             Done(
                 step: step, kind: outcome.kind,
-                undo: RevisionUndo(revision: steps.count + 1, undoes: undoes, change: outcome.undo)))
+                undo: RevisionUndo(
+                    revision: steps.count + 1, undoes: undoes, by: undo?.change, change: outcome.undo)))
     }
 
-    private mutating func perform(_ step: RandomUndo.Step) throws -> (Outcome, undoes: Int?) {
+    private mutating func perform(_ step: RandomUndo.Step) throws -> (Outcome, Undo?) {
         if case .undo(let index) = step {
             guard steps.indices.contains(index) else { throw Refusal(.badRequest, "none") }
-            return (try played.perform(undo(index)), steps[index].undo.revision)
+            let undo = try undo(index)
+            return (try played.perform(.undo(undo)), undo)
         }
         return (try played.perform(step.command(in: played.table)), nil)
     }
 
-    private func undo(_ index: Int) throws -> Command {
+    private func undo(_ index: Int) throws -> Undo {
         let later = steps[(index + 1)...].reversed().map(\.undo)
         var undo = Undo(.revision(index + 1))
         undo.change = try played.table.undo(steps[index].undo, after: later)
@@ -180,15 +184,15 @@ private struct History {
         let text = undo.json
         let read = try Undo(json: text)
         #expect(read.json == text)
-        return .undo(read)
+        return read
     }
 
     private var last: Snapshot?
 
     mutating func takeBack(_ index: Int) throws -> Outcome {
         last = played.snapshot
-        let outcome = try played.perform(undo(index))
-        note(.undo(of: index), outcome, undoes: steps[index].undo.revision)
+        let undo = try undo(index), outcome = try played.perform(.undo(undo))
+        note(.undo(of: index), outcome, undo)
         return outcome
     }
 
@@ -215,8 +219,8 @@ private struct History {
                         undo: RevisionUndo(revision: number + 1, undoes: nil, change: TableChange())))
                 continue
             }
-            guard let (outcome, undoes) = try? other.perform(done.step), outcome.kind == done.kind else { return nil }
-            other.note(done.step, outcome, undoes: undoes)
+            guard let (outcome, undo) = try? other.perform(done.step), outcome.kind == done.kind else { return nil }
+            other.note(done.step, outcome, undo)
         }
         return other.played
     }
