@@ -110,7 +110,7 @@ struct UndoSearch {
         let stateAfter = state, cellsAfter = cells
         goBack(change)
         var step = Step(
-            before: lists, after: listsAfter, revision: revision, oldRanks: isUndone ? [:] : later.oldRanks,
+            before: lists, after: listsAfter, revision: revision, oldRanks: later.oldRanks,
             undoneBy: undoneBy[revision])
         let moved = Set(change.movedRows)
         for key in change.keys {
