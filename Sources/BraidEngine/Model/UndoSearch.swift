@@ -39,6 +39,8 @@ struct UndoSearch {
     var changedSections: Set<Int> = []
     var changedState: Set<UTF8Key> = []
     var changedCells: Set<UTF8Key> = []
+    /// Came at the end of the state.
+    var newMembers: Set<UTF8Key> = []
     var hasNewOrder = false
     var hasNewDisplay = false
 
@@ -133,7 +135,10 @@ struct UndoSearch {
             if before?.footer != after?.footer { changedTitles.insert(Title(section: number, isHeader: false)) }
         }
         if !change.writtenSections.isEmpty, Self.isReordered(sections, sectionsAfter) { hasNewOrder = true }
-        if change.state != nil { changedState.formUnion(Self.differingMembers(state, stateAfter)) }
+        if change.state != nil {
+            newMembers.formUnion(Set(Self.values(stateAfter).keys).subtracting(Self.values(state).keys))
+            changedState.formUnion(Self.differingMembers(state, stateAfter))
+        }
         if change.cells != nil { changedCells.formUnion(Self.differingMembers(cells, cellsAfter)) }
     }
 
@@ -469,7 +474,9 @@ extension UndoSearch {
             if let index = index(of: member.name) {
                 members[index].value = member.value
             } else {
-                let above = old[..<place].reversed().lazy.compactMap { index(of: $0.name) }.first
+                let above = old[..<place].last {
+                    !newMembers.contains(UTF8Key($0.name)) && index(of: $0.name) != nil
+                }.flatMap { index(of: $0.name) }
                 members.insert(member, at: above.map { $0 + 1 } ?? 0)
             }
         }

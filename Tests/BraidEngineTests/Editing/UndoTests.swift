@@ -173,6 +173,15 @@ private struct History {
             let undo = try undo(index)
             return (try played.perform(.undo(undo)), undo)
         }
+        if case .both(let one, let other) = step {
+            // What changes nothing is not in the journal, but might change something without another command.
+            var parts = played
+            for part in [one, other] {
+                guard try parts.perform(part.command(in: played.table)).kind == .applied else {
+                    throw Refusal(.badRequest, "nothing to do")
+                }
+            }
+        }
         return (try played.perform(step.command(in: played.table)), nil)
     }
 
@@ -230,6 +239,7 @@ private struct History {
         func moved(_ step: RandomUndo.Step) -> Set<String> {
             switch step {
             case .moveBefore(let id, _), .moveEnd(let id, _): [id]
+            case .models(_, let models): Set(models.keys)
             case .both(let one, let other): moved(one).union(moved(other))
             case .undo(let index): moved(steps[index].step)
             default: []
