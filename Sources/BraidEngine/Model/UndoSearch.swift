@@ -335,7 +335,7 @@ extension UndoSearch {
     private func follow(_ above: Int?, of row: StoredRow, in section: Int) -> Int?? {
         var above = above
         // Until then, the row above is elsewhere.
-        var back: Int?
+        var back: Int?, since: Set<Int> = []
         for step in steps {
             if let revision = back {
                 if step.revision == revision { back = nil }
@@ -351,10 +351,13 @@ extension UndoSearch {
                 above = before[..<index].last { !step.gone.contains($0.key) }?.key
                 if step.oldRanks.isEmpty, !step.arrivals(below: above, in: section).isEmpty { return nil }
             }
+            if step.oldRanks.isEmpty {
+                if step.undoneBy == nil { since.formUnion(step.come) }
+                continue
+            }
             // Those that came back are in their old order; others follow.
-            if step.oldRanks.isEmpty { continue }
             let next = step.arrivals(below: above, in: section)
-                .last { step.oldRanks[$0.key].map { $0 <= row.rank } ?? false }
+                .last { !since.contains($0.key) && step.oldRanks[$0.key].map { $0 <= row.rank } ?? false }
             if let next { above = next.key }
         }
         return above

@@ -382,7 +382,7 @@ private enum RandomUndo {
             let kept = ids.filter { id in
                 table[SectionID(section)]?.index(of: RowID(id)) != nil && Bool.random(using: &random)
             }
-            return .models(section, Dictionary(uniqueKeysWithValues: (kept + ["n\(value)"]).map { ($0, value) }))
+            return .models(section, Dictionary((kept + ["n\(value)"]).map { ($0, value) }) { first, _ in first })
         case 17:
             return .both(step(in: history, undos: false, &random), step(in: history, undos: false, &random))
         default: return .undo(of: Int.random(in: 0..<max(1, history.steps.count), using: &random))
