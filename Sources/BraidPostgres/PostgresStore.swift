@@ -220,6 +220,12 @@ extension PostgresStore {
         try await readers.read { try $0.journal(of: sessionNumber, after: revision, limit: limit, bytes: bytes) }
     }
 
+    package func undos(of sessionNumber: Int, from revision: Int, limit: Int, bytes: Int) async throws
+        -> [JournalUndo]
+    {
+        try await readers.read { try $0.undos(of: sessionNumber, from: revision, limit: limit, bytes: bytes) }
+    }
+
     package func journalStart(of id: String) async throws -> StoredSession? {
         try await readers.read { try $0.journalStart(of: id) }
     }

@@ -89,6 +89,16 @@ package struct JournalRecord: Sendable, Equatable {
     }
 }
 
+/// A journal record's command, and what undoes it.
+package struct JournalUndo: Sendable {
+    package var revision: Int
+    package var command: JSONText
+    /// A `StoredUndo`.
+    package var undo: JSONText
+
+    package var bytes: Int { command.count + undo.count }
+}
+
 /// A delete touches other database pages than the commit, so only every *n*th commit trims the journal, *n* being a
 /// 64th of the limit. In between, up to *n* − 1 revisions are too many.
 package struct JournalTrimming {

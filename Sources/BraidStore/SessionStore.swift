@@ -50,6 +50,10 @@ package protocol SessionStore: Sendable {
     /// Ends with the record that makes the total size reach `bytes`.
     func journal(of sessionNumber: Int, after revision: Int, limit: Int, bytes: Int) async throws -> [JournalRecord]
 
+    /// How the revisions down from this one lead back, the latest first. Ends with the record that makes the total size
+    /// reach `bytes`.
+    func undos(of sessionNumber: Int, from revision: Int, limit: Int, bytes: Int) async throws -> [JournalUndo]
+
     /// The session as before the journal's first record, or at the first later revision with all published, otherwise
     /// the current session. `nil` if the journal goes back to the opening.
     ///

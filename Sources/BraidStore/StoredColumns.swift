@@ -160,6 +160,13 @@ extension JournalRecord {
     }
 }
 
+extension JournalUndo {
+    /// Columns: revision, command, undo.
+    package init(_ columns: some StoredColumns, revision: Int) throws {
+        self.init(revision: revision, command: try columns.json(1), undo: try columns.json(2))
+    }
+}
+
 extension KeptAnswer {
     /// Columns: at, request, answer.
     package init(_ columns: some StoredColumns, key: String, requester: String, session: Int) throws {

@@ -39,6 +39,8 @@ package struct StoredUndo: Sendable {
                 writer.object { section.writeMembers(to: &$0) }
             }
             $0.nonEmptyArray("removedSections", of: change.removedSections) { $0.value($1) }
+            $0.nonEmptyArray("moved", of: change.movedRows) { $0.value($1) }
+            $0.nonEmptyArray("refilled", of: change.refilledSections) { $0.value($1) }
             $0.member("state", change.state)
             $0.member("displayedSections", change.displayedSections)
             $0.member("cells", change.cells)
@@ -77,6 +79,8 @@ package struct StoredUndo: Sendable {
         change.removedRows = try keys("removedRows")
         change.writtenSections = try (json["sections"]?.elements() ?? []).map { try StoredSectionSummary(stored: $0) }
         change.removedSections = try keys("removedSections")
+        change.movedRows = try keys("moved")
+        change.refilledSections = try keys("refilled")
         change.state = json["state"]
         change.displayedSections = json["displayedSections"]
         change.cells = json["cells"]

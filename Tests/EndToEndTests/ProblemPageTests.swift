@@ -156,6 +156,10 @@ import Testing
         let refused = try server.client().request(
             "PATCH", "/v1/sessions/mine/state", "{}", headers: AccessTests.bearer(viewer.token))
         #expect(refused.object["detail"] as? String == (try example("role", server))["detail"] as? String)
+        let participant = try AccessTests.token("participant", on: server)
+        let undo = try server.client().request(
+            "POST", "/v1/sessions/mine/undo", #"{"last":"mine"}"#, headers: AccessTests.bearer(participant.token))
+        #expect(undo.object["detail"] as? String == (try example("undo-not-allowed", server))["detail"] as? String)
     }
 
     @Test("A request beyond a limit gets the example of the problem's page, with other numbers")

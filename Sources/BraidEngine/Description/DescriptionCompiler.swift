@@ -5,6 +5,7 @@ struct DescriptionCompiler {
         var binder: Binder
         var state: JSONText
         var models: [(section: SectionID, models: [JSONText], pointer: JSONPointer)]
+        var undo: UndoPolicy?
     }
 
     var reader: DescriptionReader
@@ -25,7 +26,7 @@ struct DescriptionCompiler {
                 reader.text.value(), at: root,
                 members: [
                     "table", "sections", "sectionDisplay", "modelTypes", "cells", "cellsForModelTypes", "state",
-                    "empty", "authors", "templates", "handlers", "bindings",
+                    "empty", "authors", "undo", "templates", "handlers", "bindings",
                 ], what: "a table description")
         else { return nil }
 
@@ -52,6 +53,7 @@ struct DescriptionCompiler {
         if let authors = object["authors"], authors.boolValue == nil {
             reader.fault(root.appending("authors"), .wrongType, "`authors` must be true or false")
         }
+        let undo: UndoPolicy? = reader.choice(object["undo"], at: root.appending("undo"), what: "`undo`")
 
         let bindings = readBindings(object["bindings"])
         var binder = bindings.binder(
@@ -66,7 +68,7 @@ struct DescriptionCompiler {
             name: name,
             binder: binder,
             state: object["state"] == nil ? .emptyObject : reader.slice(root.appending("state")),
-            models: inDeclaredOrder(models))
+            models: inDeclaredOrder(models), undo: undo)
     }
 
     private mutating func readName(_ value: JSONValue?) -> String {

@@ -1,3 +1,11 @@
+/// Which commands participants may take back.
+public enum UndoPolicy: String, CaseIterable, Sendable {
+    /// Their own.
+    case own
+    /// Everybody's.
+    case any
+}
+
 /// A checked and compiled description of a table: docs/table-description.md. A class, so that sessions share it.
 ///
 /// ```swift
@@ -16,6 +24,8 @@ public final class TableDescription: Sendable {
     public let state: JSONText
     /// A new session's, in declared order or that of the document. `pointer` leads to them.
     public let initialModels: [(section: SectionID, models: [JSONText], pointer: JSONPointer)]
+    /// What participants may take back. `nil`: nothing.
+    public let undo: UndoPolicy?
     /// Allowed, but probably mistakes. Each access reads the whole document.
     public var warnings: [Refusal.Fault] {
         var compiler = DescriptionCompiler(text, warns: true)
@@ -47,6 +57,7 @@ public final class TableDescription: Sendable {
         binder = compiled.binder
         state = compiled.state
         initialModels = compiled.models
+        undo = compiled.undo
         let idFaults = checksIDs ? sectionIDFaults : []
         if !idFaults.isEmpty {
             throw Refusal(

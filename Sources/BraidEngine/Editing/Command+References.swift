@@ -15,7 +15,7 @@ extension Command {
             for row in rows { replaced.append(try replacement(row, false)) }
             return .displayedRows(replaced)
         case .move, .setModels, .setHeaders, .setFooters, .setDisplayedSections, .setState, .dataSource, .reset,
-            .rebind, .transaction:
+            .rebind, .undo, .transaction:
             return self
         }
     }
@@ -32,7 +32,7 @@ extension Command {
         case .event(let row, _, _): original.replacing(["events", "at"], by: row.json)
         case .dataSource(let call, _): call.rewriting(original)
         case .displayedRows, .setModels, .setHeaders, .setFooters, .setDisplayedSections, .setState, .reset, .rebind,
-            .transaction:
+            .undo, .transaction:
             original
         }
     }

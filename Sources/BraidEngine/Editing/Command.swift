@@ -57,6 +57,8 @@ public indirect enum Command: Sendable {
     case reset(to: TableModel?)
     /// To another version of the description. Not in a transaction.
     case rebind(Rebinding)
+    /// Takes one revision back. Not in a transaction.
+    case undo(Undo)
     /// In order, as one revision with one update. Not in a transaction.
     case transaction([Command])
 }
@@ -208,7 +210,7 @@ public struct CommandKind: Sendable {
     /// Every kind.
     public static let all = [
         edits, moves, models, patchModels, headers, patchHeaders, footers, patchFooters, displayedSections, state,
-        patchState, taps, events, displayedRows, dataSource, transactions, reset, table,
+        patchState, taps, events, displayedRows, dataSource, transactions, undo, redo, reset, table,
     ]
 
     private static let byName = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
@@ -329,6 +331,16 @@ public struct CommandKind: Sendable {
             })
     }
 
+    /// A participant may send it if the description's `undo` allows that.
+    public static let undo = CommandKind(.post, "undo", for: .participant) { (body, pointer) throws(Refusal) in
+        .undo(try Undo(body, isRedo: false, at: pointer))
+    }
+
+    /// As `undo`, for one that was taken back.
+    public static let redo = CommandKind(.post, "redo", for: .participant) { (body, pointer) throws(Refusal) in
+        .undo(try Undo(body, isRedo: true, at: pointer))
+    }
+
     /// No decoder: needs the opening table.
     public static let reset = CommandKind(.post, "reset", for: .controller, nil)
 
@@ -382,6 +394,7 @@ extension Command {
         case .reset: .reset
         case .rebind: .table
         case .transaction: .transactions
+        case .undo(let undo): undo.isRedo ? .redo : .undo
         }
     }
 
@@ -408,7 +421,7 @@ extension Binder {
         case .dataSource(let call, _):
             call.bringsRows
                 + (call.concernsAllRows || !reads.isDisjoint(with: [.row, .count, .models, .now]) ? rowCount : 1)
-        case .reset, .rebind: rowCount
+        case .reset, .rebind, .undo: rowCount
         case .transaction(let commands):
             commands.reduce(1) { $0.saturatingAdd(estimatedCost(of: $1, rowCount: rowCount)) }
         }

@@ -165,7 +165,7 @@ extension CommandInProgress {
                 try binder.requiredBinding(of: place.section.id), place, to: destination,
                 bound: try binder.requiredBinding(of: destination.id))
         case .tap, .event, .displayedRows, .setModels, .setHeaders, .setFooters, .setDisplayedSections, .setState,
-            .dataSource, .reset, .rebind, .transaction:
+            .dataSource, .reset, .rebind, .undo, .transaction:
             break
         }
     }

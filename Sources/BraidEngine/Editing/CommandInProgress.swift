@@ -195,6 +195,8 @@ struct CommandInProgress {
         case .reset(let opening?): try reset(to: opening)
         case .reset(nil): throw Refusal(.badRequest, "A transaction cannot contain a reset.")
         case .rebind: throw Refusal(.badRequest, "A transaction cannot bind the session to another description.")
+        case .undo where isTransaction: throw Refusal(.badRequest, "A transaction cannot contain an undo or a redo.")
+        case .undo(let undo): ignored = try takeBack(undo)
         case .transaction: throw Refusal(.badRequest, "A transaction cannot contain a transaction.")
         }
         if !hasReadProvided { try readProvided() }
@@ -247,7 +249,9 @@ struct CommandInProgress {
         guard step.changedAnything || binder.readsNow else { return step.prefetchChanged }
         search.reset()
         // Added rows have new keys. Counting visits every section, so only then.
-        if editor.table.nextKey > editor.firstNewKey { meter.allow(rows: editor.table.rowCount) }
+        if editor.table.nextKey > editor.firstNewKey || !editor.restored.isEmpty {
+            meter.allow(rows: editor.table.rowCount)
+        }
         var remade: [Binder.Remade] = []
         let old = shown
         shown = try binder.snapshot(

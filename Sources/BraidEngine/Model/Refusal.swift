@@ -49,6 +49,10 @@ public struct Refusal: Error, Sendable, Equatable {
         case tooManyRows = "too-many-rows"
         /// Over the limit.
         case tooManySections = "too-many-sections"
+        /// A later revision changed what the command to take back changed.
+        case undoConflict = "undo-conflict"
+        /// Whose command it is, or what it did, does not allow the requester to take it back.
+        case undoNotAllowed = "undo-not-allowed"
     }
 
     /// One fault of a document.

@@ -86,6 +86,10 @@ public struct TableChange: Sendable {
     public var displayedSections: JSONText?
     /// By model type. `nil` if unchanged.
     public var cells: JSONText?
+    /// Only of an undo: keys of rows that moved among the others. Those of ``placedRows`` may have new ranks only.
+    public var movedRows: [Int] = []
+    /// Only of an undo: numbers of the sections whose rows were replaced by a whole list.
+    public var refilledSections: [Int] = []
 
     /// Empty.
     public init() {}

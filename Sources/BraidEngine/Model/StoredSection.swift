@@ -50,10 +50,20 @@ public struct StoredSection: Sendable {
     /// Where the row with this rank is, or would be inserted.
     func index(ofRank rank: Int) -> Int { rows.firstPosition { $0.rank >= rank } }
 
-    /// Inserts a row and sets its rank. `relabel` gets, with its old rank, each row that has to make room. Returns the
+    /// Inserts a row and sets its rank, to `rank` if it fits. `relabel` gets, with its old rank, each row that has to make room. Returns the
     /// indices that those and the new row then have; `nil` if there was room.
-    mutating func insert(_ row: StoredRow, at index: Int, relabel: (StoredRow) -> Void) -> Range<Int>? {
+    mutating func insert(
+        _ row: StoredRow, at index: Int, preferring rank: Int? = nil, relabel: (StoredRow) -> Void
+    ) -> Range<Int>? {
         var row = row
+        if let rank, Self.places.contains(rank), index == 0 || rows[index - 1].rank < rank,
+            index == rows.count || rank < rows[index].rank
+        {
+            row.rank = rank
+            rows.insert(row, at: index)
+            if row.content.hasID { ranks.insert(row.content.idHash, rank: rank) }
+            return nil
+        }
         let relabelled = makeRoom(at: index, relabel)
         row.rank = rankForInsert(at: index)
         rows.insert(row, at: index)

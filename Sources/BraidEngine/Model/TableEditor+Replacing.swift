@@ -111,6 +111,7 @@ extension TableEditor {
         }
         let isEqual = row.model == new.model, staysPut = row.rank == rank
         if !isEqual || !staysPut { keepOriginal(row, of: section) }
+        if !staysPut { moved.insert(row.key) }
         row.rank = rank
         if !isEqual { row.content = RowContent(id: new.id, model: new.model) }
         if !isEqual || written[row.key] != nil {

@@ -35,6 +35,10 @@ struct TableEditor {
     private(set) var editedSections: Set<SectionID> = []
     /// A whole list of models replaced rows.
     private(set) var refilledSections: Set<SectionID> = []
+    /// Rows that come back with the keys they had. The store does not have them.
+    var restored: Set<Int> = []
+    /// To another place among the others, not only to another rank.
+    var moved: Set<Int> = []
     /// Greater than all keys in the store.
     let firstNewKey: Int
     private let checksIDs: Bool
@@ -70,9 +74,11 @@ struct TableEditor {
         step.sections.insert(section)
     }
 
+    private func isStored(_ key: Int) -> Bool { key < firstNewKey && !restored.contains(key) }
+
     /// For undo. Ignores rows that are new or kept already.
     mutating func keepOriginal(_ row: StoredRow, of section: Int) {
-        if row.key < firstNewKey, originals[row.key] == nil { originals[row.key] = (section, row) }
+        if isStored(row.key), originals[row.key] == nil { originals[row.key] = (section, row) }
     }
 
     /// What a store writes to take the command back.
@@ -85,7 +91,9 @@ struct TableEditor {
                 undo.placedRows.append((original.section, key, original.row.rank))
             }
         }
-        undo.removedRows = written.keys.filter { $0 >= firstNewKey }.sorted()
+        undo.removedRows = written.keys.filter { !isStored($0) }.sorted()
+        undo.movedRows = moved.filter { originals[$0] != nil && !removed.contains($0) }.sorted()
+        undo.refilledSections = refilledSections.compactMap { (table[$0] ?? before[$0])?.summary.number }.sorted()
         for id in changedSummaries.union(removedSectionIDs) {
             let old = before[id]?.summary, new = table[id]?.summary
             if let old, old != new { undo.writtenSections.append(old) }
@@ -121,9 +129,9 @@ extension TableEditor {
             StoredRow(key: table.nextKey, rank: 0, id: id, model: model), in: section, at: index, isNew: true)
     }
 
-    private mutating func place(_ row: StoredRow, in section: SectionID, at index: Int?, isNew: Bool) throws(Refusal)
-        -> Int
-    {
+    mutating func place(
+        _ row: StoredRow, in section: SectionID, at index: Int?, isNew: Bool, preferring rank: Int? = nil
+    ) throws(Refusal) -> Int {
         let position = try position(of: section)
         let index = index ?? table.sections[position].rows.count
         guard index >= 0, index <= table.sections[position].rows.count else {
@@ -135,7 +143,7 @@ extension TableEditor {
         if let id = row.id, table.sections[position].contains(id) { throw .duplicateRow(id, in: section) }
         let number = table.sections[position].summary.number
         var relabelledRows: [StoredRow] = []
-        let relabelled = table.sections[position].insert(row, at: index) { relabelledRows.append($0) }
+        let relabelled = table.sections[position].insert(row, at: index, preferring: rank) { relabelledRows.append($0) }
         if row.content.hasID { table.noteArrivals(CollectionOfOne(row.content.idHash), in: section) }
         for row in relabelledRows { keepOriginal(row, of: number) }
         let placedRow = table.sections[position].rows[index]
@@ -167,7 +175,7 @@ extension TableEditor {
         noteRow(section) { $0.remove(in: section, at: index) }
         placed[row.key] = nil
         written[row.key] = nil
-        if row.key < firstNewKey { removed.insert(row.key) }
+        if isStored(row.key) { removed.insert(row.key) }
         return row
     }
 
@@ -175,6 +183,7 @@ extension TableEditor {
     mutating func move(at index: Int, in section: SectionID, to target: (section: SectionID, row: Int?)) throws(Refusal)
         -> Int
     {
+        if let rows = table[section]?.rows, rows.indices.contains(index) { moved.insert(rows[index].key) }
         let wasWritten =
             table[section].flatMap { index >= 0 && index < $0.rows.count ? written[$0.rows[index].key] : nil } != nil
         let row = try remove(at: index, in: section)

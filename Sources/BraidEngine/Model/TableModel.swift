@@ -80,8 +80,9 @@ public struct TableModel: Sendable {
     /// Between two sections at first, so that most new ones fit between them.
     private static let ordinalGap = 1 << 16
 
-    /// O(sections after it). Returns the new section, and those with new ordinals.
-    mutating func insertSection(_ id: SectionID, at position: Int) -> [SectionID] {
+    /// O(sections after it). `number` is that of a section which comes back. Returns the new section, and those with
+    /// new ordinals.
+    mutating func insertSection(_ id: SectionID, at position: Int, number: Int? = nil) -> [SectionID] {
         let before = position > 0 ? sections[position - 1].summary.ordinal : nil
         let after = position < sections.count ? sections[position].summary.ordinal : nil
         let ordinal =
@@ -92,8 +93,9 @@ public struct TableModel: Sendable {
             case (let before?, let after?): before + (after - before) / 2
             }
         sections.insert(
-            StoredSection(summary: StoredSectionSummary(number: nextSection, id: id, ordinal: ordinal)), at: position)
-        nextSection += 1
+            StoredSection(summary: StoredSectionSummary(number: number ?? nextSection, id: id, ordinal: ordinal)),
+            at: position)
+        if number == nil { nextSection += 1 }
         notePositions(from: position)
         return [id] + raiseOrdinals(from: position)
     }

@@ -104,6 +104,20 @@ extension PostgresQueries {
         return try rows.map { try JournalRecord($0, revision: try $0.number(0, .revision, "revision")) }
     }
 
+    func undos(of session: Int, from revision: Int, limit: Int, bytes: Int) throws -> [JournalUndo] {
+        let rows = try db.query(
+            """
+            SELECT revision, command, undo FROM (
+                SELECT *, sum(bytes) OVER (ORDER BY revision DESC) - bytes AS before FROM (
+                    SELECT *, octet_length(command)::bigint + octet_length(undo) AS bytes
+                    FROM journal WHERE session = \(session) AND revision <= \(revision)
+                    ORDER BY revision DESC LIMIT \(max(0, limit))
+                ) j
+            ) j WHERE before < \(bytes) ORDER BY revision DESC
+            """)
+        return try rows.map { try JournalUndo($0, revision: try $0.number(0, .revision, "revision")) }
+    }
+
     func size() throws -> (sessions: Int, bytes: Int) {
         let rows = try db.query(
             """

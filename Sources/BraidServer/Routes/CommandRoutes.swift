@@ -30,6 +30,8 @@ extension Exchange {
                 throw ProblemError(.badRequest, "A reset accepts no body, or {}.")
             }
             return (.reset(to: nil), JSONText(object: [(kind.name, .emptyObject)]))
+        case .redo where body.isEmpty:
+            return (try Command(kind: kind.name, body: .emptyObject), JSONText(object: [(kind.name, .emptyObject)]))
         case .table:
             let body = try json()
             return (.rebind(try Rebinding(body)), body)

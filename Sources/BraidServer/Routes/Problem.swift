@@ -61,6 +61,8 @@ package enum Problem: String, CaseIterable, Sendable {
     case transactionTooLong = "transaction-too-long"
     case unauthorized
     case unavailable
+    case undoConflict = "undo-conflict"
+    case undoNotAllowed = "undo-not-allowed"
     case unsupportedMediaType = "unsupported-media-type"
     case unsupportedVersion = "http-version-not-supported"
     case verificationFailed = "verification-failed"
@@ -137,6 +139,8 @@ package enum Problem: String, CaseIterable, Sendable {
         case .transactionTooLong: (422, "Transaction too long")
         case .unauthorized: (401, "Unauthorized")
         case .unavailable: (503, "Unavailable")
+        case .undoConflict: (409, "Undo conflict")
+        case .undoNotAllowed: (403, "Undo not allowed")
         case .unsupportedMediaType: (415, "Unsupported media type")
         case .unsupportedVersion: (505, "HTTP version not supported")
         case .verificationFailed: (422, "Verification failed")

@@ -145,6 +145,8 @@ extension Command {
             self = .reset(to: nil)
         } else if let table = text["table"] {
             self = .rebind(try Rebinding(json: table, compiled: compiled))
+        } else if let undo = text["undo"] {
+            self = .undo(try Undo(json: undo))
         } else if let transaction = text["transactions"] {
             try self.init(kind: "transactions", body: transaction)
         } else {

@@ -32,7 +32,7 @@ package struct CommandRequest: Sendable {
     /// Neither depends on the revision, nor is completed by the session.
     fileprivate var isComplete: Bool {
         switch command {
-        case .reset, .rebind: false
+        case .reset, .rebind, .undo: false
         default: base == nil && condition == nil
         }
     }
@@ -265,6 +265,17 @@ extension Session {
     /// Also checks `If-Match`.
     private func completed(_ request: CommandRequest, on before: Committed) async throws -> Completed {
         try request.condition?.check(position(at: before.snapshot.revision))
+        if case .undo(let undo) = request.command {
+            if request.isDryRun, request.user.role != .controller, before.unpublished != nil {
+                throw Refusal(
+                    .undoNotAllowed,
+                    "The session has changes that are not published: until they are, only a controller may try an undo."
+                )
+            }
+            let requester = UndoRequester(role: request.user.role, user: request.user.id)
+            let undo = try await resolved(undo, for: requester, on: before)
+            return (.undo(undo), JSONText(object: [("undo", undo.json)]), nil)
+        }
         let command = try await completed(request.command, for: before.bound)
         guard let base = request.base else { return (command, request.text, nil) }
         return try await rebased(command, request.text, base: base, before, limits.table(for: request.user.role))

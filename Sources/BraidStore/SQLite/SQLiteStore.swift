@@ -150,6 +150,12 @@ extension SQLiteStore {
         try await read { try $0.journal(of: sessionNumber, after: revision, limit: limit, bytes: bytes) }
     }
 
+    package func undos(of sessionNumber: Int, from revision: Int, limit: Int, bytes: Int) async throws
+        -> [JournalUndo]
+    {
+        try await read { try $0.undos(of: sessionNumber, from: revision, limit: limit, bytes: bytes) }
+    }
+
     package func journalStart(of id: String) async throws -> StoredSession? {
         try await read { queries in
             defer { queries.db.releaseMemory() }

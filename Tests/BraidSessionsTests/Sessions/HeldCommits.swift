@@ -125,6 +125,9 @@ final class HeldCommits: SessionStore {
     func journal(of number: Int, after revision: Int, limit: Int, bytes: Int) async throws -> [JournalRecord] {
         try await base.journal(of: number, after: revision, limit: limit, bytes: bytes)
     }
+    func undos(of number: Int, from revision: Int, limit: Int, bytes: Int) async throws -> [JournalUndo] {
+        try await base.undos(of: number, from: revision, limit: limit, bytes: bytes)
+    }
     func journalStart(of id: String) async throws -> StoredSession? { try await base.journalStart(of: id) }
     var answerClock: AnswerClock { base.answerClock }
     func keep(_ answer: KeptAnswer) async throws { try await base.keep(answer) }
