@@ -95,8 +95,10 @@ package struct JournalUndo: Sendable {
     package var command: JSONText
     /// A `StoredUndo`.
     package var undo: JSONText
+    /// As `JournalRecord.by`.
+    package var by: JSONText?
 
-    package var bytes: Int { command.count + undo.count }
+    package var bytes: Int { command.count + undo.count + (by?.count ?? 0) }
 }
 
 /// A delete touches other database pages than the commit, so only every *n*th commit trims the journal, *n* being a

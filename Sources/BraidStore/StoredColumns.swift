@@ -161,9 +161,11 @@ extension JournalRecord {
 }
 
 extension JournalUndo {
-    /// Columns: revision, command, undo.
+    /// Columns: revision, command, undo, author.
     package init(_ columns: some StoredColumns, revision: Int) throws {
-        self.init(revision: revision, command: try columns.json(1), undo: try columns.json(2))
+        self.init(
+            revision: revision, command: try columns.json(1), undo: try columns.json(2),
+            by: try columns.optionalJSON(3))
     }
 }
 

@@ -107,9 +107,10 @@ extension PostgresQueries {
     func undos(of session: Int, from revision: Int, limit: Int, bytes: Int) throws -> [JournalUndo] {
         let rows = try db.query(
             """
-            SELECT revision, command, undo FROM (
+            SELECT revision, command, undo, author FROM (
                 SELECT *, sum(bytes) OVER (ORDER BY revision DESC) - bytes AS before FROM (
-                    SELECT *, octet_length(command)::bigint + octet_length(undo) AS bytes
+                    SELECT *, octet_length(command)::bigint + octet_length(undo)
+                              + coalesce(octet_length(author), 0) AS bytes
                     FROM journal WHERE session = \(session) AND revision <= \(revision)
                     ORDER BY revision DESC LIMIT \(max(0, limit))
                 ) j

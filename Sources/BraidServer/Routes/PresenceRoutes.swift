@@ -59,10 +59,6 @@ private func presenceRequest(_ body: JSONText) throws -> (at: RowReference?, dat
     return (at, data)
 }
 
-extension Requester {
-    var user: User { User(role: role) }
-}
-
 extension Exchange {
     /// Of the requester's own: others' tokens cannot name it. Throws `badRequest`.
     func presenceClient() throws -> Presence.Client {

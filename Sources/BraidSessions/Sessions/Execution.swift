@@ -272,8 +272,7 @@ extension Session {
                     "The session has changes that are not published: until they are, only a controller may try an undo."
                 )
             }
-            let requester = UndoRequester(role: request.user.role, user: request.user.id)
-            let undo = try await resolved(undo, for: requester, on: before)
+            let undo = try await resolved(undo, for: request.user, on: before)
             return (.undo(undo), JSONText(object: [("undo", undo.json)]), nil)
         }
         let command = try await completed(request.command, for: before.bound)

@@ -2,20 +2,16 @@ import BraidEngine
 import BraidRuntime
 import BraidStore
 
-/// Who wants to take a command back.
-struct UndoRequester {
-    var role: Role
-    /// `nil` without a user.
-    var user: String?
-
-    /// Whether the record's command is the requester's.
-    func sent(_ record: JournalUndo) -> Bool { record.user == user && (user != nil || role == .controller) }
+extension User {
+    /// Whether the record's command is the user's: by the id, whatever the role. Without one, only a controller's are
+    /// those of somebody.
+    fileprivate func sent(_ record: JournalUndo) -> Bool {
+        guard let sender = User(by: record.by), sender.id == id else { return false }
+        return id != nil || role == .controller && sender.role == .controller
+    }
 }
 
 extension JournalUndo {
-    // The journal knows no users yet.
-    fileprivate var user: String? { nil }
-
     /// The revision that it takes back.
     fileprivate var undoes: Int? { command["undo"]?["revision"]?.intValue }
 
@@ -32,7 +28,7 @@ extension JournalUndo {
 extension Session {
     /// Finds the revision, and what takes it back from the stored table. The caller holds `commands`. Throws
     /// `undoConflict`, `undoNotAllowed`, `revisionNotAvailable`, `unavailable`, `quotaExceeded`.
-    func resolved(_ undo: Undo, for requester: UndoRequester, on before: Committed) async throws -> Undo {
+    func resolved(_ undo: Undo, for requester: User, on before: Committed) async throws -> Undo {
         let policy = before.bound.description?.undo
         guard requester.role == .controller || policy != nil else {
             throw Refusal(
@@ -75,7 +71,7 @@ extension Session {
     }
 
     /// `nil`: not in these records, which descend. An inner `nil`: there is none.
-    private func found(_ undo: Undo, in records: [JournalUndo], isWhole: Bool, _ requester: UndoRequester) throws -> (
+    private func found(_ undo: Undo, in records: [JournalUndo], isWhole: Bool, _ requester: User) throws -> (
         index: Int?, Void
     )? {
         if case .revision(let revision) = undo.target {
@@ -116,7 +112,7 @@ extension Session {
                 "The journal does not reach back to revision \(revision), so it cannot be taken back.")
     }
 
-    private func check(_ record: JournalUndo, _ policy: UndoPolicy?, _ requester: UndoRequester) throws {
+    private func check(_ record: JournalUndo, _ policy: UndoPolicy?, _ requester: User) throws {
         if record.command["table"] != nil {
             throw Refusal(
                 .undoNotAllowed,
@@ -140,7 +136,7 @@ extension Session {
     }
 
     private func change(
-        of index: Int, in records: [JournalUndo], on before: Committed, for requester: UndoRequester
+        of index: Int, in records: [JournalUndo], on before: Committed, for requester: User
     ) throws -> UndoChange {
         let record = records[index]
         if let by = RevisionUndo.undoneBy(records[..<index].map { ($0.revision, $0.undoes) })[record.revision] {

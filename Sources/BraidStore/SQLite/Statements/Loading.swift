@@ -109,7 +109,7 @@ extension SQLiteQueries {
     func undos(of session: Int, from revision: Int, limit: Int, bytes: Int) throws -> [JournalUndo] {
         var undos: [JournalUndo] = [], size = 0
         try db.queryRows(
-            of: "SELECT key, command, undo FROM journal WHERE key BETWEEN ? AND ? ORDER BY key DESC LIMIT ?",
+            of: "SELECT key, command, undo, author FROM journal WHERE key BETWEEN ? AND ? ORDER BY key DESC LIMIT ?",
             Key.of(session, 0), Key.of(session, max(0, min(revision, Key.largest))), max(0, limit),
             while: {
                 let undo = try JournalUndo($0, revision: Key.number(in: $0.int(0)))
