@@ -148,6 +148,42 @@ import Testing
         }
     }
 
+    @Test("With \"own\", people take back what they did, with any token of theirs, and walk past what others did")
+    func own() throws {
+        let server = try ServerProcess(environment: ["BRAID_TOKEN": "secret-of-the-controller"])
+        let client = try server.keptClient()
+        func send(_ path: String, _ body: String, _ token: String = "secret-of-the-controller") throws
+            -> HTTPClient.Response
+        {
+            try client.request("POST", "/v1\(path)", body, headers: ["Authorization": "Bearer \(token)"])
+        }
+        try #require(try send("/sessions", #"{"id":"x","table":\#(Self.table(#""undo":"own","#))}"#).status == 201)
+        func token(_ more: String, at path: String = "/sessions/x/tokens") throws -> String {
+            let made = try send(path, #"{"role":"participant","expiresIn":600\#(more)}"#)
+            return try #require(made.object["token"] as? String, "\(made.text)")
+        }
+        let kim = try token(#","user":"kim""#), ada = try token(#","user":"ada""#), nobody = try token("")
+        let kimToo = try token(#","user":"kim","sessions":["x"]"#, at: "/tokens")
+        let taps = [(kim, "a0"), (ada, "a1"), (kim, "a1"), (nobody, "a2"), (ada, "b0")]
+        for (token, id) in taps {
+            #expect(try send("/sessions/x/taps", #"{"at":{"id":"\#(id)"}}"#, token).status == 200)
+        }
+        let others = try send("/sessions/x/undo", #"{"revision":2}"#, kim)
+        #expect(others.status == 403, "\(others.text)")
+        // Ada's tap at `a1` is followed by Kim's.
+        let conflict = try send("/sessions/x/undo", #"{"revision":2}"#, ada)
+        #expect(conflict.object["type"] as? String == "/problems/undo-conflict", "\(conflict.text)")
+        let mine = #"{"last":"mine"}"#
+        let walked = try [kimToo, kim, kim].map { try outcome(send("/sessions/x/undo", mine, $0)) }
+        #expect(walked == ["applied", "applied", "ignored"])
+        let again = try [kim, kimToo, kim].map { try outcome(send("/sessions/x/redo", mine, $0)) }
+        #expect(again == ["applied", "applied", "ignored"])
+        // Without a user, nothing is one's own, and not what a controller without one sent either.
+        #expect(try outcome(send("/sessions/x/undo", mine, nobody)) == "ignored")
+        #expect(try send("/sessions/x/undo", #"{"revision":4}"#, nobody).status == 403)
+        #expect(try outcome(send("/sessions/x/undo", mine)) == "ignored")
+    }
+
     @Test("A replay of the journal, also of a trimmed one, leads to the same table as its undos")
     func replays() throws {
         let directory = try TemporaryDirectory()
