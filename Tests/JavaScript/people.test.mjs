@@ -43,7 +43,7 @@ test("Everybody can undo and redo their own commands, and updates say whose they
   await lee.edit({ delete: { id: "b" } });
   await tasks.patchState({ tapped: "nothing" });
   const conflict = await lee.undo({ revision: 8 }).catch((error) => error);
-  assert.deepEqual([conflict.kind, conflict.errors.length > 0], ["undo-conflict", true]);
+  assert.deepEqual([conflict.kind, conflict.pointer], ["undo-conflict", "/state/tapped"]);
   await listener.revision(10);
   const authors = listener.of("update").map(([{ by }]) => by?.id);
   assert.deepEqual(authors, ["kim", "lee", "kim", "kim", undefined, undefined, "lee", "lee", "lee", undefined]);
