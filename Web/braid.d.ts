@@ -104,6 +104,35 @@ export interface Stage {
   updateRows?: { at: IndexPath; row: Row }[];
 }
 
+export type Role = "controller" | "participant" | "viewer";
+
+/** A user in your own system. */
+export interface Author {
+  id: string;
+  name: string | null;
+}
+
+/** Who sent a command. `id` is null for a token without a user. */
+export interface Actor {
+  id: string | null;
+  name: string | null;
+  role: Role;
+  /** In the journal, if there are any. */
+  claims?: { [name: string]: JSONValue };
+}
+
+/** One of those present in a session. */
+export interface PresentClient {
+  /** The same as long as the client's token and name are. */
+  id: string;
+  user?: { id?: string; name?: string };
+  role: Role;
+  /** It may have moved, or be gone. `section`: if several display a row with this id. */
+  at?: { id: string; section?: string };
+  data?: JSONValue;
+  since: string;
+}
+
 /** From one revision to another. */
 export interface Update {
   from: number;
@@ -115,6 +144,8 @@ export interface Update {
   state?: { [name: string]: JSONValue };
   /** Absent if unchanged; null if no longer there. */
   empty?: JSONValue;
+  /** Who made it, if it is of one revision and the description has `authors`. */
+  by?: Author;
   /** In a window: new `offset` and `rowCount` of sections that stay. `section`: the index after the update. */
   extents?: { section: number; offset: number; rowCount: number }[];
   /** In a window: its new place, if changed. */
@@ -437,6 +468,10 @@ interface Commands<Result> {
   transaction(commands: object[], options?: StrictOptions): Result;
   /** Back to the models, titles, displayed sections, state and cells at the opening. */
   reset(options?: CommandOptions): Result;
+  /** Takes back what the command of a revision did; by default your last one that is not taken back yet. */
+  undo(what?: { revision: number } | { last: "mine" }, options?: CommandOptions): Result;
+  /** Takes back an undo, by its revision; by default your last one. */
+  redo(what?: { revision: number } | { last: "mine" }, options?: CommandOptions): Result;
   /**
    * Another version, or another description of the same name. `discard`: ids of sections that may lose models or
    * titles.
@@ -477,6 +512,9 @@ interface Commands<Result> {
 export interface SessionToken {
   tokenId: string;
   role: "participant" | "viewer";
+  user?: string;
+  name?: string;
+  claims?: { [name: string]: JSONValue };
   created: string;
   expires: string;
 }
@@ -491,9 +529,23 @@ export declare class Session {
   /** Makes requests without sending them, for `client.send` and `client.curl`. */
   readonly request: Commands<Request>;
   readonly tokens: {
-    create(token: { role: "participant" | "viewer"; expiresIn: number }, options?: SendOptions): Promise<SessionToken & { token: string }>;
+    /** `user`, `name` and `claims`: whose it is. */
+    create(
+      token: Pick<SessionToken, "role" | "user" | "name" | "claims"> & { expiresIn: number },
+      options?: SendOptions,
+    ): Promise<SessionToken & { token: string }>;
     list(options?: { limit?: number; after?: string; signal?: AbortSignal }): Promise<{ tokens: SessionToken[]; next?: string }>;
     delete(tokenId: string, options?: SendOptions): Promise<void>;
+  };
+  readonly presence: {
+    /** In the order in which they came. */
+    get(options?: SendOptions): Promise<PresentClient[]>;
+    /**
+     * Shows this client to the others, in place of what it has shown: for 30 seconds, and as long as it has a
+     * subscription with `presence`, which repeats it after each connection. `data`: at most 1,024 bytes.
+     */
+    set(at?: RowReference | null, data?: JSONValue, options?: SendOptions): Promise<PresentClient>;
+    leave(options?: SendOptions): Promise<void>;
   };
   /** Without its rows. */
   summary(options?: SendOptions): Promise<SessionSummary>;
@@ -511,7 +563,7 @@ export declare class Session {
   ): Promise<{ reset?: undefined; from: number; to: number; updates: Update[] } | { reset: true; snapshot: Snapshot }>;
   /** One page; `next` is its `after`. */
   journal(options?: { after?: number; limit?: number; signal?: AbortSignal }): Promise<{
-    records: { revision: number; at: string; command: JSONValue; update: Update }[];
+    records: { revision: number; at: string; command: JSONValue; update: Update; by?: Actor }[];
     next?: number;
   }>;
   /** All of it as lines of JSON, for `braid-server replay`. */
@@ -536,6 +588,7 @@ export interface Tap {
   id?: string;
   cell: string;
   model?: JSONValue;
+  by?: Actor;
 }
 
 /** A cell's event: `{name: parameters}`. */
@@ -547,6 +600,7 @@ export interface CellEvent extends Tap {
 export interface EmittedEvent {
   name: string;
   payload?: JSONValue;
+  by?: Actor;
 }
 
 export interface SubscribeOptions {
@@ -556,6 +610,8 @@ export interface SubscribeOptions {
   window?: TableWindow;
   /** Rows that `show` loads before and after the visible ones: 50 by default. */
   overscan?: number;
+  /** Also follows who is present, and keeps this client present after `session.presence.set`. */
+  presence?: boolean;
   /** At first, and in place of missed updates: show it without animation. */
   onSnapshot?: (snapshot: Snapshot, previous: Snapshot | undefined) => void;
   /** `snapshot` is `previous` with the update. */
@@ -566,6 +622,8 @@ export interface SubscribeOptions {
   onTap?: (tap: Tap) => void;
   /** As `onCellEvent`. */
   onEmitted?: (event: EmittedEvent) => void;
+  /** With `presence`: everybody, after each change. */
+  onPresence?: (present: PresentClient[]) => void;
   /** Not after `close()`. `failure`: why it waits or ended. */
   onStatus?: (status: SubscriptionStatus, failure?: Error) => void;
   /** The session has ended; with a `problem`, refused for good, for example for an invalid token. */
@@ -580,6 +638,8 @@ export declare class Subscription {
   readonly status: SubscriptionStatus;
   /** Up to date; without `from`, at first `undefined`. */
   readonly snapshot?: Snapshot;
+  /** Who is present, with `presence`; empty until then. */
+  readonly present: PresentClient[];
   /** Of `snapshot`. */
   readonly revision?: number;
   /** With its current anchor; `undefined` for the whole table. */

@@ -322,6 +322,9 @@ const COMMANDS = {
   patchState: (patch) => ["PATCH", "state", patch],
   transaction: (commands) => ["POST", "transactions", { commands }],
   reset: () => ["POST", "reset", {}],
+  /** `{revision}`, or `{last: "mine"}`. */
+  undo: (what) => ["POST", "undo", what ?? { last: "mine" }],
+  redo: (what) => ["POST", "redo", what ?? { last: "mine" }],
   /** `{version}`, or `{table}` for a whole description; `discard`: sections that may lose models or titles. */
   setTable: (table) => ["PUT", "table", table],
   // The data source, rows by index.
@@ -407,6 +410,8 @@ export class BraidClient {
     this.#fetch = fetch ?? globalThis.fetch.bind(globalThis);
     this.#random = random;
     this.#wait = wait;
+    /** This client's name among those present, and what it shows, by session. */
+    this.presence = { name: newKey(), shown: new Map() };
 
     const send = (request, options) => this.send(request, options);
     this.tables = {
@@ -585,9 +590,12 @@ export class BraidClient {
   }
 }
 
-/** The session that a request changes or ends: one request at a time. `undefined` for other requests. */
+/**
+ * The session that a request changes or ends, or its presence, which delays no commands: one request at a time.
+ * `undefined` for other requests.
+ */
 function sessionOfCommand({ method, path }) {
-  return method === "GET" ? undefined : /^\/v1\/sessions\/[^/?]+(?=$|\?|\/(?!tokens))/.exec(path)?.[0];
+  return method === "GET" ? undefined : /^\/v1\/sessions\/[^/?]+(\/presence)?(?=$|\?|\/(?!tokens))/.exec(path)?.[0];
 }
 
 /** A DELETE. A 404 after a repeat means that an earlier try succeeded. */
@@ -678,6 +686,32 @@ function linked(signal) {
   return { signal: controller.signal, abort: (reason) => controller.abort(reason), release: () => signal?.removeEventListener("abort", abort) };
 }
 
+// MARK: Presence
+
+const presencePath = (client, path) => withQuery(`${path}/presence`, { client: client.presence.name });
+
+/** Shows `entry` to the others. */
+async function appear(client, path, entry, options) {
+  client.presence.shown.set(path, entry);
+  const shown = await client.send(request("PUT", presencePath(client, path), entry), options);
+  // By its id: an index path counts only now.
+  entry.at = shown.at;
+  return shown;
+}
+
+/** After a stream was opened. */
+async function appearAgain(client, path) {
+  const { shown } = client.presence;
+  const entry = shown.get(path);
+  try {
+    if (entry) await appear(client, path, entry);
+  } catch ({ status }) {
+    // Its row may be gone.
+    const isRefused = (status === 404 || status === 409) && entry.at !== undefined;
+    if (isRefused && shown.get(path) === entry) appear(client, path, { data: entry.data }).catch(() => {});
+  }
+}
+
 // MARK: Sessions
 
 export class Session {
@@ -696,6 +730,14 @@ export class Session {
       create: (token, options) => send({ ...request("POST", `${this.#path}/tokens`, token), isRepeatable: false }, options),
       list: ({ limit, after, signal } = {}) => send(request("GET", withQuery(`${this.#path}/tokens`, { limit, after })), { signal }),
       delete: (tokenId, options) => remove(client, this.#path + path`/tokens/${tokenId}`, options),
+    };
+    this.presence = {
+      get: async (options) => (await this.#get("/presence", {}, options)).present,
+      set: (at, data, options) => appear(client, this.#path, { at: at ?? undefined, data }, options),
+      leave: (options) => {
+        client.presence.shown.delete(this.#path);
+        return send(request("DELETE", presencePath(client, this.#path)), options);
+      },
     };
   }
 
@@ -800,22 +842,27 @@ export class Subscription {
   #overscan;
   /** `[first, end)` of the rows requested for a new window, until it arrives. */
   #requested;
+  #withPresence;
 
   /** "connecting", "live" (up to date), "waiting" (before it connects again), "paused", "ended" or "closed". */
   status = "connecting";
   /** After the last event; without `from`, at first `undefined`. */
   snapshot;
+  /** Who is present, with `presence`. */
+  present = [];
 
   /**
    * - `from`: the snapshot that you have, of the same window.
    * - `window`: instead of the whole table.
    * - `overscan`: rows that `show` loads before and after the visible ones.
+   * - `presence`: also follows who is present, and keeps this client so.
    * - `silence`: milliseconds without data after which the connection is dead.
    */
-  constructor(client, path, { from, window, overscan = 50, silence = 40_000, ...listeners } = {}) {
+  constructor(client, path, { from, window, overscan = 50, presence = false, silence = 40_000, ...listeners } = {}) {
     this.#client = client;
     this.#window = window && windowParameters(window);
     this.#overscan = overscan;
+    this.#withPresence = presence;
     this.#path = path;
     this.#silence = silence;
     this.#listeners = listeners;
@@ -976,6 +1023,7 @@ export class Subscription {
     try {
       const headers = { Accept: "text/event-stream" };
       const parameters = windowParameters(this.#window);
+      if (this.#withPresence) Object.assign(parameters, { presence: true, client: this.#client.presence.name });
       this.#followed = this.#window;
       if (this.#window && this.#position !== undefined) {
         // `Last-Event-ID` counts only for the same window.
@@ -1058,7 +1106,16 @@ export class Subscription {
         if (revision > previous.revision) this.snapshot = { ...previous, revision };
         this.#position = id;
         this.#noteShown(this.#followed);
+        if (this.#withPresence) appearAgain(this.#client, this.#path);
         return this.#turn("live");
+      }
+      case "presence": {
+        const { present, changed = [], left = [] } = JSON.parse(data);
+        const clients = new Map((present ?? this.present).map((client) => [client.id, client]));
+        for (const client of changed) clients.set(client.id, client);
+        for (const id of left) clients.delete(id);
+        this.present = [...clients.values()];
+        return this.#tell("onPresence", this.present);
       }
       case "ended":
         this.#hasEnded = true;

@@ -25,6 +25,7 @@ public struct BraidClient: Sendable {
     private let tokens: TokenSource
     private let transport = Transport()
     let commands = CommandQueue()
+    let presence = OwnPresence()
 
     /// Exponential backoff with full jitter, plus the server's `Retry-After`.
     public struct Retrying: Sendable, Hashable {

@@ -10,6 +10,8 @@ public enum SessionEvent: Sendable {
     case tap(Tap)
     /// From a handler of the description; as ``cellEvent(_:)``.
     case emitted(EmittedEvent)
+    /// Everybody present, after each change; only with `presence`.
+    case presence([BraidSession.PresentClient])
     /// Up to date: events now come as they happen. Again after reconnections and moves of the window.
     case live
     /// Connecting again: no connection, refused for now, or an update that did not fit.
@@ -26,6 +28,8 @@ public struct Tap: Decodable, Sendable, Hashable {
     public var cell: String
     /// Before the tap; `nil` if none or `null`.
     public var model: JSON?
+    /// `nil` for a controller without a user.
+    public var by: BraidSession.User?
 }
 
 /// An event of a row's cell.
@@ -40,6 +44,8 @@ public struct CellEvent: Decodable, Sendable, Hashable {
     public var event: JSON
     /// Before the event; `nil` if none or `null`.
     public var model: JSON?
+    /// `nil` for a controller without a user.
+    public var by: BraidSession.User?
 }
 
 /// An event that a handler of the description emitted.
@@ -48,6 +54,8 @@ public struct EmittedEvent: Decodable, Sendable, Hashable {
     public var name: String
     /// `nil` if none or `null`.
     public var payload: JSON?
+    /// Who sent the command; `nil` for a controller without a user.
+    public var by: BraidSession.User?
 }
 
 extension BraidSession {
@@ -63,13 +71,16 @@ extension BraidSession {
     /// }
     /// ```
     /// Finishes when the session ends; leave the loop or cancel the task to stop. Unread events wait in memory. Pass
-    /// the `snapshot` that you show already.
+    /// the `snapshot` that you show already. With `presence`, it also tells who is present, and keeps this client
+    /// present after ``setPresence(at:data:isolation:)``.
     ///
     /// - Throws: ``Problem`` in the loop if refused for good: no such session, or no valid token.
-    public func subscribe(from snapshot: Snapshot? = nil) -> AsyncThrowingStream<SessionEvent, any Error> {
+    public func subscribe(from snapshot: Snapshot? = nil, presence: Bool = false)
+        -> AsyncThrowingStream<SessionEvent, any Error>
+    {
         AsyncThrowingStream { continuation in
             let task = Task {
-                let follower = Follower(session: self, snapshot: snapshot)
+                let follower = Follower(session: self, snapshot: snapshot, withPresence: presence)
                 do {
                     try await follower.run { event, _ in continuation.yield(event) }
                     continuation.finish()
@@ -83,9 +94,9 @@ extension BraidSession {
 
     /// Follows a window that can move. Pass the `snapshot` of it that you show already; `overscan` rows are loaded
     /// around the visible ones.
-    public func subscribe(window: TableWindow, from snapshot: Snapshot? = nil, overscan: Int = 50)
-        -> WindowSubscription
-    {
-        WindowSubscription(self, window, snapshot, overscan: overscan)
+    public func subscribe(
+        window: TableWindow, from snapshot: Snapshot? = nil, overscan: Int = 50, presence: Bool = false
+    ) -> WindowSubscription {
+        WindowSubscription(self, window, snapshot, overscan: overscan, withPresence: presence)
     }
 }

@@ -83,6 +83,8 @@ public struct BraidSession: Sendable {
         public var command: JSON
         /// Its effect.
         public var update: Update
+        /// `nil` for a controller without a user.
+        public var by: User?
     }
 
     /// One page.
@@ -173,29 +175,61 @@ public struct BraidSession: Sendable {
 
     // MARK: Tokens
 
-    /// `participant` acts at the table, `viewer` only looks.
-    public enum Role: String, Codable, Sendable { case participant, viewer }
+    /// `participant` acts at the table, `viewer` only looks. No session's token is a `controller`'s.
+    public enum Role: String, Codable, Sendable { case controller, participant, viewer }
+
+    /// Whose a token is, and who acted with it.
+    public struct User: Codable, Sendable, Hashable {
+        /// In your own system; `nil` for a token without a user.
+        public var id: String?
+        /// For others to see.
+        public var name: String?
+        /// `nil` where only the user is told: in updates and of those present.
+        public var role: Role?
+        /// For handlers; only in the journal.
+        public var claims: JSON?
+
+        /// Creates a user.
+        public init(id: String? = nil, name: String? = nil, role: Role? = nil, claims: JSON? = nil) {
+            self.id = id
+            self.name = name
+            self.role = role
+            self.claims = claims
+        }
+    }
 
     /// A token for one session.
     public struct Token: Decodable, Sendable, Hashable {
-        /// Secret: only ``BraidSession/makeToken(_:expiringIn:)`` returns it.
+        /// Secret: only ``BraidSession/makeToken(_:expiringIn:user:name:claims:)`` returns it.
         public var token: String?
         /// Not secret.
         public var tokenId: String
         /// What it allows.
         public var role: Role
+        /// The user's id.
+        public var user: String?
+        /// The user's, for others to see.
+        public var name: String?
+        /// For handlers.
+        public var claims: JSON?
         /// RFC 3339.
         public var created: String
         /// RFC 3339.
         public var expires: String
     }
 
-    /// Creates a token for at most ten years. Not sent again if the answer is lost.
-    public func makeToken(_ role: Role, expiringIn seconds: Int) async throws -> Token {
-        let body: JSON = ["role": .string(role.rawValue), "expiresIn": .integer(seconds)]
+    /// Creates a token for at most ten years. `user`, `name` and `claims` say whose it is. Not sent again if the answer
+    /// is lost.
+    public func makeToken(
+        _ role: Role, expiringIn seconds: Int, user: String? = nil, name: String? = nil, claims: JSON? = nil
+    ) async throws -> Token {
+        var body: [String: JSON] = ["role": .string(role.rawValue), "expiresIn": .integer(seconds)]
+        body["user"] = user.map { .string($0) }
+        body["name"] = name.map { .string($0) }
+        body["claims"] = claims
         // Repeated, it could create a second token.
         return try await client.value(
-            of: Request("POST", ["v1", "sessions", id, "tokens"], body: body, isRepeatable: false))
+            of: Request("POST", ["v1", "sessions", id, "tokens"], body: .object(body), isRepeatable: false))
     }
 
     /// One page.

@@ -10,6 +10,8 @@ actor Follower {
     typealias Listener = @Sendable (SessionEvent, TableWindow?) -> Void
 
     private let session: BraidSession
+    private let withPresence: Bool
+    private var present: [BraidSession.PresentClient] = []
     private var snapshot: Snapshot?
     /// With its current anchor; `nil` for the whole table.
     private var shown: TableWindow?
@@ -21,8 +23,9 @@ actor Follower {
     private var hasEnded = false
     private var failures = 0
 
-    init(session: BraidSession, snapshot: Snapshot?, of window: TableWindow? = nil) {
+    init(session: BraidSession, snapshot: Snapshot?, of window: TableWindow? = nil, withPresence: Bool) {
         self.session = session
+        self.withPresence = withPresence
         self.snapshot = snapshot
         shown = window
         position = snapshot?.position.description
@@ -73,6 +76,7 @@ actor Follower {
         var request = Request(
             "GET", ["v1", "sessions", session.id, "updates"], query: followed?.parameters ?? [:],
             headers: ["Accept": "text/event-stream"])
+        if withPresence { request.query.merge(["presence": "true", "client": session.client.presence.name]) { $1 } }
         if let followed, let position {
             // `Last-Event-ID` counts only for the same window.
             request.query["since"] = position
@@ -153,7 +157,11 @@ actor Follower {
         case "caught-up":
             position = event.id
             noteWindow()
+            if withPresence { Task { [session] in await session.appearAgain() } }
             tell(.live, shown)
+        case "presence":
+            try decoded(PresenceEvent.self).apply(to: &present)
+            tell(.presence(present), shown)
         case "ended": hasEnded = true
         default: break
         }

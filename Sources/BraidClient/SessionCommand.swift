@@ -153,6 +153,22 @@ extension SessionCommand {
     /// Back to the content at the opening, without what does not fit a new description; the revision grows.
     public static var reset: SessionCommand { SessionCommand("POST", "reset", body: [:]) }
 
+    /// Takes back your last command that is not taken back yet.
+    public static var undo: SessionCommand { SessionCommand("POST", "undo", body: ["last": "mine"]) }
+
+    /// Takes back what the command of this revision did. Refused (409 `undo-conflict`) if that was changed since.
+    public static func undo(revision: Int) -> SessionCommand {
+        SessionCommand("POST", "undo", body: ["revision": .integer(revision)])
+    }
+
+    /// Takes back your last undo, unless another command of yours followed.
+    public static var redo: SessionCommand { SessionCommand("POST", "redo", body: ["last": "mine"]) }
+
+    /// Takes back the undo of this revision.
+    public static func redo(revision: Int) -> SessionCommand {
+        SessionCommand("POST", "redo", body: ["revision": .integer(revision)])
+    }
+
     /// Changes to another version of the description; state and models stay. Refused if some do not fit, in sections
     /// other than `discard`.
     public static func setTable(version: Int, discarding discard: [String] = []) -> SessionCommand {

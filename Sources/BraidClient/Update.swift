@@ -14,6 +14,8 @@ public struct Update: Codable, Sendable, Hashable {
     public var state: JSON?
     /// What to show while empty: `JSON.null` for nothing any more, `nil` if unchanged.
     public var empty: JSON?
+    /// Who made it, if it is of one revision and the description has `authors`.
+    public var by: BraidSession.User?
     /// Changed ones; `nil` for the whole table.
     public var extents: [Extent]?
     /// `nil` if unchanged, or for the whole table.
@@ -32,7 +34,7 @@ public struct Update: Codable, Sendable, Hashable {
     /// Creates an update.
     public init(
         from: Int, to: Int, stages: [Stage] = [], totalRowCount: Int, state: JSON? = nil, empty: JSON? = nil,
-        extents: [Extent]? = nil, window: TableWindow.Place? = nil
+        by: BraidSession.User? = nil, extents: [Extent]? = nil, window: TableWindow.Place? = nil
     ) {
         self.from = from
         self.to = to
@@ -40,6 +42,7 @@ public struct Update: Codable, Sendable, Hashable {
         self.totalRowCount = totalRowCount
         self.state = state
         self.empty = empty
+        self.by = by
         self.extents = extents
         self.window = window
     }
@@ -52,6 +55,7 @@ public struct Update: Codable, Sendable, Hashable {
         totalRowCount = try members.decode(Int.self, forKey: .totalRowCount)
         state = try members.decodeIfPresent(JSON.self, forKey: .state)
         empty = members.contains(.empty) ? try members.decode(JSON.self, forKey: .empty) : nil
+        by = try members.decodeIfPresent(BraidSession.User.self, forKey: .by)
         extents = try members.decodeIfPresent([Extent].self, forKey: .extents)
         window = try members.decodeIfPresent(TableWindow.Place.self, forKey: .window)
     }

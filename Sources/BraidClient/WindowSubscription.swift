@@ -13,6 +13,7 @@ import Synchronization
 public final class WindowSubscription: AsyncSequence, Sendable {
     private let session: BraidSession
     private let overscan: Int
+    private let withPresence: Bool
     /// Locked before a loop's `run`, never while that is locked.
     private let state: Mutex<State>
 
@@ -37,9 +38,10 @@ public final class WindowSubscription: AsyncSequence, Sendable {
         }
     }
 
-    init(_ session: BraidSession, _ window: TableWindow, _ snapshot: Snapshot?, overscan: Int) {
+    init(_ session: BraidSession, _ window: TableWindow, _ snapshot: Snapshot?, overscan: Int, withPresence: Bool) {
         self.session = session
         self.overscan = overscan
+        self.withPresence = withPresence
         state = Mutex(State(window: window, snapshot: snapshot, shown: snapshot.map { _ in window }))
     }
 
@@ -93,7 +95,9 @@ public final class WindowSubscription: AsyncSequence, Sendable {
         let (events, continuation) = AsyncThrowingStream<Told, any Error>.makeStream()
         state.withLock { state in
             state.loop?.end()
-            let loop = Loop(Follower(session: session, snapshot: state.snapshot, of: state.shown), continuation)
+            let follower = Follower(
+                session: session, snapshot: state.snapshot, of: state.shown, withPresence: withPresence)
+            let loop = Loop(follower, continuation)
             continuation.onTermination = { _ in loop.end() }
             state.loop = loop
             loop.follow(state.window, moves: state.moves)
@@ -121,7 +125,7 @@ public final class WindowSubscription: AsyncSequence, Sendable {
                 state.snapshot = new
                 state.shown = told.window
             case .live: break
-            case .cellEvent, .tap, .emitted, .interrupted: return
+            case .cellEvent, .tap, .emitted, .presence, .interrupted: return
             }
             // Otherwise the event is of a window before the last move.
             guard told.moves == state.moves, let window = told.window else { return }

@@ -37,6 +37,7 @@ import Testing
                 case .cellEvent(let event): cellEvents.append(event)
                 case .tap(let tap): taps.append(tap)
                 case .emitted(let event): emitted.append(event)
+                case .presence: break
                 case .live: isLive = true
                 case .interrupted(let error):
                     isLive = false

@@ -61,7 +61,7 @@ import Testing
                 case .interrupted(let error):
                     isLive = false
                     interruptions.append(error)
-                case .cellEvent, .tap, .emitted: break
+                case .cellEvent, .tap, .emitted, .presence: break
                 case nil:
                     hasEnded = true
                     return

@@ -145,6 +145,11 @@ import Testing
             let others = try send("POST", "/x/undo", #"{"revision":2}"#, participant)
             #expect(others.object["type"] as? String == "/problems/undo-not-allowed", "\(others.text)")
             #expect(try send("POST", "/x/undo", #"{"revision":2}"#).status == 200)
+            guard allows else { continue }
+            #expect(try send("POST", "/x/edits", #"{"delete":{"id":"a1"}}"#, participant).status == 200)
+            #expect(try send("PATCH", "/x/state", #"{"deleted":9}"#).status == 200)
+            let conflict = try send("POST", "/x/undo", #"{"revision":5}"#, participant)
+            #expect(conflict.status == 409 && conflict.text.contains("/state/deleted"), "\(conflict.text)")
         }
     }
 

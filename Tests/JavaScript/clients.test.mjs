@@ -28,7 +28,7 @@ async function run(t, block, names = {}, result = "undefined") {
 }
 
 test("The code in docs/clients/web.md does what the page says", async (t) => {
-  assert.equal(blocks.length, 3);
+  assert.equal(blocks.length, 4);
   const server = await Server.start(t);
   // Sets the origin to the server's URL, as in a page that the server has served.
   globalThis.location = { origin: server.url };
@@ -54,5 +54,11 @@ test("The code in docs/clients/web.md does what the page says", async (t) => {
 
   const { logged: tried } = await run(t, blocks[2]);
   assert.equal(tried[0], "3");
+  let arrived;
+  const arrival = new Promise((resolve) => (arrived = resolve));
+  const { result: joined } = await run(t, blocks[3], { showFaces: (present) => present.length > 0 && arrived(present) }, "subscription");
+  await party.presence.set(null, "another tab");
+  assert.deepEqual((await arrival).map(({ data }) => data), ["another tab"]);
+  joined.close();
   assert.match(tried[1], /^curl 'http:.*\/rows' -H 'Content-Type: application\/json' -d '\{"at":\[0,1\],"model":\{"id":"c"\}\}'$/);
 });

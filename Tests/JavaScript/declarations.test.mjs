@@ -26,7 +26,7 @@ test("Sessions, their requests, clients and subscriptions have exactly the decla
   const commands = methods(session.request.constructor).sort();
   assert.deepEqual(members("Commands"), commands);
   assert.deepEqual([...members("Session"), ...commands].sort(), [...new Set([...methods(Session), ...Object.keys(session)])].sort());
-  const internal = ["delay", "fetch", "wait"];
+  const internal = ["delay", "fetch", "presence", "wait"];
   assert.deepEqual(members("BraidClient"), [...methods(BraidClient), ...Object.keys(client)].filter((name) => !internal.includes(name)).sort());
   const subscription = session.subscribe();
   assert.deepEqual(members("Subscription"), [...methods(Subscription), ...Object.keys(subscription)].sort());

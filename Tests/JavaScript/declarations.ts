@@ -11,6 +11,13 @@ export async function commands(client: BraidClient): Promise<Answer> {
   await session.event({ id: line }, { textEntered: { text: "x" } }, { base: session.opened ?? shown });
   await session.patchModels({ attending: [] }, { ifMatch: shown });
   await session.addRow([0, 1], { name: "Ann" }, { notify: false });
+  await session.undo();
+  await session.undo({ revision: 3 }, { dryRun: true });
+  await session.redo({ last: "mine" });
+  const row: string | undefined = (await session.presence.set([0, 1], { typing: true })).at?.id;
+  await session.presence.set(null, row);
+  // @ts-expect-error: only one's own last command.
+  await session.undo({ last: "yours" });
   // @ts-expect-error: an edit is a delete or an insert.
   await session.edit({});
   // @ts-expect-error: `bases` is not an option.
@@ -27,6 +34,9 @@ export function following(client: BraidClient): () => void {
       for (const { stage, snapshot: shown } of stages(update, previous)) stage.deleteRows?.map(([section, row]) => shown.sections[section].rows[row]);
       return applying(update, previous).revision === snapshot.revision;
     },
+    presence: true,
+    onPresence: (present) => present.map(({ user, at }) => `${user?.name} ${at?.id}`),
+    onTap: ({ by }) => by?.role === "viewer",
     onEnd: (problem) => problem?.kind.toUpperCase(),
   });
   if (subscription.status === "paused") subscription.resume();

@@ -120,7 +120,7 @@ export class Listener {
       this.waiting = this.waiting.filter(([holds, resolve]) => !holds() || resolve());
     };
     this.subscription = session.subscribe({
-      onSnapshot: note("snapshot"), onUpdate: note("update"), onCellEvent: note("cellEvent"), onTap: note("tap"), onEmitted: note("emitted"), onStatus: note("status"), onEnd: note("end"), ...options,
+      onSnapshot: note("snapshot"), onUpdate: note("update"), onCellEvent: note("cellEvent"), onTap: note("tap"), onEmitted: note("emitted"), onPresence: note("presence"), onStatus: note("status"), onEnd: note("end"), ...options,
     });
   }
 

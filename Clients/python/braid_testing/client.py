@@ -95,6 +95,10 @@ class BraidClient:
         self.timeout = timeout
         self.retries = retries
         self.sleep = sleep
+        self.name = uuid.uuid4().hex
+        """Tells this client from others among those present."""
+        self._shown: dict[str, dict[str, Any]] = {}
+        """What the client shows to the others, by the paths of the sessions."""
         self._turns: dict[str, _Turns] = {}
         self._lock = threading.Lock()
 
@@ -156,8 +160,8 @@ class BraidClient:
             fields["Content-Type"] = "application/json"
         path = with_query(path, query or {})
         # A command waits until the earlier commands of its session were answered or have failed. GET requests and
-        # requests for tokens do not wait.
-        changed = None if method == "GET" else re.match(r"/v1/sessions/[^/?]+(?=$|\?|/(?!tokens))", path)
+        # requests for tokens do not wait. Requests for presence wait only for each other.
+        changed = None if method == "GET" else re.match(r"/v1/sessions/[^/?]+(/presence)?(?=$|\?|/(?!tokens))", path)
         if changed is None:
             return self._deliver(method, path, data, fields, is_repeatable, patience)
         with self._lock:
@@ -289,14 +293,54 @@ class Session:
 
     def subscribe(
         self, *, since: Snapshot | None = None, on_event: Callable[[Event], object] | None = None, silence: float = 40,
+        presence: bool = False,
     ) -> Subscription:
         """Follows the session in a thread of the subscription until `close`. Use it with `with`.
 
         - `since`: a snapshot that the caller already has. The subscription continues from this snapshot.
         - `on_event`: a function that the subscription's thread calls for each event.
         - `silence`: the number of seconds without any data after which the connection counts as lost.
+        - `presence`: also follows who is present, and keeps the client present after `set_presence`.
         """
-        return Subscription(self.client, self.path, since=since, on_event=on_event, silence=silence)
+        return Subscription(
+            self.client, self.path, since=since, on_event=on_event, silence=silence, reappear=self._reappear if presence else None)
+
+    # MARK: Presence
+
+    def presence(self) -> list[dict[str, Any]]:
+        """Everybody present, in the order in which they came."""
+        result: list[dict[str, Any]] = self.client.send("GET", f"{self.path}/presence")["present"]
+        return result
+
+    def set_presence(self, at: RowReference | None = None, data: Any = None) -> dict[str, Any]:
+        """Shows the client to the others for 30 seconds, and as long as it has a subscription with `presence`. Returns
+        the client as the others see it.
+        """
+        return self._show({name: value for name, value in {"at": at, "data": data}.items() if value is not None})
+
+    def leave_presence(self) -> None:
+        self.client._shown.pop(self.path, None)
+        self.client.send("DELETE", f"{self.path}/presence", query={"client": self.client.name})
+
+    def _show(self, entry: dict[str, Any]) -> dict[str, Any]:
+        self.client._shown[self.path] = entry
+        result: dict[str, Any] = self.client.send("PUT", f"{self.path}/presence", entry, query={"client": self.client.name})
+        if "at" in entry:
+            # From now on, the row has its id: an index path counts only now.
+            entry["at"] = result["at"]
+        return result
+
+    def _reappear(self) -> None:
+        entry = self.client._shown.get(self.path)
+        try:
+            if entry is not None:
+                self._show(entry)
+        except Problem as refusal:
+            # The row may be gone.
+            if refusal.status in (404, 409) and entry and self.client._shown.get(self.path) is entry and entry.pop("at", None):
+                self._reappear()
+        except ConnectionLost:
+            pass
 
     # MARK: Life
 
@@ -304,11 +348,16 @@ class Session:
         """Opens a fork: a copy of this session as it is now, or as it was at an earlier revision."""
         return self.client.fork(self.id, revision, id)
 
-    def token(self, role: str = "participant", expires_in: int = 3600) -> str:
+    def token(
+        self, role: str = "participant", expires_in: int = 3600, *, user: str | None = None, name: str | None = None,
+        claims: Mapping[str, Any] | None = None,
+    ) -> str:
         """Makes a token for this session. `role` is "participant" or "viewer". The token expires after `expires_in`
-        seconds.
+        seconds. `user`, `name` and `claims` say whose it is.
         """
-        made: dict[str, Any] = self.client.send("POST", f"{self.path}/tokens", {"role": role, "expiresIn": expires_in})
+        whose = {name: value for name, value in {"user": user, "name": name, "claims": claims}.items() if value is not None}
+        body = {"role": role, "expiresIn": expires_in, **whose}
+        made: dict[str, Any] = self.client.send("POST", f"{self.path}/tokens", body)
         return str(made["token"])
 
     def end(self) -> None:
@@ -390,6 +439,16 @@ class Session:
     def reset(self, **options: Any) -> Answer:
         """Resets the session to the table with which it was opened."""
         return self.command("POST", "reset", {}, **options)
+
+    def undo(self, revision: int | None = None, **options: Any) -> Answer:
+        """Takes back what the command of this revision did. By default, it is your last command that is not taken back
+        yet.
+        """
+        return self.command("POST", "undo", {"last": "mine"} if revision is None else {"revision": revision}, **options)
+
+    def redo(self, revision: int | None = None, **options: Any) -> Answer:
+        """Takes back the undo of this revision. By default, it is your last undo."""
+        return self.command("POST", "redo", {"last": "mine"} if revision is None else {"revision": revision}, **options)
 
     def insert_row(self, section: str, at: Any, model: Any, **options: Any) -> Answer:
         return self.command("POST", f"sections/{quoted(section)}/rows", {"at": at, "model": model}, **options)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .updates import Snapshot, UpdateFault, applying
-from .wire import ConnectionLost, Problem, position, problem
+from .wire import ConnectionLost, Problem, position, problem, with_query
 
 if TYPE_CHECKING:
     from .client import BraidClient
@@ -29,6 +29,7 @@ class Event:
     | `snapshot` | the snapshot that replaces the copy |
     | `update` | the update that was applied to the copy |
     | `cellEvent`, `tap`, `emitted` | the event's data from the stream, which only controllers receive |
+    | `presence` | the list of everybody present, if the subscription asked for it |
     | `live` | `None`: all changes that happened before the connection have arrived |
     | `waiting` | the error after which the subscription connects again |
     | `ended` | `None` if the session was ended, or the refusal that another try would get again |
@@ -45,11 +46,14 @@ class Subscription:
 
     def __init__(
         self, client: BraidClient, path: str, *, since: Snapshot | None, on_event: Callable[[Event], object] | None, silence: float,
+        reappear: Callable[[], object] | None = None,
     ) -> None:
         self._client = client
         self._path = path
         self._on_event = on_event
         self._silence = silence
+        self._reappear = reappear
+        """With presence: shows the client again, after each connection."""
         self._position: str | None = None if since is None else position(since)
         """The position of the last event that was applied. A new connection goes on from there."""
         self._retry_time = 1.0
@@ -59,6 +63,8 @@ class Subscription:
         self._changed = threading.Condition()
         self.snapshot: Snapshot | None = since
         """The copy. `None` before the first snapshot."""
+        self.present: list[dict[str, Any]] = []
+        """Everybody present, if the subscription asked for it."""
         self.status = "connecting"
         """"connecting", "live", "waiting", "ended" or "closed"."""
         self.events: list[Event] = []
@@ -154,7 +160,8 @@ class Subscription:
                 self._socket = connection.sock
                 if self._closed.is_set():
                     return
-            response = self._client.begin(connection, "GET", f"{self._path}/updates", None, headers)
+            query = {"presence": True, "client": self._client.name} if self._reappear else {}
+            response = self._client.begin(connection, "GET", with_query(f"{self._path}/updates", query), None, headers)
             try:
                 if response.status != 200:
                     raise problem(response, response.read())
@@ -194,6 +201,10 @@ class Subscription:
             self._note(kind, data, snapshot=data, position=id)
         elif kind in ("cellEvent", "tap", "emitted"):
             self._note(kind, data, position=id)
+        elif kind == "presence":
+            clients = {client["id"]: client for client in data.get("present", self.present) + data.get("changed", [])}
+            self.present = [client for id, client in clients.items() if id not in data.get("left", [])]
+            self._note(kind, self.present)
         elif self.snapshot is None:
             raise UpdateFault(f'the event "{kind}" came before a snapshot')
         elif kind == "update":
@@ -209,6 +220,9 @@ class Subscription:
             snapshot = self.snapshot.copy()
             snapshot["revision"] = max(snapshot["revision"], data["revision"])
             self._note("live", None, snapshot=snapshot, position=id, status="live")
+            if self._reappear:
+                # In a thread of its own, because the request waits for its answer and for retries.
+                threading.Thread(target=self._reappear, daemon=True).start()
 
     def _turn(self, status: str) -> None:
         with self._changed:

@@ -58,7 +58,7 @@ Update = TypedDict(
     "Update",
     {
         "from": int, "to": int, "stages": list[Stage], "totalRowCount": int, "state": NotRequired[Any], "empty": NotRequired[Any],
-        "extents": NotRequired[list[dict[str, int]]], "window": NotRequired[dict[str, Any]],
+        "by": NotRequired[dict[str, Any]], "extents": NotRequired[list[dict[str, int]]], "window": NotRequired[dict[str, Any]],
     },
 )
 """The change between two revisions."""

@@ -78,7 +78,46 @@ def test_updates_lead_from_one_snapshot_to_the_next(party):
     assert party.updates(shown, wait=0)["updates"] == []
 
 
+def test_presence_is_followed_and_shown_again_after_a_lost_connection(braid_server, party, braid_faults):
+    kim = braid_server.client.with_token(party.token(user="kim", name="Kim")).session(party.id)
+    with party.subscribe(presence=True) as copy, kim.subscribe(presence=True) as own:
+        own.wait_until_live()
+        me = kim.set_presence([1, 0], {"typing": True})
+        assert (me["user"], me["at"], me["data"]) == ({"id": "kim", "name": "Kim"}, {"id": "Jonathan"}, {"typing": True})
+        copy.wait_until(lambda copy: copy.present == [me])
+        mine = party.set_presence()
+        copy.wait_until(lambda copy: [client["id"] for client in copy.present] == [me["id"], mine["id"]])
+        party.leave_presence()
+        copy.wait_until(lambda copy: copy.present == [me] == party.presence())
+        # The server forgets who was present, as after a restart, and the row is gone.
+        kim.client.send("DELETE", f"{party.path}/presence", query={"client": kim.client.name})
+        copy.wait_until(lambda copy: not copy.present)
+        party.patch_models({"attending": []})
+        braid_faults.set(fault.refuse_connections(1, method="POST", path="/v1/sessions/*/displayed-rows", times=1))
+        party.displayed_rows([])
+        copy.wait_until(lambda copy: [(client["id"], client.get("at")) for client in copy.present] == [(me["id"], None)])
+        kim.leave_presence()
+        copy.wait_until(lambda copy: not copy.present)
+
+
 # MARK: Sessions
+
+
+def test_commands_are_undone_and_updates_name_their_author(client):
+    opened = client.open_session({"table": {
+        "table": "tasks", "authors": True, "undo": "own", "cells": {"C": {}},
+        "bindings": [{"cell": "C", "models": [{"id": "a"}], "editing": "delete"}]}})
+    [section] = opened.snapshot()["sections"]
+    kim = client.with_token(opened.token(user="kim", claims={"team": "red"})).session(opened.id)
+    assert kim.delete({"id": "a"})["update"]["by"] == {"id": "kim", "name": None}
+    assert kim.undo(dry_run=True)["revision"] == 2 and kim.undo()["outcome"] == "applied"
+    assert opened.ids(section["id"]) == ["a"]
+    kim.redo()
+    opened.undo(1)
+    opened.redo(4)
+    assert opened.rows(section["id"]) == [] and opened.journal()["records"][0]["by"]["claims"] == {"team": "red"}
+    opened.end()
+
 
 
 def test_sessions_of_tests_do_not_meet(braid_server, braid_session):

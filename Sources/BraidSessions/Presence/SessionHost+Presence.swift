@@ -15,8 +15,9 @@ extension SessionHost {
         if session.isStale { throw StaleSession() }
         guard let new, let token else { return json }
         do {
-            _ = try await tokens.follow(token, isThere: { [weak new] in new != nil }) { [presence] in
-                presence.remove(client, from: number)
+            _ = try await tokens.follow(token, isThere: { [weak new] in new != nil }) { [presence, weak new] in
+                // Without its lease, the client has left, and may have come back.
+                if new != nil { presence.remove(client, from: number) }
             }
             return json
         } catch {

@@ -155,9 +155,10 @@ extension Session {
 }
 
 extension Snapshot {
-    /// Whether it has the section, title or row at a conflict's pointer.
+    /// Whether it has the section, title or row at a conflict's pointer. The state is everybody's.
     fileprivate func displays(_ pointer: JSONPointer) -> Bool {
         let tokens = pointer.tokens
+        if tokens.first == "state" { return true }
         guard tokens.count >= 2, tokens[0] == "sections",
             let section = sections.first(where: { $0.id == SectionID(tokens[1]) })
         else { return false }

@@ -100,6 +100,26 @@ struct PresenceTests {
         await store.close()
     }
 
+    @Test("Who leaves and comes back stays, and leaves with the token")
+    func comingBack() async throws {
+        let test = try await TestSession(), sessions = test.sessions, account = Quota.Account()
+        let (text, stored) = try await sessions.tokens.create(
+            TokenGrant(user: User(role: .viewer)), for: "s", lasting: 60)
+        let token = try await sessions.tokens.find(PresentedToken(text))
+        let client = Presence.Client(token: token.id, name: "a")
+        func put() async throws {
+            _ = try await sessions.putPresence(
+                in: test.session, of: client, token.grant.user, at: nil, data: nil, token: token, for: account)
+        }
+        try await put()
+        sessions.removePresence(in: test.session, of: client)
+        try await put()
+        sessions.tokens.endExpired()
+        #expect(sessions.presence.count == 1)
+        #expect(try await sessions.tokens.revoke(stored.id, of: "s"))
+        #expect(sessions.presence.count == 0)
+    }
+
     @Test("A session has at most half of all clients, and a token its share")
     func shares() async throws {
         var limits = SessionLimits()

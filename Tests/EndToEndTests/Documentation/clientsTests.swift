@@ -16,6 +16,7 @@ import Testing
             case .cellEvent(let event): print("\(event.cell) at \(event.at): \(event.event)")
         case .tap(let tap): print("\(tap.cell) at \(tap.at): tapped")
         case .emitted(let event): print("\(event.name): \(event.payload ?? .null)")
+        case .presence(let present): print("\(present.count) present")
             case .live: print("what follows happens now")
             case .interrupted(let error): print("connecting again: \(error)")
             }
@@ -76,6 +77,27 @@ import Testing
     }
     // end
 
+    // snippet: presence
+    /// Shows this person at a row, and who else is there.
+    func join(_ session: BraidSession, at row: RowReference, show: ([BraidSession.PresentClient]) -> Void) async throws {
+        let me = try await session.setPresence(at: row, data: ["typing": true])
+        for try await event in session.subscribe(presence: true) {
+            if case .presence(let present) = event { show(present.filter { $0.id != me.id }) }
+        }
+    }
+    // end
+
+    @Test("The presence in docs/clients/swift.md shows the others")
+    func others() async throws {
+        let server = try ServerProcess(ServerProcess.attendees), client = try SwiftClientTests.client(server)
+        let other = try SwiftClientTests.client(server).session("party")
+        try await other.setPresence(data: "other")
+        try await join(client.session("party"), at: .id("Omar")) { present in
+            #expect(present.map(\.data) == ["other"])
+            Task { try await other.end() }
+        }
+    }
+
     @Test("The feed in docs/clients/swift.md shows the rows of a long table in a table view while it scrolls")
     func windows() async throws {
         let server = try ServerProcess(), client = try SwiftClientTests.client(server)
@@ -128,7 +150,7 @@ import Testing
             switch event {
             case .snapshot(let snapshot): reload(snapshot)
             case .update(let update, _, let after): animate(update, to: after)
-            case .cellEvent, .tap, .emitted, .live, .interrupted: break
+            case .cellEvent, .tap, .emitted, .presence, .live, .interrupted: break
             }
         }
 
@@ -264,7 +286,7 @@ import Testing
                     }
                 }
                 apply(after, reconfiguring: changed, animated: true)
-            case .cellEvent, .tap, .emitted, .live, .interrupted: break
+            case .cellEvent, .tap, .emitted, .presence, .live, .interrupted: break
             }
         }
 

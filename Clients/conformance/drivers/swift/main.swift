@@ -80,7 +80,7 @@ import Foundation
                 case .snapshot(let snapshot): try show(snapshot, by: "snapshot")
                 case .update(_, _, let after): try show(after, by: "update")
                 case .live: report(["live": true])
-                case .cellEvent, .tap, .emitted, .interrupted: break
+                case .cellEvent, .tap, .emitted, .presence, .interrupted: break
                 }
             }
             report(["ended": [:]])

@@ -112,6 +112,26 @@ public final class BraidSession implements AutoCloseable {
         return command("POST", "reset", Map.of());
     }
 
+    /** Takes back the last command of this token that is not taken back yet. */
+    public Map<String, Object> undo() {
+        return command("POST", "undo", Map.of("last", "mine"));
+    }
+
+    /** Takes back what the command of a revision did. */
+    public Map<String, Object> undo(long revision) {
+        return command("POST", "undo", Map.of("revision", revision));
+    }
+
+    /** Takes back the last undo of this token. */
+    public Map<String, Object> redo() {
+        return command("POST", "redo", Map.of("last", "mine"));
+    }
+
+    /** Takes back the undo of a revision. */
+    public Map<String, Object> redo(long revision) {
+        return command("POST", "redo", Map.of("revision", revision));
+    }
+
     /** Opens a fork: a copy of this session as it is now. */
     public BraidSession fork() {
         return server.fork(id);

@@ -76,6 +76,12 @@ class KitTests {
     void copies() {
         Map<String, Object> before = party.snapshot();
         assertEquals("applied", party.delete("Sara").get("outcome"));
+        party.undo(1);
+        assertEquals(before.get("sections"), party.snapshot().get("sections"));
+        party.redo(2);
+        party.undo();
+        party.redo();
+        assertFalse(party.ids("attending").contains("Sara"));
         party.move("Yvonne", "attending", 0);
         party.patchModels(Map.of("invited", List.of(Map.of("name", "Ada"))));
         assertEquals(List.of("Ada"), party.ids("invited"));
