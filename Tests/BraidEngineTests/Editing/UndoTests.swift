@@ -31,6 +31,9 @@ import Testing
                 let back = try history.takeBack(history.steps.count - 1)
                 try history.check(back)
                 #expect(keys(back.table) == keys(before), "\(described)")
+                let again = try history.takeBack(chosen)
+                try history.check(again)
+                #expect(content(again.table) == content(expected.table), "\(described)")
             } catch let refusal as Refusal {
                 #expect(refusal.code == .undoConflict, "\(refusal)")
                 #expect(!refusal.faults.isEmpty)
@@ -164,7 +167,7 @@ private struct History {
             Done(
                 step: step, kind: outcome.kind,
                 undo: RevisionUndo(
-                    revision: steps.count + 1, undoes: undoes, by: undo?.change, change: outcome.undo)))
+                    revision: steps.count + 1, undoes: undoes, change: outcome.undo)))
     }
 
     private mutating func perform(_ step: RandomUndo.Step) throws -> (Outcome, Undo?) {
@@ -186,9 +189,10 @@ private struct History {
     }
 
     private func undo(_ index: Int) throws -> Undo {
-        let later = steps[(index + 1)...].reversed().map(\.undo)
         var undo = Undo(.revision(index + 1))
-        undo.change = try played.table.undo(steps[index].undo, after: later)
+        let records = steps.reversed().map(\.undo)
+        let start = RevisionUndo.start(of: index + 1, in: records.map { ($0.revision, $0.undoes) })
+        undo.change = try played.table.undo(index + 1, by: Array(records.prefix { $0.revision >= start }))
         // As the journal has it.
         let text = undo.json
         let read = try Undo(json: text)
