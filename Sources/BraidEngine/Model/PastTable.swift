@@ -11,16 +11,17 @@ struct PastTable {
     /// All rows, by their section's number.
     private var lists: [Int: PersistentList<StoredRow>] = [:]
 
-    /// What a revision did to the rows that it mentions.
+    /// What a revision changed.
     struct Step {
-        let revision: Int
-        let undoes: Int?
-        /// Each with the row below it before the revision, from top to bottom in each section.
-        var gone: [RowTombstones.Passage] = []
-        /// Each with the row below it after the revision, from bottom to top in each section.
-        var come: [RowTombstones.Passage] = []
-        /// Of them, and of those that stayed.
-        var changed: Set<Int> = []
+        var rows = Tombstones<Int>.Step()
+        /// Rows with another content, by key.
+        var changedRows: Set<Int> = []
+        var sections: [(number: Int, before: StoredSectionSummary?, after: StoredSectionSummary?)] = []
+        var isReordered = false
+        var state = Tombstones<UTF8Key>.Step()
+        /// By name.
+        var changedState: Set<UTF8Key> = []
+        var changedCells: Set<UTF8Key> = []
     }
 
     /// - Complexity: O(rows).
@@ -41,29 +42,26 @@ struct PastTable {
 
     /// Back to before the record's revision.
     mutating func goBack(_ record: RevisionUndo) -> Step {
-        let keys = record.change.keys, moved = Set(record.change.movedRows)
-        let after = keys.map { (row: rows[$0], below: below($0)) }
-        apply(record.change)
-        var step = Step(revision: record.revision, undoes: record.undoes)
-        var gone: [(rank: Int, passage: RowTombstones.Passage)] = [], come = gone
-        for (key, after) in zip(keys, after) {
-            let before = rows[key]
-            if !Self.hasSameContent(before, after.row) { step.changed.insert(key) }
-            if before?.section == after.row?.section, !moved.contains(key) { continue }
-            if let before, let below = below(key) {
-                gone.append((before.row.rank, .init(key: key, section: before.section, below: below)))
-            }
-            if let row = after.row, let below = after.below {
-                come.append((row.row.rank, .init(key: key, section: row.section, below: below)))
-            }
+        var step = Step()
+        goBackRows(record.change, &step)
+        goBackSections(record.change, &step)
+        if let before = record.change.state {
+            let old = before.valuesByName, new = state.valuesByName
+            step.changedState = old.differing(from: new)
+            step.state.gone = before.passages { new[$0] == nil }
+            step.state.come = state.passages { old[$0] == nil }.reversed()
+            state = before
         }
-        step.gone = gone.sorted { $0.rank < $1.rank }.map(\.passage)
-        step.come = come.sorted { $0.rank > $1.rank }.map(\.passage)
+        if let before = record.change.cells {
+            step.changedCells = before.valuesByName.differing(from: cells.valuesByName)
+            cells = before
+        }
         return step
     }
 
-    private mutating func apply(_ change: TableChange) {
-        let keys = change.keys
+    private mutating func goBackRows(_ change: TableChange, _ step: inout Step) {
+        let keys = change.keys, moved = Set(change.movedRows)
+        let after = keys.map { (row: rows[$0], below: below($0)) }
         for key in keys { if let row = rows[key] { remove(row) } }
         for key in change.removedRows { rows[key] = nil }
         for (section, row) in change.writtenRows { rows[row.key] = (section, row) }
@@ -72,10 +70,29 @@ struct PastTable {
             rows[key]?.row.rank = rank
         }
         for key in keys { if let row = rows[key] { insert(row) } }
-        for number in change.removedSections { sections[number] = nil }
-        for summary in change.writtenSections { sections[summary.number] = summary }
-        if let old = change.state { state = old }
-        if let old = change.cells { cells = old }
+        var gone: [(rank: Int, passage: (key: Int, below: Tombstones<Int>.Place))] = [], come = gone
+        for (key, after) in zip(keys, after) {
+            let before = rows[key]
+            if !Self.hasSameContent(before, after.row) { step.changedRows.insert(key) }
+            if before?.section == after.row?.section, !moved.contains(key) { continue }
+            if let before, let below = below(key) { gone.append((before.row.rank, (key, below))) }
+            if let row = after.row, let below = after.below { come.append((row.row.rank, (key, below))) }
+        }
+        step.rows.gone = gone.sorted { $0.rank < $1.rank }.map(\.passage)
+        step.rows.come = come.sorted { $0.rank > $1.rank }.map(\.passage)
+    }
+
+    private mutating func goBackSections(_ change: TableChange, _ step: inout Step) {
+        for number in change.removedSections { step.sections.append((number, nil, sections[number])) }
+        for summary in change.writtenSections {
+            step.sections.append((summary.number, summary, sections[summary.number]))
+        }
+        let hasNewOrdinal = step.sections.contains { _, before, after in
+            before != nil && after != nil && before?.ordinal != after?.ordinal
+        }
+        let after = hasNewOrdinal ? sections : nil
+        for (number, before, _) in step.sections { sections[number] = before }
+        step.isReordered = after.map { Self.isReordered(sections, $0) } ?? false
     }
 
     private mutating func remove(_ row: Row) {
@@ -89,10 +106,10 @@ struct PastTable {
         lists[row.section, default: []].insert(row.row, at: list.firstPosition { $0.rank >= row.row.rank })
     }
 
-    private func below(_ key: Int) -> RowTombstones.Place? {
+    private func below(_ key: Int) -> Tombstones<Int>.Place? {
         guard let (section, row) = rows[key], let list = lists[section] else { return nil }
         let index = list.firstPosition { $0.rank > row.rank }
-        return index < list.count ? .row(list[index].key) : .end(ofSection: section)
+        return index < list.count ? .above(list[index].key) : .end(ofList: section)
     }
 
     static func hasSameContent(_ one: Row?, _ other: Row?) -> Bool {
@@ -116,4 +133,26 @@ struct PastTable {
 extension TableChange {
     /// Of all rows in it.
     var keys: [Int] { removedRows + writtenRows.map(\.row.key) + placedRows.map(\.key) }
+}
+
+extension JSONText {
+    /// Of an object's members.
+    var valuesByName: [UTF8Key: JSONText] {
+        Dictionary((members() ?? []).map { (UTF8Key($0.name), $0.value) }) { first, _ in first }
+    }
+
+    /// Of some of an object's members, each with the one after it.
+    fileprivate func passages(of isOne: (UTF8Key) -> Bool) -> [(key: UTF8Key, below: Tombstones<UTF8Key>.Place)] {
+        let names = (members() ?? []).map { UTF8Key($0.name) }
+        return names.indices.filter { isOne(names[$0]) }.map { index in
+            (names[index], index + 1 < names.count ? .above(names[index + 1]) : .end(ofList: 0))
+        }
+    }
+}
+
+extension [UTF8Key: JSONText] {
+    /// The names that only one of them has, or with another value.
+    func differing(from other: Self) -> Set<UTF8Key> {
+        Set(other.filter { self[$0.key] != $0.value }.keys).union(keys.filter { other[$0] == nil })
+    }
 }

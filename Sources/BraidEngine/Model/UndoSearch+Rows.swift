@@ -16,7 +16,9 @@ extension UndoSearch {
             let moves = old?.section != then?.section || moved.contains(key)
             let changes = !PastTable.hasSameContent(old, then)
             guard moves || changes else { continue }
-            if let section = [old?.section, then?.section].compactMap(\.self).first(where: later.refilledSections.contains) {
+            if let section = [old?.section, then?.section].compactMap(\.self).first(
+                where: later.refilledSections.contains)
+            {
                 conflict(inSection: section)
             } else if changes && later.rows.contains(key) || moves && old != nil && later.movedRows.contains(key) {
                 conflict(now ?? then ?? old)
@@ -81,12 +83,10 @@ extension UndoSearch {
                 conflict(arrival.row)
             } else if let gap = arrival.gap {
                 placed.append((gap, -1, arrival))
-            } else if let (below, order) = places[row.key], let gap = indexes[below],
-                !unclearSections.contains(number)
-            {
+            } else if let (below, order, isUnclear) = rowPlaces[row.key], !isUnclear, let gap = indexes[below] {
                 placed.append((gap, order, arrival))
             } else {
-                conflict(arrival.row, "the journal does not tell its place among the rows around it any more")
+                conflict(arrival.row, "later revisions changed the rows around its place")
             }
         }
         placed.sort { ($0.gap, $0.order) < ($1.gap, $1.order) }
@@ -102,12 +102,15 @@ extension UndoSearch {
     }
 
     /// Of the rows above which they go, and of the section's end.
-    private func indexes(below arriving: [Arrival], in section: StoredSection?, _ number: Int) -> [RowTombstones.Place: Int] {
-        guard let section else { return [.end(ofSection: number): 0] }
-        let wanted = Set(arriving.compactMap { places[$0.row.row.key]?.below })
-        var indexes: [RowTombstones.Place: Int] = [.end(ofSection: number): section.rows.count]
+    private func indexes(below arriving: [Arrival], in section: StoredSection?, _ number: Int) -> [Tombstones<Int>
+        .Place:
+        Int]
+    {
+        guard let section else { return [.end(ofList: number): 0] }
+        let wanted = Set(arriving.compactMap { rowPlaces[$0.row.row.key]?.below })
+        var indexes: [Tombstones<Int>.Place: Int] = [.end(ofList: number): section.rows.count]
         section.rows.forEach(in: 0..<section.rows.count) { index, row in
-            if wanted.contains(.row(row.key)) { indexes[.row(row.key)] = index }
+            if wanted.contains(.above(row.key)) { indexes[.above(row.key)] = index }
         }
         return indexes
     }

@@ -69,12 +69,8 @@ extension UndoSearch {
     }
 
     mutating func takeBackRest() {
-        if own.state != nil {
-            change.state = takeBack(old.state, then.state, now.state, later.state, "state")
-        }
-        if own.cells != nil {
-            change.cells = takeBack(old.cells, then.cells, now.cells.json, later.cells, "cells")
-        }
+        if own.state != nil { change.state = takeBack(old.state, then.state, now.state, later.state, "state") }
+        if own.cells != nil { change.cells = takeBack(old.cells, then.cells, now.cells.json, later.cells, "cells") }
         if let displayed = own.displayedSections {
             if later.hasNewDisplay {
                 conflict(JSONPointer(tokens: ["displayedSections"]))
@@ -84,29 +80,35 @@ extension UndoSearch {
         }
     }
 
-    /// Member by member. One that comes back goes after its nearest old neighbour before it. `nil`: unchanged.
+    /// Member by member. `nil`: unchanged.
     private mutating func takeBack(
         _ old: JSONText, _ then: JSONText, _ now: JSONText, _ changed: Set<UTF8Key>, _ what: String
     ) -> JSONText? {
-        let oldValues = old.valuesByName, old = old.members() ?? []
-        let differing = oldValues.differing(from: then.valuesByName)
+        let values = old.valuesByName, differing = values.differing(from: then.valuesByName)
         for name in differing.intersection(changed).map(\.string).sorted() {
             conflict(JSONPointer(tokens: [what, name]))
         }
         guard differing.isDisjoint(with: changed), !differing.isEmpty else { return nil }
-        var members = now.members() ?? []
-        func index(of name: String) -> Int? { members.firstIndex { UTF8Key($0.name) == UTF8Key(name) } }
-        members.removeAll { differing.contains(UTF8Key($0.name)) && oldValues[UTF8Key($0.name)] == nil }
-        for (place, member) in old.enumerated() where differing.contains(UTF8Key(member.name)) {
-            if let index = index(of: member.name) {
-                members[index].value = member.value
-            } else {
-                let above = old[..<place].last {
-                    !later.newMembers.contains(UTF8Key($0.name)) && index(of: $0.name) != nil
-                }.flatMap { index(of: $0.name) }
-                members.insert(member, at: above.map { $0 + 1 } ?? 0)
-            }
+        let members = now.members() ?? [], present = Set(members.map { UTF8Key($0.name) })
+        var arriving: [Tombstones<UTF8Key>.Place: [(order: Int, name: UTF8Key)]] = [:]
+        for (order, member) in (old.members() ?? []).enumerated() {
+            let name = UTF8Key(member.name)
+            guard differing.contains(name), !present.contains(name) else { continue }
+            // Cells have no places: they are sorted when they are read.
+            let (below, order, _) = memberPlaces[name] ?? (.end(ofList: 0), order, true)
+            arriving[below, default: []].append((order, name))
         }
-        return JSONText(object: members).detached
+        var result: [(name: String, value: JSONText)] = []
+        func append(_ name: UTF8Key) { if let value = values[name] { result.append((name.string, value)) } }
+        func arrive(_ place: Tombstones<UTF8Key>.Place) {
+            for (_, name) in (arriving[place] ?? []).sorted(by: { $0.order < $1.order }) { append(name) }
+        }
+        for member in members {
+            let name = UTF8Key(member.name)
+            arrive(.above(name))
+            if differing.contains(name) { append(name) } else { result.append(member) }
+        }
+        arrive(.end(ofList: 0))
+        return JSONText(object: result).detached
     }
 }

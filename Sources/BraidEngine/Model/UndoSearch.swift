@@ -14,9 +14,9 @@ struct UndoSearch {
     /// By section number.
     let positions: [Int: Int]
     let later: LaterChanges
-    let unclearSections: Set<Int>
-    /// Of the rows that the command took away.
-    let places: [Int: (below: RowTombstones.Place, order: Int)]
+    /// Of the rows and members that the command took away.
+    let rowPlaces: [Int: Tombstones<Int>.Position]
+    let memberPlaces: [UTF8Key: Tombstones<UTF8Key>.Position]
     private var conflicts: [(pointer: JSONPointer, detail: String)] = []
     var change = UndoChange()
 
@@ -31,21 +31,29 @@ struct UndoSearch {
         let undoneBy = RevisionUndo.undoneBy(records.map { ($0.revision, $0.undoes) })
         for record in records {
             if record.revision == revision { then = past }
-            let after = (past.sections, past.state, past.cells), step = past.goBack(record)
+            let step = past.goBack(record)
             if record.revision == revision { old = past }
             steps.append(step)
             // A command and the undo that took it back have changed nothing together.
             let isUndone =
                 undoneBy[record.revision] != nil
                 || record.undoes.map { $0 > revision && undoneBy[$0] == record.revision } ?? false
-            if record.revision > revision, !isUndone { later.add(record.change, step, before: past, after: after) }
+            if record.revision > revision, !isUndone { later.add(step, record.change) }
         }
-        let undone = Set(records.compactMap(\.undoes)).union([revision])
-        var tombstones = RowTombstones()
-        for step in steps.reversed() { tombstones.apply(step, keeping: undone) }
         (self.old, self.then, self.later) = (old, then, later)
-        unclearSections = tombstones.unclear
-        places = tombstones.places(leftAt: revision)
+        let redone = RevisionUndo.redone(records.map { ($0.revision, $0.undoes) })
+        let comeBack = Set(records.compactMap(\.undoes) + [revision])
+        var rows = Tombstones<Int>(), members = Tombstones<UTF8Key>()
+        for (record, step) in zip(records, steps).reversed() {
+            // What a redo takes away can come back like what the command took away.
+            let first = redone[record.revision] ?? record.revision
+            let undoes = record.undoes.map { redone[$0] ?? $0 }
+            rows.apply(step.rows, at: first, undoing: undoes, canComeBack: comeBack.contains(first))
+            members.apply(step.state, at: first, undoing: undoes, canComeBack: comeBack.contains(first))
+        }
+        let first = redone[revision] ?? revision, undone = Set(undoneBy.keys)
+        rowPlaces = rows.places(leftAt: first, undone: undone)
+        memberPlaces = members.places(leftAt: first, undone: undone)
     }
 
     mutating func run() throws(Refusal) -> UndoChange {
@@ -62,67 +70,6 @@ struct UndoSearch {
     }
 }
 
-/// What the later commands changed that are not taken back.
-struct LaterChanges {
-    // By key, number and name.
-    private(set) var rows: Set<Int> = []
-    private(set) var movedRows: Set<Int> = []
-    private(set) var refilledSections: Set<Int> = []
-    private(set) var sections: Set<Int> = []
-    private(set) var titles: Set<Title> = []
-    private(set) var state: Set<UTF8Key> = []
-    /// Came at the end of the state.
-    private(set) var newMembers: Set<UTF8Key> = []
-    private(set) var cells: Set<UTF8Key> = []
-    private(set) var hasNewOrder = false
-    private(set) var hasNewDisplay = false
-
-    struct Title: Hashable {
-        var section: Int
-        var isHeader: Bool
-    }
-
-    fileprivate mutating func add(
-        _ change: TableChange, _ step: PastTable.Step, before: PastTable,
-        after: (sections: [Int: StoredSectionSummary], state: JSONText, cells: JSONText)
-    ) {
-        rows.formUnion(step.changed)
-        movedRows.formUnion(step.gone.map(\.key))
-        movedRows.formUnion(step.come.map(\.key))
-        refilledSections.formUnion(change.refilledSections)
-        hasNewDisplay = hasNewDisplay || change.displayedSections != nil
-        for number in change.writtenSections.map(\.number) + change.removedSections {
-            let before = before.sections[number], after = after.sections[number]
-            if (before == nil) != (after == nil) { sections.insert(number) }
-            if before?.header != after?.header { titles.insert(Title(section: number, isHeader: true)) }
-            if before?.footer != after?.footer { titles.insert(Title(section: number, isHeader: false)) }
-        }
-        if !change.writtenSections.isEmpty, PastTable.isReordered(before.sections, after.sections) {
-            hasNewOrder = true
-        }
-        if change.state != nil {
-            let before = before.state.valuesByName, after = after.state.valuesByName
-            newMembers.formUnion(Set(after.keys).subtracting(before.keys))
-            state.formUnion(before.differing(from: after))
-        }
-        if change.cells != nil { cells.formUnion(before.cells.valuesByName.differing(from: after.cells.valuesByName)) }
-    }
-}
-
-extension JSONText {
-    /// Of an object's members.
-    var valuesByName: [UTF8Key: JSONText] {
-        Dictionary((members() ?? []).map { (UTF8Key($0.name), $0.value) }) { first, _ in first }
-    }
-}
-
-extension [UTF8Key: JSONText] {
-    /// The names that only one of them has, or with another value.
-    func differing(from other: Self) -> Set<UTF8Key> {
-        Set(other.filter { self[$0.key] != $0.value }.keys).union(keys.filter { other[$0] == nil })
-    }
-}
-
 extension UndoSearch {
     func section(numbered number: Int) -> StoredSection? { positions[number].map { now.sections[$0] } }
 
@@ -131,6 +78,7 @@ extension UndoSearch {
     }
 
     mutating func conflict(_ pointer: JSONPointer, _ detail: String = "a later revision changed it") {
+        guard conflicts.count < DescriptionReader.faultLimit else { return }
         if !conflicts.contains(where: { $0.pointer == pointer }) { conflicts.append((pointer, detail)) }
     }
 
@@ -168,6 +116,17 @@ package struct RevisionUndo: Sendable {
             if let undoes { undoneBy[undoes] = revision }
         }
         return undoneBy
+    }
+
+    /// The redos, each with the command that it did again. `records` descend.
+    static func redone(_ records: [(revision: Int, undoes: Int?)]) -> [Int: Int] {
+        let undone = Dictionary(uniqueKeysWithValues: records.map { ($0.revision, $0.undoes) })
+        var redone: [Int: Int] = [:]
+        for (revision, undoes) in records.reversed() {
+            guard let undoes, let command = undone[undoes] ?? nil else { continue }
+            redone[revision] = redone[command] ?? command
+        }
+        return redone
     }
 
     /// From where on the records tell the places of all rows that come back. `records` descend from the latest one.
