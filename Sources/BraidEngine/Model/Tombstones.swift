@@ -22,16 +22,17 @@ struct Tombstones<Key: Hashable> {
     private struct Tombstone {
         let key: Key
         let revision: Int
-        /// These revisions put something next to it, above or below.
+        /// These revisions put something next to it, and nobody knows whether above or below.
         var isUnclearSince: Set<Int> = []
     }
 
     /// From top to bottom.
     private var tombstones: [Place: [Tombstone]] = [:]
+    private var hasUnclear = false
 
     /// `undoes`: the revision whose elements come back.
     mutating func apply(_ step: Step, at revision: Int, undoing undoes: Int?, canComeBack: Bool) {
-        // What came there may have come above one that left.
+        // Tombstones from above and below one that left: what comes there too may have come above that one.
         var joined: Set<Place> = []
         for (key, below) in step.gone {
             if tombstones[below] != nil || joined.contains(.above(key)) { joined.insert(below) }
@@ -41,13 +42,16 @@ struct Tombstones<Key: Hashable> {
         }
         for (key, below) in step.come {
             guard var above = tombstones.removeValue(forKey: below) else { continue }
-            if let index = above.firstIndex(where: { $0.key == key && $0.revision == undoes }) {
-                tombstones[below] = index + 1 < above.count ? Array(above[(index + 1)...]) : nil
-                above.removeSubrange(index...)
-            } else {
+            let own = undoes.flatMap { undoes in above.firstIndex { $0.key == key && $0.revision == undoes } }
+            if let own {
+                tombstones[below] = own + 1 < above.count ? Array(above[(own + 1)...]) : nil
+                above.removeSubrange(own...)
+            } else if undoes != nil || joined.contains(below) {
                 // An undo also brings back what left before the first step.
-                let isUnclear = undoes != nil || joined.contains(below)
-                for index in above.indices where isUnclear || !above[index].isUnclearSince.isEmpty {
+                hasUnclear = true
+                for index in above.indices { above[index].isUnclearSince.insert(revision) }
+            } else if hasUnclear {
+                for index in above.indices where !above[index].isUnclearSince.isEmpty {
                     above[index].isUnclearSince.insert(revision)
                 }
             }

@@ -1,8 +1,9 @@
 /// Finds what takes a command back, and what prevents it.
 ///
 /// What the command changed gets the value from before, unless a later command changed it, too. Those that were taken
-/// back do not count. To find the values, the search goes back from the table by the later commands' undos. Then it
-/// goes forward again, to follow the places of the rows that left.
+/// back do not count. To find the values, the search goes back from the table by the later commands' undos
+/// (`PastTable`, `LaterChanges`). Then it goes forward again with the places of the rows that left (`Tombstones`).
+/// What it finds has indexes of the table (`UndoChange`), so that the journal's readers need no search.
 struct UndoSearch {
     typealias Row = PastTable.Row
 
@@ -28,7 +29,8 @@ struct UndoSearch {
         var past = PastTable(now, mentionedIn: records), steps: [PastTable.Step] = []
         nowRows = past.rows
         var (old, then, later) = (past, past, LaterChanges())
-        let undoneBy = RevisionUndo.undoneBy(records.map { ($0.revision, $0.undoes) })
+        let revisions = records.map { ($0.revision, $0.undoes) }
+        let undoneBy = RevisionUndo.undoneBy(revisions), redone = RevisionUndo.redone(revisions)
         for record in records {
             if record.revision == revision { then = past }
             let step = past.goBack(record)
@@ -41,7 +43,6 @@ struct UndoSearch {
             if record.revision > revision, !isUndone { later.add(step, record.change) }
         }
         (self.old, self.then, self.later) = (old, then, later)
-        let redone = RevisionUndo.redone(records.map { ($0.revision, $0.undoes) })
         let comeBack = Set(records.compactMap(\.undoes) + [revision])
         var rows = Tombstones<Int>(), members = Tombstones<UTF8Key>()
         for (record, step) in zip(records, steps).reversed() {

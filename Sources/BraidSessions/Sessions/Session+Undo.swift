@@ -155,14 +155,20 @@ extension Session {
         if record.journal.command["table"] != nil {
             throw Refusal(
                 .undoNotAllowed,
-                "Revision \(record.revision) bound the session to another description. Bind it to the earlier version instead."
+                """
+                Revision \(record.revision) bound the session to another description. Bind it to the earlier version \
+                instead.
+                """
             )
         }
         guard requester.role != .controller, !requester.sent(record.journal) else { return }
         guard policy == .any else {
             throw Refusal(
                 .undoNotAllowed,
-                "Revision \(record.revision) is not yours: this table allows participants to take back only their own commands."
+                """
+                Revision \(record.revision) is not yours: this table allows participants to take back only their own \
+                commands.
+                """
             )
         }
         // What they may not send they may not take back.
