@@ -9,12 +9,13 @@ ARG TRAITS=
 
 FROM ${BUILD_IMAGE} AS build
 ARG TRAITS=
+SHELL ["/bin/bash", "-c"]
 RUN apt-get update -qq && apt-get install -y -qq --no-install-recommends libmd-dev libsqlite3-dev libzstd-dev zlib1g-dev ${TRAITS:+libpq-dev libssl-dev pkg-config} && rm -rf /var/lib/apt/lists/*
 WORKDIR /source
 COPY . .
 # The cache mount keeps the compiled modules of earlier builds, so that a build compiles only the modules that a change
 # concerns.
-RUN --mount=type=cache,target=/source/.build cp "$(Scripts/build-static ${TRAITS:+--traits $(echo $TRAITS | tr - ,)})" /braid-server && mkdir /data
+RUN --mount=type=cache,target=/source/.build cp "$(Scripts/build-static ${TRAITS:+--traits ${TRAITS//-/,}})" /braid-server && mkdir /data
 
 FROM ${RUN_IMAGE} AS run
 FROM run AS run-JWT

@@ -277,6 +277,16 @@ import Testing
         #expect(try await store.journal(of: number, after: 5, limit: 10) == [])
         #expect(try await store.journal(of: number, after: .max, limit: 10) == [])
         #expect(try await store.journal(of: number, after: -1, limit: 1).map(\.revision) == [1])
+        func undos(_ from: Int, limit: Int = 10, bytes: Int = 1 << 20) async throws -> [Int] {
+            try await store.undos(of: number, from: from, limit: limit, bytes: bytes).map(\.revision)
+        }
+        #expect(try await undos(5) == [5, 4, 3, 2, 1])
+        #expect(try await undos(4, limit: 2) == [4, 3])
+        #expect(try await undos(4, bytes: 1) == [4])
+        #expect(try await undos(0) == [])
+        #expect(try await undos(-1) == [])
+        #expect(try await undos(.max, limit: 1) == [5])
+        #expect(try await store.undos(of: number, from: 2, limit: 1, bytes: 1).first?.command == "2")
         var commit = SessionCommit.make(number, to: 6)
         commit.record.controllerEvents = #"[{"at":[0,0]}]"#
         try await store.commit(commit)

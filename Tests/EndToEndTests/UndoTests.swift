@@ -252,6 +252,39 @@ import Testing
         #expect(try outcome(undo(client)) == "applied")
     }
 
+    @Test("An imported archive takes back and does again what was done before the export")
+    func archives() throws {
+        let directory = try TemporaryDirectory()
+        let database = try TestDatabase.address(of: directory.path("braid.sqlite"))
+        let archive = directory.path("archive.jsonl")
+        var tables: [String] = []
+        do {
+            let server = try ServerProcess(database: database), client = try server.keptClient()
+            try Self.open(client)
+            tables = [try Self.content(client)]
+            for id in ["a1", "a0"] {
+                try Self.delete(client, id)
+                tables.append(try Self.content(client))
+            }
+            #expect(try outcome(undo(client)) == "applied")
+            _ = server.stop()
+        }
+        let exported = try CommandRun(["export", database, archive])
+        try #require(exported.status == 0, "\(exported)")
+        var places = [try TestDatabase.address(of: directory.path("copy.sqlite"))]
+        if PostgresCluster.isPossible { places.append(try TestDatabase.schema()) }
+        for place in places {
+            let imported = try CommandRun(["import", archive, place])
+            try #require(imported.status == 0, "\(imported)")
+            let client = try ServerProcess(database: place).keptClient()
+            #expect(try Self.content(client) == tables[1])
+            #expect(try undo(client, #"{"revision":2}"#).text.contains("taken back already"))
+            #expect(try outcome(undo(client, "{}", "redo")) == "applied" && Self.content(client) == tables[2])
+            #expect(try outcome(undo(client, #"{"revision":4}"#)) == "applied" && Self.content(client) == tables[1])
+            #expect(try outcome(undo(client)) == "applied" && Self.content(client) == tables[0])
+        }
+    }
+
     @Test("After a change of the description, what does not fit it any more is refused")
     func rebinding() throws {
         let client = try ServerProcess().keptClient()
@@ -269,6 +302,9 @@ import Testing
         let refused = try undo(client, #"{"revision":1}"#)
         #expect(refused.status == 409, "\(refused.text)")
         #expect(refused.object["type"] as? String == "/problems/models-do-not-fit")
+        let faults = refused.object["errors"] as? [[String: Any]] ?? []
+        #expect(faults.compactMap { $0["pointer"] as? String } == ["/b/b0"], "\(refused.text)")
+        #expect(try client.get("/v1/sessions/x").object["revision"] as? Int == 2)
         #expect(try undo(client, #"{"revision":2}"#).status == 403, "another description is not taken back")
         #expect(try undo(client).status == 409, "the last command, which is not the change of the description")
     }

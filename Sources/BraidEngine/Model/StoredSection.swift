@@ -50,8 +50,8 @@ public struct StoredSection: Sendable {
     /// Where the row with this rank is, or would be inserted.
     func index(ofRank rank: Int) -> Int { rows.firstPosition { $0.rank >= rank } }
 
-    /// Inserts a row and sets its rank, to `rank` if it fits. `relabel` gets, with its old rank, each row that has to make room. Returns the
-    /// indices that those and the new row then have; `nil` if there was room.
+    /// Inserts a row and sets its rank, to `rank` if it fits. `relabel` gets, with its old rank, each row that has to
+    /// make room. Returns the indices that those and the new row then have; `nil` if there was room.
     mutating func insert(
         _ row: StoredRow, at index: Int, preferring rank: Int? = nil, relabel: (StoredRow) -> Void
     ) -> Range<Int>? {

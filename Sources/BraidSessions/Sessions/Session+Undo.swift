@@ -11,17 +11,79 @@ extension User {
     }
 }
 
-extension JournalUndo {
-    /// The revision that it takes back.
-    fileprivate var undoes: Int? { command["undo"]?["revision"]?.intValue }
+/// The journal's records from the latest one back.
+private struct UndoRecords {
+    struct Record {
+        let journal: JournalUndo
+        /// The revision that it takes back.
+        let undoes: Int?
 
-    /// Reports of displayed rows are no acts of a user, and other descriptions are not taken back.
-    fileprivate var isAct: Bool { command["displayedRows"] == nil && command["table"] == nil }
+        init(_ journal: JournalUndo) {
+            self.journal = journal
+            undoes = journal.command["undo"]?["revision"]?.intValue
+        }
 
-    fileprivate func undo() throws -> RevisionUndo {
-        RevisionUndo(
-            revision: revision, undoes: undoes, by: try command["undo"].flatMap { try Undo(json: $0).change },
-            change: try StoredUndo(json: undo).change)
+        var revision: Int { journal.revision }
+
+        /// Reports of displayed rows are no acts of a user, and other descriptions are not taken back.
+        var isAct: Bool { journal.command["displayedRows"] == nil && journal.command["table"] == nil }
+    }
+
+    private(set) var records: [Record] = []
+    /// The journal has no more.
+    var isWhole = false
+
+    private(set) var bytes = 0
+
+    mutating func add(_ page: [JournalUndo]) {
+        records += page.map { Record($0) }
+        bytes += page.reduce(0) { $0 + $1.bytes }
+    }
+
+    var next: Int? { records.last.map { $0.revision - 1 } }
+    var revisions: [(revision: Int, undoes: Int?)] { records.map { ($0.revision, $0.undoes) } }
+
+    func index(of revision: Int) -> Int? {
+        guard let last = records.first?.revision, records.indices.contains(last - revision) else { return nil }
+        return last - revision
+    }
+
+    /// `nil`: not in these records. An inner `nil`: there is none.
+    func index(of undo: Undo, by requester: User) throws -> Int?? {
+        if case .revision(let revision) = undo.target { return index(of: revision).map { .some($0) } }
+        let undoneBy = RevisionUndo.undoneBy(revisions)
+        for (index, record) in records.enumerated() where requester.sent(record.journal) && record.isAct {
+            guard undoneBy[record.revision] == nil else { continue }
+            if let target = record.undoes {
+                guard undo.isRedo else { continue }
+                guard let isRedo = isRedo(target) else { return nil }
+                if !isRedo { return index }
+            } else if undo.isRedo {
+                return .some(nil)
+            } else if try !StoredUndo(json: record.journal.undo).change.isEmpty {
+                return index
+            }
+        }
+        return nil
+    }
+
+    /// Whether the undone revision is an undo. `nil`: not known from these records.
+    private func isRedo(_ undone: Int) -> Bool? {
+        var isRedo = false, revision = undone
+        while let index = index(of: revision) {
+            guard let target = records[index].undoes else { return isRedo }
+            isRedo.toggle()
+            revision = target
+        }
+        return isWhole ? false : nil
+    }
+
+    func parsed() throws -> [RevisionUndo] {
+        try records.map { record in
+            RevisionUndo(
+                revision: record.revision, undoes: record.undoes,
+                change: try StoredUndo(json: record.journal.undo).change)
+        }
     }
 }
 
@@ -39,69 +101,40 @@ extension Session {
         await underWay.settled()
         let lease = Quota.Lease(of: feed.limits.buffers, to: Quota.Account(resource: id))
         defer { lease.end() }
-        var undo = undo, records: [JournalUndo] = [], bytes = 0, next = before.snapshot.revision
-        var isWhole = false
+        var read = UndoRecords(), undo = undo
         while true {
-            if let found = try found(undo, in: records, isWhole: isWhole, requester) {
-                guard let index = found.index else { return undo }
-                undo.target = .revision(records[index].revision)
-                try check(records[index], policy, requester)
-                undo.change = try change(of: index, in: records, on: before, for: requester)
-                return undo
-            }
-            let page = try await store.undos(of: number, from: next, limit: 64, bytes: Memory.largeBytes)
-            guard let last = page.last, page.first?.revision == next else {
-                if !isWhole, !records.isEmpty {
-                    isWhole = true
-                    continue
+            let found = try read.index(of: undo, by: requester)
+            if let found, let index = found {
+                let record = read.records[index]
+                try check(record, policy, requester)
+                let start = RevisionUndo.start(of: record.revision, in: read.revisions)
+                if read.isWhole || read.index(of: start) != nil {
+                    undo.target = .revision(record.revision)
+                    undo.change = try change(of: record, read, on: before, for: requester)
+                    return undo
                 }
+            } else if found != nil {
+                return undo
+            } else if read.isWhole {
                 guard case .revision(let revision) = undo.target else { return undo }
                 throw notAvailable(revision, now: before.snapshot.revision)
             }
-            records += page
-            next = last.revision - 1
+            try await add(to: &read, from: before.snapshot.revision, lease)
+        }
+    }
+
+    private func add(to read: inout UndoRecords, from latest: Int, _ lease: Quota.Lease) async throws {
+        let next = read.next ?? latest
+        let page = try await store.undos(
+            of: number, from: next, limit: max(64, read.records.count), bytes: Memory.largeBytes)
+        guard page.first?.revision == next else { return read.isWhole = true }
+        read.add(page)
+        do {
             // Parsed, a record needs several times the memory of its text.
-            bytes += page.reduce(0) { $0 + $1.bytes }
-            do {
-                try lease.grow(to: 4 * bytes)
-            } catch {
-                throw SessionError(noRoomForAnswer: error)
-            }
+            try lease.grow(to: 4 * read.bytes)
+        } catch {
+            throw SessionError(noRoomForAnswer: error)
         }
-    }
-
-    /// `nil`: not in these records, which descend. An inner `nil`: there is none.
-    private func found(_ undo: Undo, in records: [JournalUndo], isWhole: Bool, _ requester: User) throws -> (
-        index: Int?, Void
-    )? {
-        if case .revision(let revision) = undo.target {
-            return records.firstIndex { $0.revision == revision }.map { ($0, ()) }
-        }
-        let undoneBy = RevisionUndo.undoneBy(records.map { ($0.revision, $0.undoes) })
-        for (index, record) in records.enumerated() where requester.sent(record) && record.isAct {
-            guard undoneBy[record.revision] == nil else { continue }
-            if let target = record.undoes {
-                guard undo.isRedo else { continue }
-                guard let isRedo = isRedo(target, in: records) ?? (isWhole ? false : nil) else { return nil }
-                if !isRedo { return (index, ()) }
-            } else if undo.isRedo {
-                return (nil, ())
-            } else if try !StoredUndo(json: record.undo).change.isEmpty {
-                return (index, ())
-            }
-        }
-        return nil
-    }
-
-    /// Whether the undone revision is an undo. `nil`: not known from these records.
-    private func isRedo(_ undone: Int, in records: [JournalUndo]) -> Bool? {
-        var isRedo = false, revision = undone
-        while let record = records.first(where: { $0.revision == revision }) {
-            guard let target = record.undoes else { return isRedo }
-            isRedo.toggle()
-            revision = target
-        }
-        return nil
     }
 
     private func notAvailable(_ revision: Int, now: Int) -> SessionError {
@@ -112,22 +145,28 @@ extension Session {
                 "The journal does not reach back to revision \(revision), so it cannot be taken back.")
     }
 
-    private func check(_ record: JournalUndo, _ policy: UndoPolicy?, _ requester: User) throws {
-        if record.command["table"] != nil {
+    private func check(_ record: UndoRecords.Record, _ policy: UndoPolicy?, _ requester: User) throws {
+        if record.journal.command["table"] != nil {
             throw Refusal(
                 .undoNotAllowed,
-                "Revision \(record.revision) bound the session to another description. Bind it to the earlier version instead."
+                """
+                Revision \(record.revision) bound the session to another description. Bind it to the earlier version \
+                instead.
+                """
             )
         }
-        guard requester.role != .controller, !requester.sent(record) else { return }
+        guard requester.role != .controller, !requester.sent(record.journal) else { return }
         guard policy == .any else {
             throw Refusal(
                 .undoNotAllowed,
-                "Revision \(record.revision) is not yours: this table allows participants to take back only their own commands."
+                """
+                Revision \(record.revision) is not yours: this table allows participants to take back only their own \
+                commands.
+                """
             )
         }
         // What they may not send they may not take back.
-        let role = record.undoes == nil ? try Command(journalText: record.command).role : .controller
+        let role = record.undoes == nil ? try Command(journalText: record.journal.command).role : .controller
         guard role <= requester.role else {
             throw Refusal(
                 .undoNotAllowed,
@@ -136,16 +175,15 @@ extension Session {
     }
 
     private func change(
-        of index: Int, in records: [JournalUndo], on before: Committed, for requester: User
+        of record: UndoRecords.Record, _ read: UndoRecords, on before: Committed, for requester: User
     ) throws -> UndoChange {
-        let record = records[index]
-        if let by = RevisionUndo.undoneBy(records[..<index].map { ($0.revision, $0.undoes) })[record.revision] {
+        if let by = RevisionUndo.undoneBy(read.revisions)[record.revision] {
             throw Refusal(
                 .undoConflict, "Revision \(record.revision) was taken back already, by revision \(by).",
                 faults: [])
         }
         do {
-            return try before.model.undo(try record.undo(), after: try records[..<index].map { try $0.undo() })
+            return try before.model.undo(record.revision, by: try read.parsed())
         } catch var refusal as Refusal where refusal.code == .undoConflict && requester.role != .controller {
             // What is hidden does not exist for them.
             refusal.faults.removeAll { !before.snapshot.displays($0.pointer) }

@@ -20,6 +20,12 @@ import Testing
             // A row put above one that the command moved would be elsewhere without it.
             guard history.moved(by: chosen).isDisjoint(with: history.anchors(after: chosen)) else { continue }
             guard let expected = try history.without(chosen) else { continue }
+            // Also from a journal that does not reach further back than the command.
+            if let undo = try? history.undo(chosen, readingAll: false) {
+                var played = history.played
+                let outcome = try played.perform(.undo(undo))
+                #expect(rows(outcome.table) == rows(expected.table), "\(history.described(chosen))")
+            }
             do {
                 let before = history.played.table
                 let outcome = try history.takeBack(chosen)
@@ -31,6 +37,9 @@ import Testing
                 let back = try history.takeBack(history.steps.count - 1)
                 try history.check(back)
                 #expect(keys(back.table) == keys(before), "\(described)")
+                let again = try history.takeBack(chosen)
+                try history.check(again)
+                #expect(content(again.table) == content(expected.table), "\(described)")
             } catch let refusal as Refusal {
                 #expect(refusal.code == .undoConflict, "\(refusal)")
                 #expect(!refusal.faults.isEmpty)
@@ -98,6 +107,35 @@ import Testing
         #expect(try undone(.state(["k1": "1"]), .state(["k2": "2"])) == [])
     }
 
+    @Test("A redo can be taken back, and done again, too")
+    func redos() throws {
+        var history = try History(JSONText(parsing: RandomUndo.plain))
+        history.perform(.both(.delete("a1"), .moveBefore("b0", "a0")))
+        history.perform(.delete("a0"))
+        let done = keys(history.played.table)
+        for round in 0..<3 {
+            _ = try history.takeBack(round == 0 ? 0 : history.steps.count - 1)
+            let undone = content(history.played.table)
+            #expect(history.played.table["a"]?.rows.map { $0.id?.text } == ["a1", "a2"])
+            _ = try history.takeBack(history.steps.count - 1)
+            #expect(keys(history.played.table) == done)
+            _ = try history.takeBack(history.steps.count - 1)
+            #expect(content(history.played.table) == undone)
+            _ = try history.takeBack(history.steps.count - 1)
+            #expect(keys(history.played.table) == done)
+        }
+    }
+
+    @Test("A row is not brought back to where it cannot be told from others that came and left")
+    func unclearPlaces() throws {
+        // Between the two, `b1` came above or below the place of `a1`.
+        #expect(
+            try undone(.delete("a1"), .both(.moveBefore("b1", "a0"), .moveBefore("a0", "b1"))) == [
+                "/sections/a/rows/a1"
+            ])
+        #expect(try undone(.delete("a1"), .moveBefore("b1", "a0"), .moveBefore("a0", "b1")) == [])
+    }
+
     @Test("A row that comes back goes after its nearest old neighbour above, before rows that came since")
     func places() throws {
         var history = try History(JSONText(parsing: RandomUndo.plain))
@@ -114,13 +152,16 @@ import Testing
 }
 
 /// Without keys and ranks, which nobody sees.
-private func content(_ table: TableModel) -> String {
+private func rows(_ table: TableModel) -> String {
     let sections = table.sections.map { section in
         "\(section.id) \(section.summary.header?.text ?? "-") \(section.summary.footer?.text ?? "-"): "
             + section.rows.map { "\($0.id?.text ?? "-")=\($0.model.text)" }.joined(separator: " ")
     }
     return sections.joined(separator: "\n")
-        + "\n\(table.state.text) \(table.displayedSections?.description ?? "-") \(table.cells.json.text)"
+}
+
+private func content(_ table: TableModel) -> String {
+    rows(table) + "\n\(table.state.text) \(table.displayedSections?.description ?? "-") \(table.cells.json.text)"
 }
 
 private func keys(_ table: TableModel) -> String {
@@ -164,7 +205,7 @@ private struct History {
             Done(
                 step: step, kind: outcome.kind,
                 undo: RevisionUndo(
-                    revision: steps.count + 1, undoes: undoes, by: undo?.change, change: outcome.undo)))
+                    revision: steps.count + 1, undoes: undoes, change: outcome.undo)))
     }
 
     private mutating func perform(_ step: RandomUndo.Step) throws -> (Outcome, Undo?) {
@@ -185,10 +226,12 @@ private struct History {
         return (try played.perform(step.command(in: played.table)), nil)
     }
 
-    private func undo(_ index: Int) throws -> Undo {
-        let later = steps[(index + 1)...].reversed().map(\.undo)
+    func undo(_ index: Int, readingAll: Bool = true) throws -> Undo {
         var undo = Undo(.revision(index + 1))
-        undo.change = try played.table.undo(steps[index].undo, after: later)
+        let records = steps.reversed().map(\.undo)
+        let start =
+            readingAll ? RevisionUndo.start(of: index + 1, in: records.map { ($0.revision, $0.undoes) }) : index + 1
+        undo.change = try played.table.undo(index + 1, by: Array(records.prefix { $0.revision >= start }))
         // As the journal has it.
         let text = undo.json
         let read = try Undo(json: text)
@@ -384,7 +427,10 @@ private enum RandomUndo {
             }
             return .models(section, Dictionary((kept + ["n\(value)"]).map { ($0, value) }) { first, _ in first })
         case 17:
-            return .both(step(in: history, undos: false, &random), step(in: history, undos: false, &random))
+            let steps = [step(in: history, undos: false, &random), step(in: history, undos: false, &random)]
+            // At an index, which the other one could make another place.
+            if case .moveEnd(let id, _) = steps[1] { return .both(steps[0], .delete(id)) }
+            return .both(steps[0], steps[1])
         default: return .undo(of: Int.random(in: 0..<max(1, history.steps.count), using: &random))
         }
     }
