@@ -18,6 +18,7 @@ struct UndoSearch {
     /// Of the rows and members that the command took away.
     let rowPlaces: [Int: Tombstones<Int>.Position]
     let memberPlaces: [UTF8Key: Tombstones<UTF8Key>.Position]
+    private static let conflictLimit = 100
     private var conflicts: [(pointer: JSONPointer, detail: String)] = []
     var change = UndoChange()
 
@@ -79,7 +80,7 @@ extension UndoSearch {
     }
 
     mutating func conflict(_ pointer: JSONPointer, _ detail: String = "a later revision changed it") {
-        guard conflicts.count < DescriptionReader.faultLimit else { return }
+        guard conflicts.count < Self.conflictLimit else { return }
         if !conflicts.contains(where: { $0.pointer == pointer }) { conflicts.append((pointer, detail)) }
     }
 
