@@ -57,6 +57,9 @@ static const unsigned char inspector_layout_js[] = {
 static const unsigned char inspector_list_js[] = {
 #embed "../../Web/inspector/list.js"
 };
+static const unsigned char inspector_people_js[] = {
+#embed "../../Web/inspector/people.js"
+};
 static const unsigned char inspector_pointers_js[] = {
 #embed "../../Web/inspector/pointers.js"
 };
@@ -119,6 +122,7 @@ static const struct cassets_file web[] = {
     FILE("inspector/items.js", inspector_items_js),
     FILE("inspector/layout.js", inspector_layout_js),
     FILE("inspector/list.js", inspector_list_js),
+    FILE("inspector/people.js", inspector_people_js),
     FILE("inspector/pointers.js", inspector_pointers_js),
     FILE("inspector/row.js", inspector_row_js),
     FILE("inspector/screen.js", inspector_screen_js),

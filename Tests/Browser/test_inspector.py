@@ -961,7 +961,7 @@ def test_late_description(show, server, hold):
 def test_description_read_later(page, server):
     """A description that could not be read at first is read when the session is followed again."""
     tries = []
-    page.route("**/updates", lambda route: tries.append(route) or (route.abort() if len(tries) == 1 else route.fallback()))
+    page.route("**/updates?presence=*", lambda route: tries.append(route) or (route.abort() if len(tries) == 1 else route.fallback()))
     page.route("**/sessions/event/table", lambda route: route.fallback() if len(tries) > 1 else route.abort())
     page.goto(f"{server.url}/#/sessions/event")
     expect(page.locator(".status")).to_have_text("Live")
@@ -1772,7 +1772,7 @@ def test_live_status(show, page, hold):
     show("party")
     page.evaluate("seen(false)")
     expect(page.locator(".status").first).to_have_text("Paused")
-    streams = hold("GET", "**/updates")
+    streams = hold("GET", "**/updates?presence=*")
     page.evaluate("seen(true)")
     stream = streams()
     expect(page.locator(".status").first).to_have_text("Connecting…")

@@ -99,6 +99,15 @@ export class Console {
     if (done !== true) return;
     const { answer } = this.#screen;
     if (sent === this.#sent) this.result.replaceChildren(h("h3", {}, dryRun ? "It would answer" : "Answer"), jsonBlock(answer, "Answer"));
-    if (!dryRun) toast(answer?.outcome ?? "Done", { detail: answer?.reason });
+    if (dryRun) return;
+    const close = toast(answer?.outcome ?? "Done", {
+      detail: answer?.reason,
+      actions: this.#screen.mayUndo && answer?.outcome === "applied"
+        ? [button("Undo", () => {
+          close();
+          this.#screen.takeBack("undo", { revision: answer.revision });
+        }, { kind: "small" })]
+        : [],
+    });
   }
 }

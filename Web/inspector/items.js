@@ -17,7 +17,28 @@ export class ItemMaker {
     this.again = again;
   }
 
+  /** What is on a row's edge, by section and id; null for nothing. */
+  marks = () => null;
+
   make = (item, element) => {
+    this.#make(item, element);
+    if (item.kind === "row") this.#mark(element, item.content.id);
+  };
+
+  /** Again, as others have come, gone or moved. */
+  markAll(list) {
+    for (const element of list.querySelectorAll(".row")) this.#mark(element, this.#made.get(element)?.content.id);
+  }
+
+  #mark(element, id) {
+    const marks = this.marks(element.dataset.section, id);
+    const old = element.querySelector(".marks");
+    if (old?.isEqualNode(marks)) return;
+    old?.remove();
+    if (marks) element.querySelector(".cell")?.append(marks);
+  }
+
+  #make(item, element) {
     const made = this.#made.get(element);
     if (item.index) element.setAttribute("aria-rowindex", item.index);
     element.setAttribute("role", item.index ? "row" : "presentation");
@@ -38,7 +59,7 @@ export class ItemMaker {
     this.#made.set(element, { content: item.content, version: this.context.version });
     this.forget(item.key);
     keepingFocus(element, () => element.replaceChildren(...this[item.kind](item, element)));
-  };
+  }
 
   row(item, element) {
     const { content: row, fixed } = item;

@@ -34,10 +34,15 @@ export class Screen {
   #reporting;
   #reading;
   #isReading = false;
+  /** Some of the commands, at least its own. */
+  mayUndo = false;
   /** Keys of rows reloaded since the last drawing. */
   #reloaded = new Set();
 
-  /** `listeners`: `changed(screen)`, `selected(screen)`, `ended(screen, problem)`. `buttons`: more for the bar. */
+  /**
+   * `listeners`: `changed(screen)`, `selected(screen)`, `ended(screen, problem)`, `present(present)`. `buttons`: more
+   * for the bar.
+   */
   constructor(server, id, listeners = {}, buttons = []) {
     this.#server = server;
     this.#listeners = listeners;
@@ -67,10 +72,11 @@ export class Screen {
       needModel: (model) => askForJSON("A model is needed", "The description has no template for rows that are inserted here.", model ?? {}),
     });
     this.timeline = new Timeline((moment, previous) => this.#show(moment, previous));
+    this.buttons = h("div", { class: "bar-buttons" }, buttons, this.editButton);
     this.element = h(
       "section",
       { class: "screen", "aria-label": `Session ${id}` },
-      h("header", { class: "bar" }, this.status, this.barTitle, h("div", { class: "bar-buttons" }, buttons, this.editButton)),
+      h("header", { class: "bar" }, this.status, this.barTitle, this.buttons),
       this.scroller,
       this.#time(),
     );
@@ -101,6 +107,8 @@ export class Screen {
       onCellEvent: (event) => this.timeline.note(event),
       onTap: (tap) => this.timeline.note(tap),
       onEmitted: (event) => this.timeline.note(event),
+      presence: Boolean(this.#listeners.present),
+      onPresence: (present) => this.#listeners.present(present),
       onStatus: (status) => this.#setStatus(status),
       onEnd: (problem) => this.#end(problem),
     });
@@ -157,6 +165,9 @@ export class Screen {
   get query() {
     const parameters = Object.entries(this.#subscription.window ?? {}).filter(([, value]) => value !== undefined);
     return parameters.length > 0 ? `?${new URLSearchParams(parameters)}` : "";
+  }
+  get isEnded() {
+    return this.status.dataset.status === "ended";
   }
   get description() {
     return this.table.description;
@@ -252,21 +263,41 @@ export class Screen {
     this.timeline.precede({ ...first.opened, session, epoch }, records);
   }
 
-  /** From the journal; `undefined` if not allowed or not there. */
-  async commandOf(revision) {
-    if (!this.description) return undefined;
-    const answer = await this.#server.client.session(this.id).journal({ after: revision - 1, limit: 1 }).catch(() => null);
-    return answer?.records[0]?.revision === revision ? answer.records[0].command : undefined;
+  /** What the journal has about these revisions, if allowed. False if it did not answer. */
+  async readRecords(first, last) {
+    const answer = await this.#server.client.session(this.id).journal({ after: first - 1, limit: last - first + 1 }).catch(() => null);
+    if (!answer) return false;
+    // A page ends early if its records are large.
+    this.timeline.record(answer.records, first, Math.min(last, answer.records.at(-1)?.revision ?? last));
+    return true;
+  }
+
+  /** Sends an undo or redo, and shows what it did. */
+  async takeBack(kind, body) {
+    if (await this.perform(kind, body) !== true) return;
+    if (this.answer.outcome !== "applied") toast(`Nothing to ${kind}`, { detail: this.answer.reason });
+    this.timeline.show(Infinity);
   }
 
   async #readDescription() {
     const { epoch } = this.timeline.last.frame.snapshot;
-    const description = await this.#server.client.session(this.id).table().catch((error) => error.status === 404 ? { cells: {} } : null);
+    const description = await this.#server.client.session(this.id).table().catch((error) => {
+      if (error.status === 403) this.#askForUndo();
+      return error.status === 404 ? { cells: {} } : null;
+    });
     if (!description || epoch !== this.timeline.last.frame.snapshot.epoch) return;
     if (JSON.stringify(description) === JSON.stringify(this.table.description)) return;
     this.table.description = description;
+    this.mayUndo = true;
     this.table.refresh();
     this.#listeners.changed?.(this);
+  }
+
+  /** Only a controller may read that in the description. */
+  async #askForUndo() {
+    const dryRun = this.#server.command(this.id, "undo", { last: "mine" }, { dryRun: true });
+    this.mayUndo = await this.#server.client.send(dryRun).then(() => true, ({ status }) => status === 409);
+    if (this.snapshot) this.#listeners.changed?.(this);
   }
 
   /** Half a second later: the session may have another version now. */
@@ -318,7 +349,7 @@ export class Screen {
     const { snapshot } = moment.frame;
     // During a drag they wait, and are shown together.
     if (this.table.isHeld && timeline.isLive && snapshot.epoch === this.snapshot.epoch) return;
-    this.table.readOnly = !timeline.isLive || this.status.dataset.status === "ended";
+    this.table.readOnly = !timeline.isLive || this.isEnded;
     this.element.classList.toggle("past", !timeline.isLive);
     this.subtitle.textContent = [
       snapshot.table ?? "no description",

@@ -17,6 +17,8 @@ export const commands = {
   state: { method: "PUT", request: (make, body, options) => make.setState(body, options) },
   patchState: { method: "PATCH", request: (make, body, options) => make.patchState(body, options) },
   transactions: { method: "POST", request: (make, { commands }, options) => make.transaction(commands, options) },
+  undo: { method: "POST", request: (make, body, options) => make.undo(body, options) },
+  redo: { method: "POST", request: (make, body, options) => make.redo(body, options) },
   rows: { method: "POST", request: (make, { at, model }, options) => make.addRow(at, model, options) },
   sections: { method: "POST", request: (make, { section, at }, options) => make.addSection(section, at, options) },
   "update row": { method: "PUT", request: (make, { at, model }, options) => make.updateRow(at, model, options) },
@@ -96,9 +98,12 @@ export class Server {
   previewID = () => `preview-${randomName(6)}`;
 
   /** Do not wait: it is sent even while the page is left. */
-  end(id) {
+  end = (id) => this.#delete(this.client.session(id).request.path);
+  leave = (id) => this.#delete(`${this.client.session(id).request.path}/presence?client=${this.client.presence.name}`);
+
+  #delete(path) {
     const headers = this.client.token ? { Authorization: `Bearer ${this.client.token}` } : {};
-    return fetch(this.client.session(id).request.path, { method: "DELETE", keepalive: true, headers }).catch(() => {});
+    return fetch(path, { method: "DELETE", keepalive: true, headers }).catch(() => {});
   }
 }
 

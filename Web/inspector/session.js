@@ -1,11 +1,13 @@
 import { button, h, isHeld, jsonBlock, shortened } from "./dom.js";
 import { Console } from "./console.js";
+import { People } from "./people.js";
 import { RowPanel } from "./row.js";
 import { Screen } from "./screen.js";
 import { confirmed, copy, copyButton, problemToast, toast, untilAnswered } from "./toasts.js";
 import { UpdatesPanel } from "./updates.js";
 
 const panelPause = 150;
+const textFields = "textarea, select, input:not([type=range], [type=checkbox])";
 
 /** A session's screen and panels. `app`: `{server, main, panel, sidebar, go(path), refused(), sessionsChanged()}`. */
 export class SessionView {
@@ -17,9 +19,16 @@ export class SessionView {
     this.requests = h("div", { class: "panel-content" });
     this.screen = new Screen(app.server, id, {
       changed: () => this.#show(),
-      selected: () => this.#show(),
+      selected: () => {
+        this.people?.moveTo(this.#chosenRow());
+        this.#show();
+      },
       ended: (_, problem) => this.#ended(problem),
+      present: (present) => this.people.show(present),
     }, [this.#menu(id)]);
+    this.people = new People(app.server, this.screen, this.#show);
+    this.screen.buttons.prepend(this.people.element);
+    document.addEventListener("keydown", this.#key);
     this.console = new Console(this.screen);
     this.panels = { Updates: this.updates.element, Row: this.row.element, Session: this.session, Requests: this.requests };
     this.tabs = h(
@@ -38,8 +47,30 @@ export class SessionView {
   close() {
     this.closed = true;
     clearTimeout(this.drawing);
+    document.removeEventListener("keydown", this.#key);
+    this.people.close();
     this.screen.close();
   }
+
+  /** Without an id, others could not find it. */
+  #chosenRow() {
+    const { table, selected } = this.screen;
+    const [s, r] = table.find(selected) ?? [];
+    const { id: section, rows } = table.frame.snapshot.sections[s] ?? {};
+    return rows?.[r].id === undefined ? undefined : { id: rows[r].id, section };
+  }
+
+  /** Undo and redo, where the browser has none of its own. */
+  #key = (event) => {
+    const { key, ctrlKey, metaKey, shiftKey, altKey, repeat, target } = event;
+    const kind = altKey ? undefined : { z: (ctrlKey || metaKey) && (shiftKey ? "redo" : "undo"), y: ctrlKey && !shiftKey && "redo" }[key?.toLowerCase()];
+    const { mayUndo, timeline, isEnded, table } = this.screen;
+    if (!kind || !mayUndo || isEnded || !timeline.isLive || table.isHeld) return;
+    if (target.matches(textFields) || document.querySelector("dialog")) return;
+    event.preventDefault();
+    if (!repeat) this.screen.takeBack(kind, { last: "mine" });
+  };
+
   asked() {
     if (this.chosen === "Requests") this.#show();
   }
@@ -80,7 +111,7 @@ export class SessionView {
     const { screen } = this;
     if (!screen?.snapshot || !this.body || isHeld(this.body, this.#show)) return;
     this.app.sidebar.count(screen.id, screen.timeline.last.frame.snapshot.totalRowCount);
-    if (this.chosen === "Updates") this.updates.show(screen);
+    if (this.chosen === "Updates") this.updates.show(screen, this.people.me);
     if (this.chosen === "Row") this.row.show(screen);
     if (this.chosen === "Session") this.#showSession();
     if (this.chosen === "Requests") this.#showRequests();

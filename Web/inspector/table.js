@@ -166,6 +166,15 @@ export class Table {
     return null;
   }
 
+  /** Of a row's id, and of its section if several have that id; null if not here. */
+  placeOf({ id, section }) {
+    for (const [s, { id: name, rows }] of this.frame?.snapshot.sections.entries() ?? []) {
+      const r = (section ?? name) === name ? rows.findIndex((row) => row.id === id) : -1;
+      if (r >= 0) return [s, r];
+    }
+    return null;
+  }
+
   /** In the displayed frame, not where a drag shows it; null if not here. */
   #at(element) {
     return this.find(element.closest(".row").dataset.key);

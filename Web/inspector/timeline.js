@@ -8,8 +8,9 @@ const keptOfWindows = 100;
 /** A session's history as seen here or read from the journal. A moment is one revision with its frame. */
 export class Timeline {
   /**
-   * `{revision, frame, update?, before?, after?, stages?, reloaded?, at}`, ascending; no update if it began with a
-   * snapshot. `frame` is `after` until the window moves.
+   * `{revision, frame, update?, before?, after?, stages?, reloaded?, at, record?}`, ascending; no update if it began
+   * with a snapshot. `frame` is `after` until the window moves. `record`: `{command, by?}` of the journal, null if it
+   * has none.
    */
   moments = [];
   /**
@@ -62,15 +63,30 @@ export class Timeline {
     this.#changed(this.shown, this.shown);
   }
 
+  /** Each is kept at its moment; the others from `first` to `last` are known to have none. */
+  record(records, first, last) {
+    const known = new Map(records.map(({ revision, command, by }) => [revision, { command, by }]));
+    for (const moment of this.moments) {
+      const { revision } = moment;
+      if (first <= revision && revision <= last) moment.record ??= known.get(revision) ?? null;
+    }
+  }
+
+  /** That of an undo, and not of a redo. */
+  isUndo(moment) {
+    const revision = moment?.record?.command.undo?.revision;
+    return revision !== undefined && !this.isUndo(this.moments.find((moment) => moment.revision === revision));
+  }
+
   /** Puts earlier revisions first: the opening's snapshot and the journal's records from there. */
   precede(snapshot, records) {
     const first = this.moments[0];
     const before = [{ revision: snapshot.revision, frame: frame(snapshot), at: null }];
-    for (const { update, at } of records) {
+    for (const { update, at, command, by } of records) {
       if (update.to > first.revision) break;
       const { frame } = before.at(-1);
       const next = applying(update, { ...frame.snapshot, revision: update.from });
-      before.push({ revision: update.to, update, at: new Date(at), ...following(frame, update, next) });
+      before.push({ revision: update.to, update, at: new Date(at), record: { command, by }, ...following(frame, update, next) });
     }
     // Their keys must continue the inserted ones.
     const again = this.moments.filter((moment) => moment.revision > before.at(-1).revision);

@@ -40,7 +40,7 @@ export function toast(title, { detail, errors = [], kind = "", actions = [], sta
   open.push(close);
   while (open.length > 4) open[0]();
   const leave = () => element.matches(":hover, :focus-within") ? setTimeout(leave, 2000) : close();
-  if (!stays) setTimeout(leave, kind === "problem" ? 9000 : 3000);
+  if (!stays) setTimeout(leave, kind === "problem" || actions.length > 0 ? 9000 : 3000);
   return close;
 }
 

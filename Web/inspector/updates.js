@@ -1,35 +1,38 @@
-import { h, jsonBlock, shortened } from "./dom.js";
+import { button, h, isHeld, jsonBlock, shortened } from "./dom.js";
+import { actor } from "./people.js";
 import { chips, stagePictures } from "./stages.js";
 import { copyButton } from "./toasts.js";
 
 const listed = 60;
 
-/** The revisions; of the displayed one, its command, picture and JSON. */
+/** The revisions with who acted; of the displayed one, its command, picture and JSON. */
 export class UpdatesPanel {
   #asking;
-  /** From the journal, by moment. */
-  #commands = new WeakMap();
   /** `{moment, element}` of the displayed revision only: they are large. */
   #shown = {};
   element = h("div", { class: "panel-content updates" });
 
-  show(screen) {
+  /** `me`: see `People`. */
+  show(screen, me) {
     const { timeline } = screen;
     if (!timeline.last) return;
+    const again = () => this.show(screen, me);
     // At most `listed`, with the displayed one.
     const shown = timeline.position ?? timeline.moments.length - 1;
     const first = Math.max(0, Math.min(shown - listed / 4, timeline.moments.length - listed));
-    const items = timeline.moments.slice(first, first + listed).flatMap((moment, i) => [
-      this.#item(screen, moment, first + i),
-      ...timeline.events.filter(({ after }) => after === moment).map(eventItem),
+    const moments = timeline.moments.slice(first, first + listed);
+    const items = moments.flatMap((moment, i) => [
+      this.#item(screen, moment, first + i, me),
+      ...timeline.events.filter(({ after }) => after === moment).map((event) => eventItem(event, me)),
     ]).reverse();
-    const focused = this.element.contains(document.activeElement) ? document.activeElement.dataset.revision : undefined;
+    const { revision, undo } = this.element.contains(document.activeElement) ? document.activeElement.dataset : {};
     this.element.replaceChildren(h("ol", { class: "moments" }, items));
-    this.#askForCommand(screen, timeline.shown);
-    if (focused !== undefined) this.element.querySelector(`[data-revision="${focused}"]`)?.focus({ preventScroll: true });
+    this.#askForRecords(screen, moments, again);
+    const focused = undo ? `[data-undo="${undo}"]` : revision && `[data-revision="${revision}"]`;
+    if (focused) this.element.querySelector(focused)?.focus({ preventScroll: true });
   }
 
-  #item(screen, moment, index) {
+  #item(screen, moment, index, me) {
     const { timeline } = screen;
     const isShown = moment === timeline.shown;
     const head = h(
@@ -44,9 +47,12 @@ export class UpdatesPanel {
       },
       h("span", { class: "revision" }, `r${moment.revision}`),
       h("span", { class: "chips" }, summary(moment)),
+      (moment.record || moment.update?.by) && actor(moment.record ? moment.record.by : moment.update.by, me),
       moment.at && h("time", {}, clock(moment.at)),
     );
-    return h("li", { class: isShown ? "shown" : "" }, head, isShown && this.#detail(screen, moment, index));
+    const mayUndo = moment.update && screen.mayUndo && !screen.isEnded;
+    const line = h("div", { class: "moment-line" }, head, mayUndo && undoButton(screen, moment, timeline.isUndo(moment) ? "redo" : "undo"));
+    return h("li", { class: isShown ? "shown" : "" }, line, isShown && this.#detail(screen, moment, index));
   }
 
   /** Made once, to keep scroll position and selection. */
@@ -78,28 +84,28 @@ export class UpdatesPanel {
     return [h("div", { class: "command" }), picture, json];
   }
 
-  /** From the journal. */
-  #askForCommand(screen, moment) {
+  /** Page by page. */
+  #askForRecords(screen, moments, again) {
     clearTimeout(this.#asking);
-    if (!moment.update || this.#commands.has(moment)) return;
-    // Of fast updates, only the last.
+    const missing = moments.filter(({ update, record }) => update && record === undefined);
+    if (missing.length === 0 || !screen.description) return;
+    // Of fast updates, many together.
     this.#asking = setTimeout(async () => {
-      const command = await screen.commandOf(moment.revision);
-      if (!command) return;
-      this.#commands.set(moment, command);
+      if (!await screen.readRecords(missing[0].revision, missing.at(-1).revision)) return;
       this.#showCommand(screen);
+      if (this.element.isConnected && !isHeld(this.element, again)) again();
     }, 100);
   }
 
   #showCommand(screen) {
     const { moment, element } = this.#shown;
-    const command = this.#commands.get(moment);
+    const command = moment?.record?.command;
     if (!command) return;
-    const [kind, body] = Object.entries(command)[0];
+    const [kind, body] = Object.entries(undoAsSent(command))[0];
     element.querySelector(".command").replaceChildren(
       h("code", {}, kind),
       h("span", { class: "body" }, shortened(JSON.stringify(body), 300)),
-      copyButton(() => screen.curl(...asRequest(kind, command))),
+      copyButton(() => screen.curl(...asRequest(kind, undoAsSent(command)))),
     );
   }
 }
@@ -111,18 +117,31 @@ function summary({ stages, update }) {
 }
 
 /** The newest is on top, so an event is above the revision before it. */
-function eventItem({ name: emitted, payload, event, id, cell, time }) {
+function eventItem({ name: emitted, payload, event, id, cell, time, by }, me) {
   const [[name, parameters]] = emitted === undefined ? Object.entries(event ?? { tap: undefined }) : [[emitted, payload]];
   return h(
     "li",
     { class: "cell-event" },
     h("span", { class: "revision" }, emitted === undefined ? "event" : "emitted"),
     h("span", { class: "chips" }, `${name}${parameters === undefined ? "" : ` ${JSON.stringify(parameters)}`}${emitted === undefined ? ` · ${id ?? cell}` : ""}`),
+    by && actor(by, me),
     h("time", {}, clock(time)),
   );
 }
 
 const clock = (time) => time.toLocaleTimeString([], { hour12: false });
+
+/** Without the change that the server found. */
+const undoAsSent = (command) => command.undo ? { undo: { revision: command.undo.revision } } : command;
+
+function undoButton(screen, { revision }, kind) {
+  return button(`${kind === "redo" ? "Redo what was undone by" : "Undo"} revision ${revision}`, () => screen.takeBack(kind, { revision }), {
+    icon: `icon-${kind}`,
+    iconOnly: true,
+    kind: "copy",
+    "data-undo": revision,
+  });
+}
 
 /** As a request; without a resource of that name, a transaction. */
 function asRequest(kind, command) {
