@@ -215,8 +215,8 @@ extension Presence.Content {
             $0.member("id", id)
             if user.id != nil || user.name != nil {
                 $0.object("user") {
-                    $0.member("id", user.id)
-                    $0.member("name", user.name)
+                    $0.member("id", user.id.map { .string($0) } ?? JSONText.null)
+                    $0.member("name", user.name.map { .string($0) } ?? JSONText.null)
                 }
             }
             $0.member("role", user.role.rawValue)
