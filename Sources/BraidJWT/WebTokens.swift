@@ -8,7 +8,7 @@ package final class WebTokens: SignedTokens {
     private struct State {
         var keys: [VerificationKey]
         /// By the digest of the text.
-        var known: [[UInt8]: SessionToken] = [:]
+        var known: [[UInt8]: AccessToken] = [:]
         /// Of the texts, which are longer than what is kept of them.
         var bytes = 0
     }
@@ -32,14 +32,14 @@ package final class WebTokens: SignedTokens {
 
     // MARK: Tokens
 
-    package func known(_ presented: PresentedToken) -> SessionToken? {
+    package func known(_ presented: PresentedToken) -> AccessToken? {
         guard let token = state.withLock({ $0.known[presented.digest.bytes] }), clock.now() < token.expires else {
             return nil
         }
         return token
     }
 
-    package func verify(_ presented: PresentedToken) throws(TokenRefusal) -> SessionToken {
+    package func verify(_ presented: PresentedToken) throws(TokenRefusal) -> AccessToken {
         if let token = known(presented) { return token }
         let web = try WebToken(presented.text)
         let usable = try usable(for: web)
@@ -50,7 +50,7 @@ package final class WebTokens: SignedTokens {
         // One person has one share of the server, with however many tokens.
         let person = SHA256Digest(
             of: Array("\(web.claims["iss"]?.stringValue ?? "") \(granted.grant.user.id ?? "")".utf8))
-        let token = SessionToken(
+        let token = AccessToken(
             signed: presented, id: "jwt-" + person.bytes.prefix(12).hexadecimal, grant: granted.grant,
             expires: granted.expires, key: key.fingerprint)
         keep(token, presented)
@@ -72,7 +72,7 @@ package final class WebTokens: SignedTokens {
         return usable
     }
 
-    private func keep(_ token: SessionToken, _ presented: PresentedToken) {
+    private func keep(_ token: AccessToken, _ presented: PresentedToken) {
         let size = presented.text.utf8.count
         state.withLock { state in
             // Keys may have been replaced meanwhile.

@@ -26,7 +26,7 @@ package enum Admission: Sendable, Equatable {
 /// ones are accepted, everyone is a controller.
 struct AccessControl: Sendable {
     let controllers: ControllerTokens
-    let tokens: SessionTokens
+    let tokens: AccessTokens
 
     /// On the event loop, so without the store and without checking signatures: a token that is not cached, or any if
     /// servers share the store, is only `claimed`.

@@ -9,7 +9,7 @@ package struct Requester: Sendable {
     /// What it may use.
     package var scope = TokenScope.all
     /// `nil` for a controller with the server's token, or none.
-    package var token: SessionToken?
+    package var token: AccessToken?
     /// Of the server's token, if any.
     var controllerToken: SHA256Digest?
     /// Of the only session that it may use, if it is known: another may be opened with the same id.
@@ -24,7 +24,7 @@ package struct Requester: Sendable {
         self.controllerToken = controllerToken
     }
 
-    init(_ token: SessionToken) {
+    init(_ token: AccessToken) {
         user = token.grant.user
         scope = token.grant.scope
         self.token = token

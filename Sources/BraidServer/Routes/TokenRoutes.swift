@@ -3,12 +3,12 @@ import BraidHTTP
 import BraidSessions
 import BraidStore
 
-func tokenRoutes(_ tokens: SessionTokens) -> [Route] {
+func tokenRoutes(_ tokens: AccessTokens) -> [Route] {
     tokenRoutes(tokens, under: "/v1/sessions/{id}/tokens") + tokenRoutes(tokens, under: "/v1/tokens")
 }
 
 /// Under a session's path, for it alone.
-private func tokenRoutes(_ tokens: SessionTokens, under path: String) -> [Route] {
+private func tokenRoutes(_ tokens: AccessTokens, under path: String) -> [Route] {
     [
         Route("POST", path, takesBody: true) { context in
             let session = context.tokensSession

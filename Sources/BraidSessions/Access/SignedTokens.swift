@@ -3,9 +3,9 @@ import BraidRuntime
 /// Tokens that another system signs: JSON Web Tokens.
 package protocol SignedTokens: Sendable {
     /// The verified token, if it is cached; `nil`: `verify`.
-    func known(_ presented: PresentedToken) -> SessionToken?
+    func known(_ presented: PresentedToken) -> AccessToken?
     /// Takes up to a millisecond of processor time.
-    func verify(_ presented: PresentedToken) throws(TokenRefusal) -> SessionToken
+    func verify(_ presented: PresentedToken) throws(TokenRefusal) -> AccessToken
     /// Whether the key is still there.
     func hasKey(_ key: SHA256Digest) -> Bool
 

@@ -6,7 +6,7 @@ extension SessionHost {
     /// `quotaExceeded` or `invalidToken`.
     package func putPresence(
         in session: Session, of client: Presence.Client, _ user: User, at: RowReference?, data: JSONText?,
-        token: SessionToken?, for account: Quota.Account
+        token: AccessToken?, for account: Quota.Account
     ) async throws -> JSONText {
         let number = session.number
         let content = Presence.Content(user: user, at: try at.map { try session.named($0, for: user.role) }, data: data)

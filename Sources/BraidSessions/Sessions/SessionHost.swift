@@ -9,7 +9,7 @@ package final class SessionHost: Sendable {
     package let store: any SessionStore
     package let clock: Clock
     let ids: IDGenerator
-    package let tokens: SessionTokens
+    package let tokens: AccessTokens
     let limits: SessionLimits
     package let streams: StreamLimits
     /// Event streams and waiting long polls.
@@ -32,7 +32,7 @@ package final class SessionHost: Sendable {
         self.store = store
         self.clock = clock
         self.ids = ids
-        tokens = SessionTokens(store: store, clock: clock, ids: ids, signed: signed)
+        tokens = AccessTokens(store: store, clock: clock, ids: ids, signed: signed)
         self.limits = limits
         self.streams = streams
         count = SessionCount(limit: limits.sessions, store: store)

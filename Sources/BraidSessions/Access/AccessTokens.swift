@@ -4,7 +4,7 @@ import BraidStore
 import Synchronization
 
 /// A class: each copy of a request would count the references of all its parts.
-package final class SessionToken: Sendable {
+package final class AccessToken: Sendable {
     /// All signed tokens of one user have the same.
     package let id: String
     package let grant: TokenGrant
@@ -47,9 +47,9 @@ package struct PresentedToken: Sendable {
 
 /// Tokens that the store keeps, and signed ones. Those in use are cached, unless servers share the store. A revocation
 /// is answered once the token is gone from store and cache. Streams and long polls end with the token that opened them.
-package final class SessionTokens: Sendable {
+package final class AccessTokens: Sendable {
     private struct State {
-        var known: [String: SessionToken] = [:]
+        var known: [String: AccessToken] = [:]
         /// Grows with each revoked token, ended session and replaced store. A read of a token during which it changed
         /// is repeated.
         var revocations = 0
@@ -59,7 +59,7 @@ package final class SessionTokens: Sendable {
     }
 
     private struct Follower {
-        let token: SessionToken
+        let token: AccessToken
         let end: @Sendable () -> Void
         let isThere: @Sendable () -> Bool
     }
@@ -165,7 +165,7 @@ package final class SessionTokens: Sendable {
     // MARK: Checking tokens
 
     /// The cached token; `nil`: `find` it. Throws `invalidToken`.
-    package func known(_ presented: PresentedToken) throws -> SessionToken? {
+    package func known(_ presented: PresentedToken) throws -> AccessToken? {
         if let signed, !presented.text.hasPrefix(Self.prefix) { return signed.known(presented) }
         guard let id = Self.id(in: presented.text) else { throw SessionError.invalidToken }
         guard store.sharing == nil, let token = state.withLock({ $0.known[id] }) else { return nil }
@@ -174,7 +174,7 @@ package final class SessionTokens: Sendable {
 
     /// Throws `invalidToken`, or `TokenRefusal` for a signed one. An unknown ID and a wrong secret cost about the same
     /// work: the time tells nothing.
-    package func find(_ presented: PresentedToken) async throws -> SessionToken {
+    package func find(_ presented: PresentedToken) async throws -> AccessToken {
         if let signed, !presented.text.hasPrefix(Self.prefix) { return try signed.verify(presented) }
         guard let id = Self.id(in: presented.text) else { throw SessionError.invalidToken }
         return try checked(try await read(id), presented)
@@ -183,17 +183,17 @@ package final class SessionTokens: Sendable {
     /// So that comparing takes as long without a token.
     private static let noDigest = SHA256Digest(of: [])
 
-    private func checked(_ token: SessionToken?, _ presented: PresentedToken) throws -> SessionToken {
+    private func checked(_ token: AccessToken?, _ presented: PresentedToken) throws -> AccessToken {
         let isRight = presented.digest == (token?.digest ?? Self.noDigest)
         guard let token, isRight, token.expires > clock.now() else { throw SessionError.invalidToken }
         return token
     }
 
-    private func read(_ id: String) async throws -> SessionToken? {
+    private func read(_ id: String) async throws -> AccessToken? {
         while true {
             let (known, revocations) = state.withLock { ($0.known[id], $0.revocations) }
             if let known, store.sharing == nil { return known }
-            guard let token = try await store.token(id).flatMap(SessionToken.init) else { return nil }
+            guard let token = try await store.token(id).flatMap(AccessToken.init) else { return nil }
             let isCurrent = state.withLock { state in
                 guard state.revocations == revocations else { return false }
                 // Those in use are soon read again.
@@ -215,9 +215,9 @@ package final class SessionTokens: Sendable {
 
 // MARK: - Streams and long polls that a token opened
 
-extension SessionTokens {
+extension AccessTokens {
     /// Ends the stream with its token. Throws `invalidToken` if that is revoked already.
-    package func follow(_ token: SessionToken, _ stream: ByteStream) async throws {
+    package func follow(_ token: AccessToken, _ stream: ByteStream) async throws {
         _ = try await follow(token, isThere: { [weak stream] in stream != nil }) { [weak stream] in
             stream?.endFromServer()
         }
@@ -225,7 +225,7 @@ extension SessionTokens {
 
     /// If the token is revoked or expires, cancels the work and throws `invalidToken`, even if there is a value.
     package func whileValid<Value: Sendable>(
-        _ token: SessionToken, _ work: @escaping @Sendable () async throws -> Value
+        _ token: AccessToken, _ work: @escaping @Sendable () async throws -> Value
     )
         async throws -> Value
     {
@@ -248,7 +248,7 @@ extension SessionTokens {
     }
 
     func follow(
-        _ token: SessionToken, isThere: @escaping @Sendable () -> Bool, end: @escaping @Sendable () -> Void
+        _ token: AccessToken, isThere: @escaping @Sendable () -> Bool, end: @escaping @Sendable () -> Void
     ) async throws -> Int {
         while true {
             let (number, startsSweeping) = state.withLock { state in
