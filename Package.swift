@@ -99,7 +99,8 @@ let package = Package(
             name: "EndToEndTests", dependencies: ["braid-server", "BraidEngine", "BraidClient", "TestSupport"],
             exclude: ["Flows", "Golden"]),
         .testTarget(
-            name: "BraidJWTTests", dependencies: ["BraidJWT", "BraidSessions", "BraidEngine", "BraidRuntime"]),
+            name: "BraidJWTTests",
+            dependencies: ["BraidJWT", "BraidSessions", "BraidEngine", "BraidRuntime", "TestSupport"]),
         .testTarget(name: "BraidRuntimeTests", dependencies: ["BraidRuntime", "TestSupport"]),
         .testTarget(name: "BraidHTTPTests", dependencies: ["BraidHTTP", "BraidRuntime", "CEpoll", "TestSupport"]),
         .testTarget(
@@ -109,7 +110,7 @@ let package = Package(
             name: "BraidServerTests",
             dependencies: [
                 "BraidServer", "BraidTestMode", "BraidSessions", "BraidHTTP", "BraidRuntime", "BraidStore",
-                "BraidEngine",
+                "BraidEngine", "BraidJWT",
             ]),
     ],
     swiftLanguageModes: [.v6],

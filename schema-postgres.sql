@@ -15,7 +15,8 @@ CREATE TABLE braid_server (
     application TEXT NOT NULL,
     version BIGINT NOT NULL,
     minimum_version BIGINT NOT NULL, -- a server may use the database if it knows this schema version or a later one
-    answer_time BIGINT NOT NULL -- the servers' common clock for the age of stored answers; at most a minute late
+    answer_time BIGINT NOT NULL, -- the servers' common clock for the age of stored answers; at most a minute late
+    ticket_secret TEXT -- signs tickets, together with the servers' token if they have one; null: there was no ticket yet
 );
 INSERT INTO braid_server (application, version, minimum_version, answer_time)
 VALUES ('Braid Server', 2, 2, extract(epoch FROM clock_timestamp()) * 1000);

@@ -1,5 +1,6 @@
 #if JWT
 import BraidEngine
+import BraidRuntime
 import BraidSessions
 
 /// A token's parts (RFC 7515, 7.1), not verified yet.

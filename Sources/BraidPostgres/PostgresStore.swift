@@ -276,6 +276,18 @@ extension PostgresStore: StoreSharing {
     package func endTurn(of session: Int) async { await peers.endTurn(of: session) }
 
     package func tell(_ texts: [String]) async throws { try await peers.tell(texts) }
+
+    package func ticketSecret(orNew new: String) async throws -> String {
+        if let secret = try await readers.read({ try $0.ticketSecret() }) { return secret }
+        return try await write([
+            "UPDATE braid_server SET ticket_secret = coalesce(ticket_secret, \(new)) RETURNING ticket_secret"
+        ]) {
+            guard let secret = $0.first?.first?.optionalText(0) else {
+                throw StoreError.corrupt("it has no braid_server")
+            }
+            return secret
+        }
+    }
 }
 
 extension PostgresStore {

@@ -16,6 +16,13 @@ package struct SHA256Digest: Sendable, Equatable {
         }
     }
 
+    /// The HMAC of a message (RFC 2104). The key has at most 64 bytes.
+    package init(authenticating message: [UInt8], key: [UInt8]) {
+        let block = key + [UInt8](repeating: 0, count: max(0, 64 - key.count))
+        let inner = SHA256Digest(of: block.map { $0 ^ 0x36 } + message)
+        self.init(of: block.map { $0 ^ 0x5C } + inner.bytes)
+    }
+
     package init?(bytes: [UInt8]) {
         guard bytes.count == Self.byteCount else { return nil }
         self.bytes = bytes

@@ -57,7 +57,8 @@ package final class App: Sendable {
                 + sessionRoutes(sessions)
                 + commandRoutes(sessions) + dataSourceRoutes(sessions) + journalRoutes(sessions)
                 + updateRoutes(sessions) + presenceRoutes(sessions)
-                + observeRoutes(sessions, limits: limits) + tokenRoutes(sessions.tokens) + statelessRoutes(clock: clock)
+                + observeRoutes(sessions, limits: limits) + tokenRoutes(sessions.tokens) + [ticketRoute(sessions)]
+                + statelessRoutes(clock: clock)
                 + routes(sessions)
         )
         metrics.follow(router.routes.map(\.counters))

@@ -71,6 +71,9 @@ package final class IDGenerator: Sendable {
         }
     }
 
+    /// Not counted, so that tickets change no token's id.
+    func ticketSecret() -> String { isCounting ? "secret" : Self.randomWord(43, of: Self.base64URLDigits) }
+
     /// Unique in this process; a random prefix tells it from other servers'.
     package func requestID() -> String {
         "\(requestPrefix)-\(requests.wrappingAdd(1, ordering: .relaxed).newValue)"

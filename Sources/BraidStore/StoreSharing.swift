@@ -16,6 +16,9 @@ package protocol StoreSharing: Sendable {
     /// Brings texts of less than 7,900 bytes to the other servers. Not stored; may get lost. Throws if they did not
     /// leave.
     func tell(_ texts: [String]) async throws
+
+    /// What signs tickets, on all servers; `new` if there is none yet.
+    func ticketSecret(orNew new: String) async throws -> String
 }
 
 /// Of two with the same number and different times, the database has lost one.

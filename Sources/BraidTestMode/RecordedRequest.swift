@@ -125,7 +125,7 @@ extension RecordedRequest: JSONWritable {
             $0.member("milliseconds", JSONNumber(Double(nanoseconds / 1_000) / 1_000).map(JSONValue.number) ?? .null)
             $0.member("method", head.method)
             $0.member("path", head.plainPath)
-            $0.fields("query", head.query)
+            $0.fields("query", head.query.filter { $0.name != Route.ticket })
             $0.fields("headers", head.headers.texts.filter { $0.name != "authorization" })
             if let requester = request.requester {
                 $0.member("role", requester.role.rawValue)

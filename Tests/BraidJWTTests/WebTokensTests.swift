@@ -3,6 +3,7 @@ import BraidEngine
 import BraidRuntime
 import BraidSessions
 import Foundation
+import TestSupport
 import Testing
 
 @testable import BraidJWT
@@ -118,6 +119,7 @@ import Testing
             for last in UInt8.min...UInt8.max {
                 let bytes = Array(repeating: 0xFB, count: count).dropLast() + (count > 0 ? [last] : [])
                 #expect(Base64URL.bytes(Self.encoded(Array(bytes)).utf8) == Array(bytes))
+                #expect(Base64URL.text(Array(bytes)) == Self.encoded(Array(bytes)))
             }
         }
         let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
@@ -131,6 +133,55 @@ import Testing
         #expect(texts.count == 256)
         for wrong in ["A", "AAAAA", "AA==", "A+", "A/AA", "A A", "é", "AB"] {
             #expect(Base64URL.bytes(wrong.utf8) == nil)
+        }
+    }
+
+    @Test("Whatever the text, its header and its signed claims are, a token is verified or refused for a named check")
+    func anything() throws {
+        var random = SeededGenerator(seed: 1)
+        let values = [
+            "null", "true", "1", "-1e400", "1e308", "4000000000", "-0.5", "9223372036854775807", #""kim""#,
+            #""\u0000""#,
+            #""viewer""#, #""HS256""#, #""none""#, "[]", "{}", #"["a",1]"#, #"{"role":"viewer","sessions":["a*"]}"#,
+            #"{"role":"controller","claims":{"a":[{}]}}"#,
+        ]
+        let names = [
+            "alg", "kid", "crit", "typ", "sub", "name", "exp", "nbf", "iat", "iss", "aud", "braid", "b\\u0061d",
+        ]
+        func object(_ random: inout SeededGenerator, _ start: [String]) -> String {
+            let some = (0..<Int.random(in: 0...3, using: &random)).map { _ in
+                #""\#(names.randomElement(using: &random) ?? "")":\#(values.randomElement(using: &random) ?? "")"#
+            }
+            return
+                "{\((start.filter { _ in Int.random(in: 0..<8, using: &random) > 0 } + some).joined(separator: ","))}"
+        }
+        try Self.withTokens { tokens, _ in
+            var verified = 0
+            for _ in 0..<5_000 {
+                let header = object(&random, [#""alg":"HS256""#])
+                let claims = object(
+                    &random, [#""sub":"kim""#, #""exp":4000000000"#, #""braid":{"role":"viewer"}"#])
+                var text = Self.signed(
+                    "\(Self.encoded(Array(header.utf8))).\(Self.encoded(Array(claims.utf8)))", with: Self.secret)
+                if Int.random(in: 0..<3, using: &random) == 0 {
+                    var bytes = Array(text.utf8)
+                    for _ in 0..<Int.random(in: 1...3, using: &random) {
+                        let place = Int.random(in: 0..<bytes.count, using: &random)
+                        bytes.replaceSubrange(
+                            place..<min(bytes.count, place + Int.random(in: 0...2, using: &random)),
+                            with: [UInt8.random(in: .min ... .max, using: &random)])
+                    }
+                    text = String(decoding: bytes, as: UTF8.self)
+                }
+                do throws(TokenRefusal) {
+                    let token = try tokens.verify(PresentedToken(text))
+                    #expect(token.grant.user.id?.isEmpty == false)
+                    verified += 1
+                } catch {
+                    #expect(!error.check.isEmpty)
+                }
+            }
+            #expect(verified > 500)
         }
     }
 }

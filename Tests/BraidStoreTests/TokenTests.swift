@@ -43,4 +43,17 @@ import Testing
         #expect(try await store.tokens(of: "a", after: nil, limit: 9, now: 0) == [])
         await store.close()
     }
+
+    @Test("Servers that share a store have the first secret for tickets", arguments: StoreKind.forTests)
+    func ticketSecret(kind: StoreKind) async throws {
+        let opened = try kind.open()
+        guard let store = opened.sharing else { return await opened.close() }
+        let first = try await withThrowingTaskGroup(of: String.self) { group in
+            for number in 0..<8 { group.addTask { try await store.ticketSecret(orNew: "\(number)") } }
+            return try await group.reduce(into: Set<String>()) { $0.insert($1) }
+        }
+        #expect(first.count == 1)
+        #expect(try await store.ticketSecret(orNew: "later") == first.first)
+        await opened.close()
+    }
 }

@@ -18,6 +18,31 @@ import Testing
         try client.request("PATCH", "/v1/sessions/x/state\(query)", #"{"n":\#(number)}"#, headers: headers)
     }
 
+    @Test("All servers accept a ticket that one of them made, until its token is revoked")
+    func tickets() throws {
+        let controller = ["Authorization": "Bearer secret"]
+        let cluster = try ServerCluster(environment: ["BRAID_TOKEN": "secret"]), clients = try cluster.clients()
+        let opened = try clients[0].request("POST", "/v1/sessions", #"{"id":"x","rows":[]}"#, headers: controller)
+        try #require(opened.status == 201, "\(opened.text)")
+        let token = try clients[0].request(
+            "POST", "/v1/sessions/x/tokens", #"{"role":"viewer","expiresIn":600}"#, headers: controller)
+        let bearer = ["Authorization": "Bearer \(token.object["token"] as? String ?? "")"]
+        let tickets = try clients.map {
+            try #require(
+                try $0.request("POST", "/v1/sessions/x/tickets", headers: bearer).object["ticket"] as? String)
+        }
+        func statuses() throws -> Set<Int> {
+            try Set(
+                clients.flatMap { client in
+                    try tickets.map { try client.get("/v1/sessions/x?ticket=\($0)").status }
+                })
+        }
+        #expect(try statuses() == [200])
+        let id = try #require(token.object["tokenId"] as? String)
+        #expect(try clients[1].request("DELETE", "/v1/sessions/x/tokens/\(id)", headers: controller).status == 204)
+        #expect(try statuses() == [401])
+    }
+
     @Test("When one server has acknowledged a command, the other servers show its result at once")
     func acknowledgedIsSeen() throws {
         let (_, clients) = try open()

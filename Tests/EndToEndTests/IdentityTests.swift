@@ -240,4 +240,29 @@ import Testing
         #expect(try client.request("DELETE", "/v1/tokens/\(id)", headers: Self.controller).status == 204)
         #expect(try send("GET", "/v1/sessions").status == 401)
     }
+
+    @Test("What sends no header fields follows a session with a ticket, and no log line or record has it")
+    func tickets() throws {
+        let server = try Self.server(":memory:", ["--log-level", "debug", "--test-mode"]), client = try server.client()
+        let kim = try Self.token(client, Self.kimsToken)
+        let made = try client.request("POST", "/v1/sessions/x/tickets", headers: kim)
+        let ticket = try #require(made.object["ticket"] as? String, "\(made.text)")
+        let stream = try EventStreamClient(port: server.port, "/v1/sessions/x/updates?ticket=\(ticket)")
+        _ = try stream.events(through: "caught-up")
+        let image = try client.get("/v1/sessions/x/snapshot?ticket=\(ticket)")
+        #expect(image.status == 200 && image.header("cache-control") == "private, no-cache")
+        let tap = try client.request("POST", "/v1/sessions/x/taps?ticket=\(ticket)", #"{"at":{"id":"1"}}"#)
+        #expect(tap.status == 401 && !tap.text.contains(ticket), "\(tap.text)")
+        #expect(try client.request("POST", "/v1/sessions/x/taps", #"{"at":{"id":"1"}}"#, headers: kim).status == 200)
+        #expect(try stream.next().data.contains(Self.author))
+        let token = try #require(kim["Authorization"]?.dropFirst("Bearer ".count))
+        #expect(try client.get("/v1/sessions/x/snapshot?ticket=\(token)").status == 401)
+        #expect(try client.get("/v1/sessions/x/snapshot?access_token=\(token)").status == 401)
+        let records = try client.get("/v1/test/requests", headers: Self.controller)
+        #expect(records.status == 200 && records.text.contains("/snapshot"))
+        #expect(eventually { server.log.contains("/v1/sessions/x/snapshot") })
+        // The answer to who asks for one is recorded.
+        let answers = records.text.components(separatedBy: ticket).count - 1
+        #expect(answers == 1 && !server.log.contains(ticket))
+    }
 }

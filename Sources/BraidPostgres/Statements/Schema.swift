@@ -24,6 +24,7 @@ enum PostgresSchema {
             "CREATE INDEX session_by_use ON session (used) WHERE used IS NOT NULL",
             "ALTER TABLE journal ADD COLUMN author TEXT",
             "ALTER TABLE token ADD COLUMN grants TEXT",
+            "ALTER TABLE braid_server ADD COLUMN ticket_secret TEXT",
             "CREATE TABLE last_commit (connection BIGINT PRIMARY KEY, number BIGINT NOT NULL, at BIGINT NOT NULL)",
         ]
     ]

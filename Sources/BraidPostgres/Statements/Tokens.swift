@@ -40,6 +40,10 @@ extension PostgresQueries {
         .first.map { try StoredToken($0) }
     }
 
+    func ticketSecret() throws -> String? {
+        try db.query("SELECT ticket_secret FROM braid_server").first?.optionalText(0)
+    }
+
     func tokens(of sessionID: String?, after: String?, limit: Int, now: Int) throws -> [StoredToken]? {
         let condition: PostgresStatement = sessionID.map { "s.id = \(name: $0)" } ?? "t.session = 0"
         let session: PostgresStatement = sessionID.map { "SELECT 1 FROM session WHERE id = \(name: $0)" } ?? "SELECT 1"

@@ -2,6 +2,7 @@ import BraidEngine
 import BraidHTTP
 import BraidRuntime
 import BraidSessions
+import BraidStore
 
 /// Who may use a route.
 package enum Admission: Sendable, Equatable {
@@ -22,18 +23,25 @@ package enum Admission: Sendable, Equatable {
     }
 }
 
-/// Admits requests by a controller token, one for a session or a signed one. Where neither controller tokens nor signed
-/// ones are accepted, everyone is a controller.
+/// Admits requests by the server's token, one of the store, a signed one or a ticket. Where neither the server's nor
+/// signed ones are accepted, everyone is a controller.
 struct AccessControl: Sendable {
     let controllers: ControllerTokens
     let tokens: AccessTokens
 
     /// On the event loop, so without the store and without checking signatures: a token that is not cached, or any if
-    /// servers share the store, is only `claimed`.
-    func verdict(on head: HTTPRequestHead, for admission: Admission) -> Exchange.Verdict {
+    /// servers share the store, is only `claimed`, and so is each ticket.
+    func verdict(
+        on head: HTTPRequestHead, for admission: Admission, takesTicket: Bool = false
+    ) -> Exchange.Verdict {
         let isOpen = controllers.isEmpty && !tokens.acceptsSigned
         guard !isOpen, admission != .everyone else { return .admitted(.controller) }
         do {
+            if takesTicket, let ticket = head.query.first(where: { $0.name == Route.ticket }) {
+                // RFC 6750, 2: one method only.
+                guard try Bearer.token(in: head) == nil else { throw Bearer.twice }
+                return .claimed(PresentedToken(ticket.value, isTicket: true))
+            }
             guard let token = try Bearer.token(in: head) else { throw Bearer.missing }
             if controllers.contains(token.digest) {
                 return .admitted(Requester(role: .controller, controllerToken: token.digest))
@@ -44,7 +52,19 @@ struct AccessControl: Sendable {
         }
     }
 
-    func requester(_ token: PresentedToken) async throws -> Requester { Requester(try await tokens.find(token)) }
+    func requester(_ token: PresentedToken) async throws -> Requester {
+        guard token.isTicket else { return Requester(try await tokens.find(token)) }
+        return Requester(try await tokens.ticket(token, signers: controllers.signers))
+    }
+
+    /// For a session that the requester may read.
+    func makeTicket(
+        for session: SessionSummary, by requester: Requester
+    ) async throws -> (text: String, expires: Int) {
+        try await tokens.makeTicket(
+            for: session.number, id: session.id, with: requester.token,
+            signer: requester.controllerToken ?? controllers.signers.first ?? nil)
+    }
 
     /// For a token that is missing, malformed or known to be wrong.
     func refusal(of head: HTTPRequestHead) -> ProblemError? {
@@ -58,5 +78,6 @@ struct AccessControl: Sendable {
         if let table = route.parameter("table", of: path) { try requester.require(table: table) }
         if let role = route.admission.leastRole { try requester.require(role) }
         if !route.servesLimitedTokens { try requester.requireWholeScope() }
+        if route.changesTables { try requester.requireTables() }
     }
 }

@@ -37,6 +37,9 @@ package final class ControllerTokens: Sendable {
         for stream in ended { stream.endFromServer() }
     }
 
+    /// One of them signs each ticket; `[nil]` without any.
+    var signers: [SHA256Digest?] { isEmpty ? [nil] : state.withLock { $0.digests } }
+
     /// Compares with all tokens (`==` left of `||`), so that the time does not tell which matched.
     func contains(_ digest: SHA256Digest) -> Bool {
         state.withLock { state in state.digests.reduce(false) { $1 == digest || $0 } }

@@ -14,6 +14,8 @@ package struct Requester: Sendable {
     var controllerToken: SHA256Digest?
     /// Of the only session that it may use, if it is known: another may be opened with the same id.
     var sessionNumber: Int?
+    /// What it was sent with, in place of a token.
+    private(set) var ticket: Ticket?
 
     package var role: Role { user.role }
 
@@ -31,6 +33,15 @@ package struct Requester: Sendable {
         if token.session != 0 { sessionNumber = token.session }
     }
 
+    init(_ ticket: Ticket) {
+        user = ticket.token?.grant.user ?? .controller
+        token = ticket.token
+        if token == nil { controllerToken = ticket.signer }
+        // Its tables have been checked, and a session's number stays with its table.
+        sessionNumber = ticket.session
+        self.ticket = ticket
+    }
+
     func require(_ role: Role) throws {
         guard self.role < role else { return }
         throw ProblemError(
@@ -45,7 +56,9 @@ package struct Requester: Sendable {
     /// the session exists. `requireTable(ofSession:in:)` checks the rest.
     func require(session id: String) throws {
         let isCovered: Bool
-        if let token, token.session != 0 {
+        if let ticket {
+            isCovered = ticket.sessionID == id
+        } else if let token, token.session != 0 {
             isCovered = token.sessionID == id
         } else {
             isCovered = scope.covers(session: id)
@@ -72,8 +85,15 @@ package struct Requester: Sendable {
         if scope.isLimited { throw Self.notCovered("This request concerns all sessions and tables.") }
     }
 
-    /// For a new session.
-    func require(opening: SessionOpening, in sessions: SessionHost) async throws {
+    /// For the tables themselves: limits of sessions alone say nothing about them.
+    func requireTables() throws {
+        if scope.sessions != nil, scope.tables == nil {
+            throw Self.notCovered("Its `tables` must name those that it may change.")
+        }
+    }
+
+    /// For a new session. A fork's origin then must keep its number.
+    func require(opening: inout SessionOpening, in sessions: SessionHost) async throws {
         guard scope.isLimited else { return }
         guard opening.id.map(scope.covers(session:)) ?? (scope.sessions == nil) else {
             throw Self.notCovered("Open the session with an `id` that the token covers.")
@@ -88,6 +108,7 @@ package struct Requester: Sendable {
             try require(session: origin.session)
             var other = self
             try await other.requireTable(ofSession: origin.session, in: sessions)
+            opening.from?.number = other.sessionNumber
             return
         case (nil, nil): break
         }
@@ -137,6 +158,8 @@ package enum Bearer {
         if let scope { value += ", scope=\"\(scope)\"" }
         return ("WWW-Authenticate", value)
     }
+
+    static var twice: ProblemError { malformed("There are a ticket and an Authorization field. Send one of them.") }
 
     static var missing: ProblemError {
         ProblemError(

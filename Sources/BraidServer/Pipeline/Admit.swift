@@ -38,7 +38,7 @@ extension App: HTTPHandler {
                 headers: [("Allow", allowed.joined(separator: ", "))])
             return exchange(nil, .answered(problem.response(path: head.plainPath, requestID: id)))
         case .route(let route):
-            return exchange(route, access.verdict(on: head, for: route.admission))
+            return exchange(route, access.verdict(on: head, for: route.admission, takesTicket: route.takesTicket))
         }
     }
 

@@ -66,7 +66,8 @@ extension Exchange {
 
 extension Route {
     fileprivate func checkQuery(_ head: HTTPRequestHead) throws {
-        for (name, _) in head.query where name != "pretty" && !query.contains(name) {
+        for (name, _) in head.query
+        where name != "pretty" && !query.contains(name) && !(takesTicket && name == Self.ticket) {
             throw ProblemError(
                 .badRequest,
                 "The query parameter `\(name)` is unknown here. The known parameters are \(query.union(["pretty"]).sorted().map { "`\($0)`" }.joined(separator: ", "))."

@@ -110,7 +110,8 @@ extension Exchange {
         // Without it, caches choose for how long they reuse an answer (RFC 9111, 4.2.2). An unknown method may be a
         // GET.
         if head.isRead || head.method.isEmpty, !response.headers.contains(where: { $0.0 == "Cache-Control" }) {
-            response.headers.append(("Cache-Control", "no-cache"))
+            // A shared cache keeps what was answered without `Authorization` (RFC 9111, 3.5).
+            response.headers.append(("Cache-Control", sender?.ticket == nil ? "no-cache" : "private, no-cache"))
         }
         // Caches must keep one answer per media type (RFC 9110, 12.5.5).
         if route?.alternative != nil { response.headers.append(("Vary", "Accept")) }

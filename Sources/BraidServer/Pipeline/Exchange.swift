@@ -2,6 +2,7 @@ import BraidEngine
 import BraidHTTP
 import BraidRuntime
 import BraidSessions
+import BraidStore
 
 /// A request on its way through five stages: admit, decode, handle, encode, account. Each is a file here.
 package struct Exchange: HTTPExchange {
@@ -90,6 +91,25 @@ package struct Exchange: HTTPExchange {
 
     /// Throws `noSession` for another session's token.
     func require(_ session: Session) throws { try requester.require(sessionNumber: session.number, id: session.id) }
+
+    /// Calls `body` with the path's session. Throws `noSession` for another session's token.
+    @inline(__always)
+    func withSession<Value>(_ sessions: SessionHost, _ body: (Session) async throws -> Value) async throws -> Value {
+        try await sessions.withCurrent(parameter("id")) { session in
+            try require(session)
+            return try await body(session)
+        }
+    }
+
+    func session(_ sessions: SessionHost) async throws -> Session { try await withSession(sessions) { $0 } }
+
+    /// Without loading it.
+    func summary(_ sessions: SessionHost) async throws -> SessionSummary {
+        let id = parameter("id")
+        guard let summary = try await sessions.summary(id) else { throw SessionError(noSession: id) }
+        try requester.require(sessionNumber: summary.number, id: id)
+        return summary
+    }
 
     /// `nil` without the parameter, "" without a value.
     func query(_ name: String) -> String? { head.query.last { $0.name == name }?.value }

@@ -25,8 +25,7 @@ func dataSourceRoutes(_ sessions: SessionHost) -> [Route] {
     } + [
         Route("GET", "/v1/sessions/{id}/rows/{section}/{row}") { context in
             let path = RowPath(section: try context.index("section"), row: try context.index("row"))
-            let id = context.parameter("id")
-            let model = try await sessions.current(id).storedSnapshot.modelObject(at: path)
+            let model = try await context.session(sessions).storedSnapshot.modelObject(at: path)
             let lease = try sessions.streams.lease(model.count, for: context.account)
             var response = HTTPResponse.object {
                 $0.member("model", model)
@@ -35,7 +34,7 @@ func dataSourceRoutes(_ sessions: SessionHost) -> [Route] {
             return response
         },
         Route("GET", "/v1/sessions/{id}/sections/{section}/rows/{rowId}") { context in
-            let session = try await sessions.current(context.parameter("id"))
+            let session = try await context.session(sessions)
             let (revision, model) = try session.storedModel(
                 of: RowID(context.parameter("rowId")), in: try context.section(of: session))
             let tag = session.position(at: revision).entityTag
@@ -46,7 +45,7 @@ func dataSourceRoutes(_ sessions: SessionHost) -> [Route] {
             return response
         },
         Route("GET", "/v1/sessions/{id}/sections/{section}/data") { context in
-            let session = try await sessions.current(context.parameter("id"))
+            let session = try await context.session(sessions)
             let data = try session.storedSnapshot.sectionData(for: try context.section(of: session))
             return .object {
                 $0.member("header", data.header)
@@ -96,7 +95,7 @@ extension Exchange {
         if hasParameter("row") {
             added.append(("at", JSONText([try index("section"), try index("row")])))
         } else if hasParameter("section") {
-            let session = try await sessions.current(parameter("id"))
+            let session = try await self.session(sessions)
             added.append((call.sectionArgument, try section(of: session).json))
         }
         for name in ["rowId", "modelType"] where hasParameter(name) {

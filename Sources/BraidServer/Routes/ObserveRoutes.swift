@@ -10,7 +10,7 @@ func observeRoutes(_ sessions: SessionHost, limits: ServerLimits) -> [Route] {
             obeysIfMatch: true
         ) { context, body in
             let id = context.parameter("id")
-            let session = try await sessions.current(id)
+            let session = try await context.session(sessions)
             let start = session.position
             var revision = start.revision
             // For the first line only, which can change the position.

@@ -7,8 +7,7 @@ import BraidSessions
 func presenceRoutes(_ sessions: SessionHost) -> [Route] {
     [
         Route("GET", "/v1/sessions/{id}/presence", for: .role(.viewer)) { context in
-            try await sessions.withCurrent(context.parameter("id")) { session in
-                try context.require(session)
+            try await context.withSession(sessions) { session in
                 let (json, lease) = try sessions.presenceList(in: session, for: context.account)
                 var response = HTTPResponse.json(json.bytes, headers: [("Cache-Control", "no-store")])
                 response.lease = lease
@@ -19,8 +18,7 @@ func presenceRoutes(_ sessions: SessionHost) -> [Route] {
             context in
             let client = try context.presenceClient()
             let (at, data) = try presenceRequest(context.json())
-            return try await sessions.withCurrent(context.parameter("id")) { session in
-                try context.require(session)
+            return try await context.withSession(sessions) { session in
                 // Without an index, a row is searched.
                 return try await withTaskExecutorPreference(
                     at != nil && session.isLarge ? Workers.shared.long : nil
@@ -34,8 +32,7 @@ func presenceRoutes(_ sessions: SessionHost) -> [Route] {
         },
         Route("DELETE", "/v1/sessions/{id}/presence", for: .role(.viewer), query: ["client"]) { context in
             let client = try context.presenceClient()
-            return try await sessions.withCurrent(context.parameter("id")) { session in
-                try context.require(session)
+            return try await context.withSession(sessions) { session in
                 sessions.removePresence(in: session, of: client)
                 return HTTPResponse(status: 204)
             }

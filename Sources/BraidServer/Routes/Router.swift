@@ -15,6 +15,12 @@ package final class Route: Sendable {
     /// Whether a token that does not cover everything may be used: the resource is a session or a table, or the handler
     /// leaves out what the token does not cover.
     let servesLimitedTokens: Bool
+    /// A GET of a session accepts a ticket in place of a token.
+    let takesTicket: Bool
+    /// The query parameter.
+    package static let ticket = "ticket"
+    /// Registers or deletes table descriptions.
+    let changesTables: Bool
     package let pattern: [Substring]
     private let parts: [Part]
     /// The accepted parameters, besides `pretty`.
@@ -66,6 +72,8 @@ package final class Route: Sendable {
         self.pattern = pattern.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
         parts = self.pattern.map(Part.init)
         isOfSession = pattern.hasPrefix("/v1/sessions/{id}")
+        takesTicket = isOfSession && method == "GET"
+        changesTables = pattern.hasPrefix("/v1/tables/{table}") && method != "GET"
         self.servesLimitedTokens =
             servesLimitedTokens || isOfSession || pattern.hasPrefix("/v1/tables/{table}") || admission == .everyone
         self.query = query

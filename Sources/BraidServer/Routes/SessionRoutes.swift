@@ -9,8 +9,9 @@ func sessionRoutes(_ sessions: SessionHost) -> [Route] {
     [
         Route("POST", "/v1/sessions", takesBody: true, takesKey: true, servesLimitedTokens: true) { context in
             let body = try context.json(), isMinimal = context.head.returnPreference == "minimal"
-            let opening = try SessionOpening(body)
-            try await context.requester.require(opening: opening, in: sessions)
+            var given = try SessionOpening(body)
+            try await context.requester.require(opening: &given, in: sessions)
+            let opening = given
             func open(keeping keep: KeepsAnswer?) async throws -> HTTPResponse {
                 var keptAnswer: (@Sendable (Session) -> KeptAnswer)?
                 if let keep {
@@ -41,14 +42,11 @@ func sessionRoutes(_ sessions: SessionHost) -> [Route] {
             }
         },
         Route("GET", "/v1/sessions/{id}", for: .role(.viewer)) { context in
-            let id = context.parameter("id")
-            guard let summary = try await sessions.summary(id) else { throw SessionError(noSession: id) }
-            try context.requester.require(sessionNumber: summary.number, id: id)
-            return .json(summary)
+            .json(try await context.summary(sessions))
         },
         Route("GET", "/v1/sessions/{id}/table") { context in
             let id = context.parameter("id")
-            guard let binding = try await sessions.current(id).binding else {
+            guard let binding = try await context.session(sessions).binding else {
                 throw ProblemError(.tableNotFound, "The session \"\(id)\" was opened without a table description.")
             }
             var hash = StableHash()
@@ -62,7 +60,7 @@ func sessionRoutes(_ sessions: SessionHost) -> [Route] {
         },
         Route("DELETE", "/v1/sessions/{id}", obeysIfMatch: true) { context in
             let id = context.parameter("id"), condition = context.head.positionCondition
-            try await sessions.end(id, if: condition)
+            try await sessions.end(id, number: context.requester.sessionNumber, if: condition)
             context.logAct("session ended", ("session", id))
             return HTTPResponse(status: 204)
         },
@@ -77,8 +75,7 @@ func sessionRoutes(_ sessions: SessionHost) -> [Route] {
             },
             { context in
                 let request = try SnapshotRequest(context)
-                return try await sessions.withCurrent(context.parameter("id")) { session in
-                    try context.require(session)
+                return try await context.withSession(sessions) { session in
                     return try await session.snapshot(request)
                 }
             }),

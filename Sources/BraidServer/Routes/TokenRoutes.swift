@@ -7,13 +7,26 @@ func tokenRoutes(_ tokens: AccessTokens) -> [Route] {
     tokenRoutes(tokens, under: "/v1/sessions/{id}/tokens") + tokenRoutes(tokens, under: "/v1/tokens")
 }
 
+/// For what cannot send header fields.
+func ticketRoute(_ sessions: SessionHost) -> Route {
+    Route("POST", "/v1/sessions/{id}/tickets", for: .role(.viewer)) { context in
+        let (ticket, expires) = try await context.app.access.makeTicket(
+            for: context.summary(sessions), by: context.requester)
+        return .object(status: 201, headers: [("Cache-Control", "no-store")]) {
+            $0.member("ticket", ticket)
+            $0.member("expires", Instant(millisecondsSince1970: expires))
+        }
+    }
+}
+
 /// Under a session's path, for it alone.
 private func tokenRoutes(_ tokens: AccessTokens, under path: String) -> [Route] {
     [
         Route("POST", path, takesBody: true) { context in
             let session = context.tokensSession
             let (grant, seconds) = try tokenRequest(context.json(), isForSession: session != nil)
-            let (token, stored) = try await tokens.create(grant, for: session, lasting: seconds)
+            let (token, stored) = try await tokens.create(
+                grant, for: session, number: context.requester.sessionNumber, lasting: seconds)
             context.logAct(
                 "token created",
                 values: context.tokensSessionValues + [("token", stored.id), ("grants", stored.role)]
@@ -30,7 +43,8 @@ private func tokenRoutes(_ tokens: AccessTokens, under path: String) -> [Route] 
         Route("GET", path, query: ["limit", "after"]) { context in
             let limit = try context.integer("limit", in: 1...1000) ?? 100
             let found = try await tokens.list(
-                of: context.tokensSession, after: context.query("after"), limit: limit + 1)
+                of: context.tokensSession, number: context.requester.sessionNumber, after: context.query("after"),
+                limit: limit + 1)
             return .object {
                 $0.array("tokens", of: found.prefix(limit)) { writer, found in
                     writer.object { found.token.writeMembers(to: &$0) }
@@ -40,7 +54,7 @@ private func tokenRoutes(_ tokens: AccessTokens, under path: String) -> [Route] 
         },
         Route("DELETE", "\(path)/{token}") { context in
             let token = context.parameter("token"), session = context.tokensSession
-            guard try await tokens.revoke(token, of: session) else {
+            guard try await tokens.revoke(token, of: session, number: context.requester.sessionNumber) else {
                 let place = session.map { "session \"\($0)\"" } ?? "server"
                 throw ProblemError(
                     .tokenNotFound, "The \(place) has no token \"\(token)\". It never existed, or it was revoked.")

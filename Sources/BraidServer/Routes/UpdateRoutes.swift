@@ -53,8 +53,7 @@ extension SessionHost {
     fileprivate func updates(_ context: Exchange, _ request: UpdatesRequest) async throws -> HTTPResponse {
         let lease = request.wait == .zero ? nil : try subscriberLease(context)
         defer { lease?.end() }
-        return try await withCurrent(context.parameter("id")) { session in
-            try context.require(session)
+        return try await context.withSession(self) { session in
             return HTTPResponse(try await session.updates(request), to: context.head)
         }
     }
@@ -75,8 +74,7 @@ extension SessionHost {
         }
         let form = StreamForm(isSequential: isSequential, hasControllerEvents: context.requester.role == .controller)
         let lease = try subscriberLease(context)
-        return try await withCurrent(context.parameter("id")) { session in
-            try context.require(session)
+        return try await context.withSession(self) { session in
             let presence = client.map {
                 PresenceStream(self.presence, session: session.number, client: $0, account: context.account)
             }

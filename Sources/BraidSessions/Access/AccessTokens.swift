@@ -39,8 +39,11 @@ package struct PresentedToken: Sendable {
     /// Only digests are stored: reading the database gives no access. They are compared in constant time.
     package let digest: SHA256Digest
 
-    package init(_ text: String) {
-        self.text = text
+    /// In the query: a ticket, and never a token.
+    package let isTicket: Bool
+
+    package init(_ text: String, isTicket: Bool = false) {
+        (self.text, self.isTicket) = (text, isTicket)
         digest = SHA256Digest(of: Array(text.utf8))
     }
 }
@@ -64,10 +67,11 @@ package final class AccessTokens: Sendable {
         let isThere: @Sendable () -> Bool
     }
 
-    private let store: any SessionStore
-    private let clock: Clock
-    private let ids: IDGenerator
-    private let signed: (any SignedTokens)?
+    let store: any SessionStore
+    let clock: Clock
+    let ids: IDGenerator
+    let signed: (any SignedTokens)?
+    let knownTicketSecret = Mutex<SHA256Digest?>(nil)
     private let state = Mutex(State())
     private static let mostKnown = 10_000
     private static let prefix = "braid_"
@@ -82,10 +86,12 @@ package final class AccessTokens: Sendable {
     /// Whether tokens are accepted that another system signs.
     package var acceptsSigned: Bool { signed != nil }
 
+    // `number`: the only one that the session may have. Another may have been opened with its id meanwhile.
+
     /// Only the result has the secret. Without a session, the token is for what it grants.
-    package func create(_ grant: TokenGrant, for sessionID: String?, lasting seconds: Int) async throws -> (
-        token: String, stored: NewToken
-    ) {
+    package func create(
+        _ grant: TokenGrant, for sessionID: String?, number: Int? = nil, lasting seconds: Int
+    ) async throws -> (token: String, stored: NewToken) {
         let now = clock.now()
         let (id, secret) = ids.token()
         let token = "\(Self.prefix)\(id).\(secret)"
@@ -97,17 +103,27 @@ package final class AccessTokens: Sendable {
         } catch StoreError.sessionMissing {
             throw SessionError(noSession: sessionID ?? "")
         }
+        if let number, try await store.token(id)?.session != number {
+            _ = try await store.deleteToken(id, of: sessionID)
+            throw SessionError(noSession: sessionID ?? "", isCovered: false)
+        }
         return (token, stored)
     }
 
-    package func list(of sessionID: String?, after: String?, limit: Int) async throws -> [StoredToken] {
+    package func list(
+        of sessionID: String?, number: Int? = nil, after: String?, limit: Int
+    ) async throws -> [StoredToken] {
         guard let tokens = try await store.tokens(of: sessionID, after: after, limit: limit, now: clock.now()) else {
             throw SessionError(noSession: sessionID ?? "")
+        }
+        if let number, tokens.contains(where: { $0.session != number }) {
+            throw SessionError(noSession: sessionID ?? "", isCovered: false)
         }
         return tokens
     }
 
-    package func revoke(_ id: String, of sessionID: String?) async throws -> Bool {
+    package func revoke(_ id: String, of sessionID: String?, number: Int? = nil) async throws -> Bool {
+        if let number, try await store.token(id)?.session != number { return false }
         // The store first: a read in between repeats itself, because `end` increases `revocations`.
         let wasThere = try await store.deleteToken(id, of: sessionID)
         if wasThere { end(id) }
@@ -189,7 +205,7 @@ package final class AccessTokens: Sendable {
         return token
     }
 
-    private func read(_ id: String) async throws -> AccessToken? {
+    func read(_ id: String) async throws -> AccessToken? {
         while true {
             let (known, revocations) = state.withLock { ($0.known[id], $0.revocations) }
             if let known, store.sharing == nil { return known }

@@ -66,10 +66,13 @@ extension Session {
 }
 
 extension SessionHost {
-    /// A session's whole journal, read page by page.
-    package func journalFile(of id: String, for account: Quota.Account) async throws -> ByteStream {
+    /// A session's whole journal, read page by page. `number`: the only one that the session may have.
+    package func journalFile(
+        of id: String, number: Int? = nil, for account: Quota.Account
+    ) async throws -> ByteStream {
         let body = ByteStream(isEndless: false), pageBytes = body.limit / 2
         let (summary, start, through) = try await journalFileStart(of: id, pageBytes: pageBytes)
+        if let number, number != summary.number { throw SessionError(noSession: id) }
         // The task holds the lease to its end.
         let lease = try start.lease(streams, for: account)
         body.onAttach { [store, streams] in

@@ -99,6 +99,7 @@ extension SessionHost {
     ) async throws -> (session: Session, snapshot: Snapshot) {
         let id = try await newID(opening.id)
         return try await withCurrent(origin.session) { session in
+            if let number = origin.number, number != session.number { throw SessionError(noSession: origin.session) }
             let table = try await session.table(atRevision: origin.revision)
             guard table.snapshot.totalRowCount > Workers.shortRows else {
                 return try await add(table, of: origin, as: id, opening, keptAnswer: keptAnswer)

@@ -224,15 +224,15 @@ package final class SessionHost: Sendable {
 
     // MARK: Ending
 
-    /// Throws `positionMismatch`.
-    package func end(_ id: String, if condition: PositionCondition? = nil) async throws {
+    /// `number`: the only one that the session may have. Throws `positionMismatch`.
+    package func end(_ id: String, number: Int? = nil, if condition: PositionCondition? = nil) async throws {
         try await count.prepare()
         while true {
             var summary: SessionSummary?
-            if let condition {
+            if condition != nil || number != nil {
                 summary = try await store.sessionSummary(id)
-                guard let summary else { throw SessionError(noSession: id) }
-                try condition.check(Position(epoch: summary.epoch, revision: summary.revision))
+                guard let summary, number == nil || summary.number == number else { throw SessionError(noSession: id) }
+                try condition?.check(Position(epoch: summary.epoch, revision: summary.revision))
             }
             if try await delete(id, as: summary) { return }
             if summary == nil { throw SessionError(noSession: id) }
@@ -289,7 +289,9 @@ package final class SessionHost: Sendable {
             forget(number)
             tokens.revokeAll(of: number)
         case .revoked(let token): tokens.end(token)
-        case .renewed: for session in inMemory { session.markStale() }
+        case .renewed:
+            for session in inMemory { session.markStale() }
+            tokens.forgetTicketSecret()
         case .hearing:
             lookForNews()
             Task {

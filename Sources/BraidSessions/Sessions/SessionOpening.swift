@@ -13,9 +13,11 @@ package struct SessionOpening: Sendable {
         package var session: String
         /// `nil`: the current one.
         package var revision: Int?
+        /// The only one that the session may have; `nil`: any.
+        package var number: Int?
     }
 
-    package private(set) var from: Origin?
+    package var from: Origin?
     /// A fork's first table, in what the store keeps.
     private(set) var fork: StoredSession?
     /// `nil` for a fork, and with `sections`.

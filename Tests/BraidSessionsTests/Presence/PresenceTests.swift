@@ -150,6 +150,7 @@ struct PresenceTests {
         func listen(_ hear: @escaping @Sendable (StoreNotice) -> Void) throws {}
         func takeTurn(of session: Int) async throws {}
         func endTurn(of session: Int) async {}
+        func ticketSecret(orNew new: String) async throws -> String { new }
         func tell(_ texts: [String]) async throws {
             guard !isCut.isSet else { return }
             for other in others.withLock({ $0 }) { for text in texts { other.hear(text) } }
@@ -273,6 +274,7 @@ struct PresenceTests {
             func listen(_ hear: @escaping @Sendable (StoreNotice) -> Void) throws {}
             func takeTurn(of session: Int) async throws {}
             func endTurn(of session: Int) async {}
+            func ticketSecret(orNew new: String) async throws -> String { new }
             func tell(_ texts: [String]) async throws { told.withLock { $0 += texts.map(\.utf8.count) } }
         }
         let wire = Lengths()
