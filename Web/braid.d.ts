@@ -125,7 +125,7 @@ export interface Actor {
 export interface PresentClient {
   /** The same as long as the client's token and name are. */
   id: string;
-  user?: { id?: string; name?: string };
+  user?: { id: string | null; name: string | null };
   role: Role;
   /** It may have moved, or be gone. `section`: if several display a row with this id. */
   at?: { id: string; section?: string };

@@ -96,7 +96,7 @@ export class People {
   }
 
   #name({ id, role, user }) {
-    if (user) return `${user.name ?? user.id}${user.id === this.me?.user?.id ? " (you)" : ""}`;
+    if (user) return `${user.name ?? user.id}${user.id !== null && user.id === this.me?.user?.id ? " (you)" : ""}`;
     if (!this.#numbers.has(id)) this.#numbers.set(id, this.#numbers.size + 2);
     return `${role[0].toUpperCase()}${role.slice(1)} ${this.#numbers.get(id)}`;
   }

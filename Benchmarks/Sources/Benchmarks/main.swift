@@ -21,6 +21,7 @@ let parts: [(name: String, measure: () throws -> Void)] = [
     ("http", httpBenchmark),
     ("commands", commandBenchmark),
     ("streams", streamBenchmark),
+    ("presence", presenceBenchmark),
     ("windows", windowBenchmark),
     ("compression", compressionBenchmark),
     ("nginx", nginxBenchmark),
