@@ -48,8 +48,8 @@ package final class WebTokens: SignedTokens {
         }
         let granted = try rules.granted(web.claims, now: clock.now())
         // One person has one share of the server, with however many tokens.
-        let person = SHA256Digest(
-            of: Array("\(web.claims["iss"]?.stringValue ?? "") \(granted.grant.user.id ?? "")".utf8))
+        let issuer = web.claims["iss"]?.stringValue ?? ""
+        let person = SHA256Digest(of: Array("\(issuer.utf8.count) \(issuer)\(granted.grant.user.id ?? "")".utf8))
         let token = AccessToken(
             signed: presented, id: "jwt-" + person.bytes.prefix(12).hexadecimal, grant: granted.grant,
             expires: granted.expires, key: key.fingerprint)

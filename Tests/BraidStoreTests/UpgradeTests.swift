@@ -121,7 +121,7 @@ extension StoreKind {
             let columns = try db.query(
                 "SELECT count(*) FROM pg_attribute WHERE attrelid = 'braid_server'::regclass AND attnum > 0"
             ).first?.int(0)
-            return columns == [1: 2, 2: 4][version] ? version : -version
+            return columns == [1: 2, 2: 5][version] ? version : -version
         }
         #endif
         let db = try SQLiteConnection(path: place, mode: .readWrite)

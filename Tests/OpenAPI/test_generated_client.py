@@ -115,6 +115,8 @@ def test_the_generated_client_calls_the_operation(client, servers, name):
         values["table"] = "notes"
     elif name == "revokeToken":
         values["token"] = ask(server, "POST", f"/v1/sessions/{session}/tokens", {"role": "viewer", "expiresIn": 60})["tokenId"]
+    elif name == "revokeServerToken":
+        values["token"] = ask(server, "POST", "/v1/tokens", {"role": "viewer", "expiresIn": 60})["tokenId"]
     elif name == "getUpdates":
         values["since"] = "0"
     function = importlib.import_module(f"braid_generated.api.{snake(operation['tags'][0]).replace(' ', '_')}.{snake(name)}").sync_detailed

@@ -12,7 +12,9 @@ func presenceBenchmark() throws {
         defer { server.stop() }
         let connection = try Connection(port: server.port)
         for id in ["s", "other"] {
-            guard try connection.exchange("POST", "/v1/sessions", #"{"rows":[{"id":"0"},{"id":"1"}],"id":"\#(id)"}"#) == 201
+            guard
+                try connection.exchange("POST", "/v1/sessions", #"{"rows":[{"id":"0"},{"id":"1"}],"id":"\#(id)"}"#)
+                    == 201
             else { throw Fault("the session was not opened") }
         }
         let readers = try StreamReaders(port: server.port, mark: "\nevent: update")
@@ -29,12 +31,17 @@ func presenceBenchmark() throws {
         let mover = try Mover(port: server.port, clients: count, perSecond: moves)
         defer { mover.stop() }
         func command(_ session: String) -> (Int) -> [UInt8] {
-            { Connection.request("PATCH", "/v1/sessions/\(session)/models", #"{"table":[{"id":"0","number":\#($0)},{"id":"1"}]}"#) }
+            {
+                Connection.request(
+                    "PATCH", "/v1/sessions/\(session)/models", #"{"table":[{"id":"0","number":\#($0)},{"id":"1"}]}"#)
+            }
         }
         let commands = Size.count(500, small: 10)
         let other = try FanOut(readers, commands: commands, readers: 0, command: command("other"))
         let own = try FanOut(readers, commands: commands, readers: count, command: command("s"))
-        print("  \(name): of another session \(other.answerText), of this one \(own.answerText), told after \(own.receiptText)")
+        print(
+            "  \(name): of another session \(other.answerText), of this one \(own.answerText), told after \(own.receiptText)"
+        )
     }
 }
 
@@ -50,7 +57,8 @@ private final class Mover: @unchecked Sendable {
             for number in 0... {
                 if Thread.current.isCancelled { return }
                 let path = "/v1/sessions/s/presence?client=\(number % clients)"
-                guard (try? connection.exchange("PUT", path, #"{"at":{"id":"\#(number / clients % 2)"}}"#)) == 200 else {
+                guard (try? connection.exchange("PUT", path, #"{"at":{"id":"\#(number / clients % 2)"}}"#)) == 200
+                else {
                     return
                 }
                 usleep(UInt32(1_000_000 / perSecond))

@@ -37,12 +37,12 @@ struct AccessControl: Sendable {
         let isOpen = controllers.isEmpty && !tokens.acceptsSigned
         guard !isOpen, admission != .everyone else { return .admitted(.controller) }
         do {
-            if takesTicket, let ticket = head.query.first(where: { $0.name == Route.ticket }) {
-                // RFC 6750, 2: one method only.
-                guard try Bearer.token(in: head) == nil else { throw Bearer.twice }
+            guard let token = try Bearer.token(in: head) else {
+                guard takesTicket, let ticket = head.query.first(where: { $0.name == Route.ticket }) else {
+                    throw Bearer.missing
+                }
                 return .claimed(PresentedToken(ticket.value, isTicket: true))
             }
-            guard let token = try Bearer.token(in: head) else { throw Bearer.missing }
             if controllers.contains(token.digest) {
                 return .admitted(Requester(role: .controller, controllerToken: token.digest))
             }

@@ -159,8 +159,6 @@ package enum Bearer {
         return ("WWW-Authenticate", value)
     }
 
-    static var twice: ProblemError { malformed("There are a ticket and an Authorization field. Send one of them.") }
-
     static var missing: ProblemError {
         ProblemError(
             .unauthorized, "This request needs a token. Send it as `Authorization: Bearer <token>`.",

@@ -4,8 +4,8 @@ import BraidRuntime
 /// Reads one session for half a minute with the rights of the token that asked for it: for the URLs of what cannot send
 /// header fields (`EventSource`, `<img>`).
 ///
-/// Its text, `payload.MAC` in base64url, is stored nowhere. The key is a secret in memory, or in the database that servers
-/// share, together with the server's token, if it has one: then a reader of the database cannot make a ticket.
+/// Its text, `payload.MAC` in base64url, is stored nowhere. The key is a secret, in memory or in the database that
+/// servers share, together with the server's token: without one, a reader of that database can make tickets.
 package final class Ticket: Sendable {
     /// Another session may be opened with the same id.
     package let session: Int

@@ -99,8 +99,7 @@ import Testing
         #expect(answer.headers.contains { $0 == Bearer.invalidChallenge })
         let body = String(decoding: try #require(answer.body.bytes), as: UTF8.self)
         #expect(!body.contains("ticket="), "the query is repeated")
-        let twice = await send("GET", "/v1/sessions/mine?ticket=\(String(ticket))", token: token)
-        #expect(twice.status == 400)
+        #expect(await send("GET", "/v1/sessions/mine?ticket=A.A", token: token).status == 200, "the token counts")
     }
 
     @Test("A ticket ends with its token, with its session, and with the server's token that signs it")
