@@ -1,4 +1,4 @@
-/// Takes back what one command did. It fits only the table for which it was found (``TableModel/undo(_:by:)``).
+/// Takes back what one command did. It fits only the table for which it was found (`TableModel.undo(_:by:)`).
 public struct UndoChange: Sendable {
     typealias Place = (section: SectionID, row: Int)
 
