@@ -77,11 +77,12 @@ struct RelayedBody: Sendable {
         var rest = piece[...]
         repeat {
             let part = rest.prefix(partLength(of: rest))
+            // Before the client has it, who may then ask for the number.
+            sentEvents.add(events.count - sentEvents.value)
             while case let result = out.write(Array(part)), result != .accepted {
                 if result == .closed { return false }
                 await out.drained()
             }
-            sentEvents.add(events.count - sentEvents.value)
             rest = rest[part.endIndex...]
             if case .throttle(let rate)? = action {
                 try? await Task.sleep(for: .seconds(Double(part.count) / Double(rate)))
