@@ -33,6 +33,8 @@ export class Screen {
   /** Aborted when other rows become visible: the old report is obsolete. */
   #reporting;
   #reading;
+  /** The description, as the connection failed. */
+  #isUnread = false;
   #isReading = false;
   /** Some of the commands, at least its own. */
   mayUndo = false;
@@ -281,8 +283,10 @@ export class Screen {
 
   async #readDescription() {
     const { epoch } = this.timeline.last.frame.snapshot;
+    this.#isUnread = false;
     const description = await this.#server.client.session(this.id).table().catch((error) => {
       if (error.status === 403) this.#askForUndo();
+      this.#isUnread = error.status !== 403 && error.status !== 404;
       return error.status === 404 ? { cells: {} } : null;
     });
     if (!description || epoch !== this.timeline.last.frame.snapshot.epoch) return;
@@ -319,7 +323,9 @@ export class Screen {
     }
     this.#isMoving = false;
     this.#showStatus(status);
-    if (status === "live") this.#look();
+    if (status !== "live") return;
+    this.#look();
+    if (this.#isUnread) this.#readDescription();
   }
 
   #showStatus(status) {
