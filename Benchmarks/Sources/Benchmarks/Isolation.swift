@@ -98,13 +98,7 @@ private struct AttackedServer: Sendable {
     }
 
     func token(_ role: String, of session: String) throws -> String {
-        let connection = try Connection(port: port)
-        let answer = try connection.post(
-            "/v1/sessions/\(session)/tokens", #"{"role":"\#(role)","expiresIn":3600}"#, token: "secret")
-        guard let object = try JSONSerialization.jsonObject(with: Data(answer.body)) as? [String: Any],
-            let text = object["token"] as? String
-        else { throw Fault("no token was made") }
-        return text
+        try Connection(port: port).token(role, of: session)
     }
 
     func probes(_ round: Int) -> [(String, [UInt8], Set<Int>)] {

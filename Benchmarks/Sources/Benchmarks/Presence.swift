@@ -20,13 +20,14 @@ func presenceBenchmark() throws {
         let readers = try StreamReaders(port: server.port, mark: "\nevent: update")
         var people: [Person] = []
         for number in 0..<count {
-            let person = try Person(number, connection)
+            let token = try connection.token("participant", user: "\(number)", of: "s")
+            let person = Person(number: number, token: token)
             people.append(person)
             let query = isPresent ? "?presence&client=\(number)" : ""
             try readers.open(1, person.request("GET", "updates\(query)"), until: "event: caught-up")
             if isPresent { try person.stay("{}", connection) }
         }
-        let mover = Mover(port: server.port, people: people, perSecond: moves)
+        let mover = moves > 0 ? Mover(port: server.port, people: people, perSecond: moves) : nil
         func command(_ session: String) -> (Int) -> [UInt8] {
             {
                 Connection.request(
@@ -37,7 +38,7 @@ func presenceBenchmark() throws {
         let commands = Size.count(500, small: 10)
         let other = try FanOut(readers, commands: commands, readers: 0, command: command("other"))
         let own = try FanOut(readers, commands: commands, readers: count, command: command("s"))
-        guard mover.stop() else { throw Fault("not everybody could move") }
+        guard mover?.stop() ?? true else { throw Fault("not everybody could move") }
         print(
             "  \(name): of another session \(other.answerText), of this one \(own.answerText), told after \(own.receiptText)"
         )
@@ -48,16 +49,6 @@ func presenceBenchmark() throws {
 private struct Person: Sendable {
     let number: Int
     let token: String
-
-    init(_ number: Int, _ connection: Connection) throws {
-        self.number = number
-        let answer = try connection.post(
-            "/v1/sessions/s/tokens", #"{"role":"participant","user":"\#(number)","expiresIn":3600}"#, token: "secret")
-        guard let object = try JSONSerialization.jsonObject(with: Data(answer.body)) as? [String: Any],
-            let token = object["token"] as? String
-        else { throw Fault("no token was made") }
-        self.token = token
-    }
 
     func request(_ method: String, _ path: String, _ body: String = "") -> [UInt8] {
         Connection.request(
@@ -82,7 +73,7 @@ private final class Mover: Sendable {
             do {
                 let connection = try Connection(port: port)
                 for number in 0... {
-                    if perSecond == 0 || isOver.load(ordering: .relaxed) { return }
+                    if isOver.load(ordering: .relaxed) { return }
                     let place = #"{"at":{"id":"\#(number / people.count % 2)"}}"#
                     try people[number % people.count].stay(place, connection)
                     usleep(UInt32(1_000_000 / perSecond))

@@ -182,6 +182,17 @@ final class Connection {
         try answer(to: Self.request("POST", target, body, fields: ["Authorization: Bearer \(token)"]))
     }
 
+    /// A new one of a session, by the server's token `secret`.
+    func token(_ role: String, user: String? = nil, of session: String) throws -> String {
+        let user = user.map { #","user":"\#($0)""# } ?? ""
+        let answer = try post(
+            "/v1/sessions/\(session)/tokens", #"{"role":"\#(role)","expiresIn":3600\#(user)}"#, token: "secret")
+        guard let object = try JSONSerialization.jsonObject(with: Data(answer.body)) as? [String: Any],
+            let text = object["token"] as? String
+        else { throw Fault("no token was made") }
+        return text
+    }
+
     private func answer(to request: [UInt8]) throws -> Answer {
         try send(request)
         let count = try receive().count
