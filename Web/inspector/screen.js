@@ -33,7 +33,7 @@ export class Screen {
   /** Aborted when other rows become visible: the old report is obsolete. */
   #reporting;
   #reading;
-  /** The description, as the connection failed. */
+  /** The description: to be read again once the stream is live. */
   #isUnread = false;
   #isReading = false;
   /** Some of the commands, at least its own. */
@@ -284,10 +284,11 @@ export class Screen {
   async #readDescription() {
     const { epoch } = this.timeline.last.frame.snapshot;
     this.#isUnread = false;
-    const description = await this.#server.client.session(this.id).table().catch((error) => {
-      if (error.status === 403) this.#askForUndo();
-      this.#isUnread = error.status !== 403 && error.status !== 404;
-      return error.status === 404 ? { cells: {} } : null;
+    const description = await this.#server.client.session(this.id).table().catch(({ status }) => {
+      if (status === 404) return { cells: {} };
+      if (status === 403) this.#askForUndo();
+      else this.#isUnread = true;
+      return null;
     });
     if (!description || epoch !== this.timeline.last.frame.snapshot.epoch) return;
     if (JSON.stringify(description) === JSON.stringify(this.table.description)) return;
