@@ -8,7 +8,12 @@ extension Binder {
         binder.rowsWereRendered = wasRendered
         return try binder.snapshot(
             of: table, revision: revision, after: nil, remade: &remade,
-            Evaluation(table: table, now: now, meter: CommandMeter(rows: table.rowCount, limits, isTimed: false)))
+            binder.evaluation(of: table, now: now))
+    }
+
+    func evaluation(of table: TableModel, now: String) -> Evaluation {
+        Evaluation(
+            table: table, now: now, meter: CommandMeter(rows: table.rowCount, limits, isTimed: false), for: self)
     }
 
     struct Previous {
@@ -20,11 +25,13 @@ extension Binder {
     typealias Remade = (section: SectionID, rowCount: Int)
 
     /// `remade` receives the sections whose rows were all rendered again.
+    /// `lent`: the session's own snapshot of the table, which somebody's shares as far as they look the same.
     func snapshot(
-        of table: TableModel, revision: Int, after previous: Previous?, remade: inout [Remade], _ evaluation: Evaluation
+        of table: TableModel, revision: Int, after previous: Previous?, sharing lent: Snapshot? = nil,
+        remade: inout [Remade], _ evaluation: Evaluation
     ) throws -> Snapshot {
         try limits.check(table, after: previous?.table)
-        var making = SnapshotMaking(binder: self, table: table, previous: previous, evaluation: evaluation)
+        var making = SnapshotMaking(binder: self, table: table, previous: previous, lent: lent, evaluation: evaluation)
         let snapshot = try making.snapshot(revision: revision)
         if snapshot.totalRowCount > limits.rows, snapshot.totalRowCount > previous?.snapshot.totalRowCount ?? 0 {
             throw Refusal.tooManyRows(limits)
@@ -39,6 +46,7 @@ private struct SnapshotMaking {
     let binder: Binder
     let table: TableModel
     let previous: Binder.Previous?
+    let lent: Snapshot?
     let evaluation: Evaluation
     private(set) var remade: [Binder.Remade] = []
     /// What changed since the previous snapshot, in any section.
@@ -49,17 +57,16 @@ private struct SnapshotMaking {
     private var stored: PersistentList<StoredSection>.Window
     private var shown: PersistentList<Section>.Window
     private var inputs: [Int: SectionInput] = [:]
-    private var rows: [Int: PersistentList<Row>] = [:]
-    private var shownKeys: [SectionID: [Int]]
+    private var rows: [Int: SectionRows] = [:]
     /// Derived or counted rows that still fit into the row limit.
     private var room: Int
 
-    init(binder: Binder, table: TableModel, previous: Binder.Previous?, evaluation: Evaluation) {
+    init(binder: Binder, table: TableModel, previous: Binder.Previous?, lent: Snapshot?, evaluation: Evaluation) {
         self.binder = binder
         self.table = table
         self.previous = previous
+        self.lent = lent
         self.evaluation = evaluation
-        shownKeys = previous?.snapshot.shownKeys ?? [:]
         stored = .init(table.sections)
         shown = .init(previous?.snapshot.sections ?? [])
         // A table above a lowered limit may keep its size or shrink.
@@ -69,6 +76,7 @@ private struct SnapshotMaking {
             if previous.step.stateChanged { changed.insert(.state) }
             if previous.step.cellsChanged { changed.insert(.cells) }
             if !previous.step.sections.isEmpty { changed.insert(.models) }
+            if let filterReads = binder.filterReads, !filterReads.isDisjoint(with: changed) { changed.insert(.models) }
         }
         self.changed = changed
     }
@@ -104,7 +112,6 @@ private struct SnapshotMaking {
         var snapshot = Snapshot(revision: revision, sections: sections, state: table.state)
         snapshot.now = evaluation.now
         if snapshot.totalRowCount == 0 { snapshot.empty = binder.empty }
-        snapshot.shownKeys = shownKeys.filter { table.position(of: $0.key) != nil }
         if !rows.isEmpty {
             let onStage = Set(positions)
             for (position, rows) in rows where !onStage.contains(position) {
@@ -147,7 +154,6 @@ private struct SnapshotMaking {
             }
         }
         try failures.check()
-        snapshot.shownKeys = shownKeys
         snapshot.state = table.state
         snapshot.empty = snapshot.totalRowCount == 0 ? binder.empty : nil
         return snapshot
@@ -156,14 +162,22 @@ private struct SnapshotMaking {
     private mutating func section(_ position: Int, _ binding: SectionBinding, _ targets: inout MoveTargets) throws
         -> Section
     {
+        if let section = lentSection(position), !binder.readsViewer(binding.rowReads.union(binding.titleReads)),
+            !binder.asksMovePolicy
+        {
+            return section
+        }
         let input = try input(position)
         let section = try Refusal.naming(input.id) {
-            Section(
+            let made = try rows(at: position, binding)
+            var section = Section(
                 id: input.id,
                 header: try titled(input.header, input, binding.headerHeight, binding.estimatedHeaderHeight),
                 footer: try titled(input.footer, input, binding.footerHeight, binding.estimatedFooterHeight),
-                movesTo: try targets.targets(of: binding), isDiffable: binding.isDiffable(table.sections[position]),
-                rows: try rows(at: position, binding))
+                movesTo: try targets.targets(of: binding, isSorted: made.places?.order != nil),
+                isDiffable: binding.isDiffable(table.sections[position]), rows: made.rows)
+            section.places = made.places
+            return section
         }
         try evaluation.meter.charge(repeated: section.sizeWithoutRows, in: section.id)
         return section
@@ -176,6 +190,12 @@ private struct SnapshotMaking {
             binding.rowReads.isDisjoint(with: changed), binding.titleReads.isDisjoint(with: changed)
         else { return nil }
         return oldPlace(of: id, near: place).map { shown[$0] }
+    }
+
+    private func lentSection(_ position: Int) -> Section? {
+        guard let lent else { return nil }
+        let id = table.sections[position].id
+        return binder.displayedPlace(of: id, in: lent, of: table).map { lent.sections[$0] }
     }
 
     /// Tries `place` first: most commands move no section.
@@ -192,32 +212,40 @@ private struct SnapshotMaking {
         if let input = inputs[position] { return input }
         let stored = table.sections[position]
         let input = try Refusal.naming(stored.id) {
-            var count = stored.rows.count
+            var shown = (count: stored.rows.count, displayed: stored.rows.count)
             if let binding = binder.binding(of: stored.id) {
-                if case .stored = binding.cells.source {} else { count = try rows(at: position, binding).count }
+                if case .stored = binding.cells.source {
+                } else {
+                    let made = try rows(at: position, binding)
+                    shown = (made.places?.count ?? made.rows.count, made.rows.count)
+                }
             }
-            return try binder.titles(of: stored, displayedCount: count, evaluation)
+            return try binder.titles(of: stored, count: shown.count, displayedCount: shown.displayed, evaluation)
         }
         inputs[position] = input
         return input
     }
 
-    private mutating func rows(at position: Int, _ binding: SectionBinding) throws -> PersistentList<Row> {
+    private mutating func rows(at position: Int, _ binding: SectionBinding) throws -> SectionRows {
         if let rows = rows[position] { return rows }
         let made = try makeRows(at: position, binding)
         rows[position] = made
         return made
     }
 
-    private mutating func oldRows(at position: Int, _ id: SectionID) -> PersistentList<Row>? {
+    private mutating func oldRows(at position: Int, _ id: SectionID) -> SectionRows? {
         guard let previous else { return nil }
-        return oldPlace(of: id, near: position).map { previous.snapshot.sections[$0].rows }
-            ?? previous.snapshot.offstage[id]
+        guard let place = oldPlace(of: id, near: position) else { return previous.snapshot.offstage[id] }
+        let section = previous.snapshot.sections[place]
+        return SectionRows(rows: section.rows, places: section.places)
     }
 
-    private mutating func makeRows(at position: Int, _ binding: SectionBinding) throws -> PersistentList<Row> {
+    private mutating func makeRows(at position: Int, _ binding: SectionBinding) throws -> SectionRows {
         try evaluation.meter.checkTime()
-        let stored = table.sections[position]
+        let stored = table.sections[position], lent = lentSection(position)
+        if let lent, !binder.readsViewer(binding.rowReads) {
+            return SectionRows(rows: lent.rows, places: lent.places)
+        }
         let isTouched = previous?.step.sections.contains(stored.id) ?? true
         let old = oldRows(at: position, stored.id)
         // A touched section's rows can have other indexes and another count.
@@ -225,19 +253,37 @@ private struct SnapshotMaking {
         let maker = RowMaker(
             binding: binding, section: stored.id, count: stored.rows.count, room: room, binder: binder,
             evaluation: evaluation)
-        switch binding.cells.source {
-        case .stored:
-            if let previous, let old, isUpToDate, let oldStored = previous.table[stored.id] {
-                return try maker.rows(of: stored, after: oldStored, shown: old, touched: previous.step.touched)
-            }
-        default:
-            if let old, isUpToDate, !isTouched || !binding.cells.source.isStored { return old }
+        var lentRows: LentRows?
+        if let lent, !binder.readsViewer(binding.renderingReads),
+            binding.renderingReads.isDisjoint(with: [.row, .count])
+        {
+            lentRows = LentRows(lent, of: stored)
         }
-        var keys: [Int] = []
-        let made = try maker.rows(of: stored, shownKeys: &keys)
-        if case .shown = binding.cells.source, !binding.isDiffable(stored) { shownKeys[stored.id] = keys }
-        remade.append((stored.id, made.count))
-        if !binding.cells.source.isStored { room -= made.count }
+        if let previous, let old, isUpToDate {
+            switch binding.cells.source {
+            case .stored:
+                if let oldStored = previous.table[stored.id] {
+                    let touched = previous.step.touched
+                    return SectionRows(
+                        rows: try maker.rows(of: stored, after: oldStored, shown: old.rows, touched: touched))
+                }
+            case .selected(let selection):
+                if let oldStored = previous.table[stored.id], let places = old.places {
+                    return try maker.selectedRows(
+                        of: stored, after: oldStored, shown: old, places, touched: previous.step.touched, selection,
+                        lentRows)
+                }
+            case .derived, .counted: return old
+            }
+        }
+        let made =
+            if case .selected(let selection) = binding.cells.source {
+                try maker.selectedRows(of: stored, selection, lentRows)
+            } else {
+                SectionRows(rows: try maker.rows(of: stored))
+            }
+        remade.append((stored.id, made.rows.count))
+        if !binding.cells.source.isStored { room -= made.rows.count }
         return made
     }
 
@@ -262,10 +308,11 @@ private struct SnapshotMaking {
 
 extension Binder {
     /// The section with its titles, for expressions. What a command has set wins over what a binding gives.
-    func titles(of section: StoredSection, displayedCount: Int, _ evaluation: Evaluation) throws -> SectionInput {
-        var input = SectionInput(id: section.id, count: displayedCount, displayedCount: displayedCount)
+    func titles(of section: StoredSection, count: Int, displayedCount: Int, _ evaluation: Evaluation) throws
+        -> SectionInput
+    {
+        var input = SectionInput(id: section.id, count: count, displayedCount: displayedCount)
         guard let binding = binding(of: section.id) else { return input }
-        if binding.cells.source.isStored { input.count = section.rows.count }
         let header = try section.summary.header ?? binding.header?.value(for: input, evaluation) ?? .null
         let footer = try section.summary.footer ?? binding.footer?.value(for: input, evaluation) ?? .null
         input.header = header
@@ -295,8 +342,9 @@ private struct MoveTargets {
     }
 
     /// `"anySection"` or a list of section ids; `nil` if rows may not move.
-    mutating func targets(of binding: SectionBinding) throws -> JSONText? {
+    mutating func targets(of binding: SectionBinding, isSorted: Bool) throws -> JSONText? {
         guard binding.allowsMoving else { return nil }
+        if isSorted, binding.moving?.merge == nil { return .emptyArray }
         switch binding.moving?.targets {
         case nil: return nil
         case .anySection: return .string("anySection")
@@ -310,8 +358,9 @@ private struct MoveTargets {
             let movers = Movers(policy: ObjectIdentifier(policy), type: binding.modelType.name)
             if let targets = found[movers] { return targets }
             let targets = JSONText(
-                ids: try displayed.filter { try takes(rowsOf: movers.type, $0.id) && policy.passes($0, evaluation) }
-                    .map(\.id))
+                ids: try displayed.filter {
+                    try takes(rowsOf: movers.type, $0.id) && policy.passes($0, evaluation)
+                }.map(\.id))
             found[movers] = targets
             return targets
         }

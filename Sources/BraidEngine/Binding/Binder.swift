@@ -6,6 +6,10 @@ public struct Binder: Sendable {
     private(set) var empty: JSONText?
     /// Updates say who made them.
     var showsAuthors = false
+    /// Who looks. `nil` if the display does not read that.
+    private(set) var viewer: Viewer?
+    /// It is the table of one viewer, not the session's.
+    private(set) var isOwn = false
     /// The table's rows were rendered by these bindings before, without failing: those of long sections need no JSON.
     var rowsWereRendered = false
     private let definition: Definition
@@ -14,11 +18,13 @@ public struct Binder: Sendable {
     init(
         sections: [SectionID]?, display: @autoclosure @escaping @Sendable () -> SectionDisplay, empty: JSONText?,
         cells: CellDeclarations,
-        bindings: [ScopeBinding], providers: [any ModelProvider] = []
+        bindings: [ScopeBinding], providers: [any ModelProvider] = [], viewers: ViewerParts = ViewerParts()
     ) {
         self.empty = empty
         definition = Definition(
-            sections: sections, display: display, cells: cells, bindings: bindings, providers: providers)
+            sections: sections, display: display, cells: cells, bindings: bindings, providers: providers,
+            viewers: viewers)
+        if readsViewer { viewer = definition.controller }
     }
 
     /// What all copies share. A class: each stage of a command holds a binder, and a copy would count the references of
@@ -33,14 +39,23 @@ public struct Binder: Sendable {
         let asksMovePolicy: Bool
         let derivedSections: [SectionID]
         let derivesOtherSections: Bool
+        let viewers: ViewerParts
+        /// Sees the session's own table.
+        let controller: Viewer
+        /// What can differ between two viewers, besides `user` and `view`.
+        let viewerReads: Reads
+        /// What `where` reads; `nil` without one.
+        let filterReads: Reads?
         let display: @Sendable () -> SectionDisplay
         let named: [SectionID: SectionBinding]
         let other: SectionBinding?
 
         init(
             sections: [SectionID]?, display: @escaping @Sendable () -> SectionDisplay, cells: CellDeclarations,
-            bindings: [ScopeBinding], providers: [any ModelProvider]
+            bindings: [ScopeBinding], providers: [any ModelProvider], viewers: ViewerParts
         ) {
+            self.viewers = viewers
+            controller = viewers.viewer(user: Viewer.controller, view: viewers.defaults)
             declaredSections = sections
             self.display = display
             self.cells = cells
@@ -75,6 +90,12 @@ public struct Binder: Sendable {
                 $0.formUnion($1.rowReads.union($1.titleReads).union($1.moveReads))
             }
             asksMovePolicy = all.contains(where: \.asksMovePolicy)
+            let filters = all.compactMap { binding in
+                if case .selected(let selection) = binding.cells.source { selection.exists } else { nil }
+            }
+            let filterReads = filters.reduce(into: Reads()) { $0.formUnion($1.reads) }
+            self.filterReads = filters.isEmpty ? nil : filterReads
+            viewerReads = filterReads.isDisjoint(with: .viewer) ? .viewer : [.viewer, .models]
         }
     }
 
@@ -95,6 +116,36 @@ public struct Binder: Sendable {
     var derivedSections: [SectionID] { definition.derivedSections }
     /// Sections are dynamic, and those that no binding names have no stored rows.
     var derivesOtherSections: Bool { definition.derivesOtherSections }
+
+    /// What expressions' `models`, without rows that `where` hides, depend on. `nil` if it hides none.
+    var filterReads: Reads? { definition.filterReads }
+    /// Whether people can see different tables.
+    package var readsViewer: Bool { !definition.reads.isDisjoint(with: .viewer) }
+    /// Whether some people may not know of some rows.
+    package var hidesRows: Bool { readsViewer || filterReads != nil }
+    func readsViewer(_ reads: Reads) -> Bool { !reads.isDisjoint(with: definition.viewerReads) }
+
+    /// Who sees a table of their own. `nil`: they see the session's.
+    ///
+    /// - Parameters:
+    ///   - user: `{"id", "name", "role", "claims"}`, as ``User/json``.
+    ///   - view: What the client chose; `nil` for the description's.
+    /// - Throws: `badRequest` for a view that the description does not allow.
+    package func viewer(_ user: JSONText, view: JSONText?) throws(Refusal) -> Viewer? {
+        let viewers = definition.viewers, view = try view.map { given throws(Refusal) in try viewers.view(given) }
+        guard readsViewer else { return nil }
+        let viewer = viewers.viewer(user: user, view: view ?? viewers.defaults)
+        return viewer == definition.controller ? nil : viewer
+    }
+
+    /// A copy that renders what somebody sees; `nil` sees the session's table.
+    package func seen(by viewer: Viewer?) -> Binder {
+        guard let viewer else { return self }
+        var binder = self
+        binder.viewer = viewer
+        binder.isOwn = true
+        return binder
+    }
 
     /// A copy with another `empty`.
     public func showing(empty: JSONText?) -> Binder {
@@ -211,27 +262,22 @@ extension Binder {
     }
 
     /// The first row with the id. `table` must be the one from which `section` was rendered. O(log² rows), or O(rows)
-    /// if ``examinesRows(for:in:of:)``.
+    /// if ``examinesRows(in:)``.
     func displayedIndex(of id: RowID, in section: Section, of table: TableModel) -> Int? {
         switch binding(of: section.id)?.cells.source {
         case .stored: return table[section.id]?.index(of: id)
-        case .counted: return nil
-        case .shown:
+        case .selected:
             guard let stored = table[section.id], let index = stored.index(of: id) else { return nil }
-            guard section.isDiffable else { break }
-            // Displayed rows are in stored order, all with ids.
-            let row = section.rows.firstPosition { row in row.id.flatMap { stored.index(of: $0) } ?? .max >= index }
-            return row < section.rows.count && section.rows[row].content.has(id) ? row : nil
-        case .derived, nil: break
+            return section.places?.index(of: stored.rows[index], in: stored)
+        case .counted: return nil
+        case .derived, nil: return section.rows.indexes(of: id).first
         }
-        return section.rows.indexes(of: id).first
     }
 
     /// Whether ``displayedIndex(of:in:of:)`` looks at the rows one by one.
-    func examinesRows(for id: RowID, in section: Section, of table: TableModel) -> Bool {
+    func examinesRows(in section: Section) -> Bool {
         switch binding(of: section.id)?.cells.source {
-        case .stored, .counted: false
-        case .shown: !section.isDiffable && table[section.id]?.contains(id) == true
+        case .stored, .selected, .counted: false
         case .derived, nil: true
         }
     }

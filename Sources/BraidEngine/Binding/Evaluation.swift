@@ -22,7 +22,7 @@ struct Reads: OptionSet, Sendable {
     let rawValue: Int
     init(rawValue: Int) { self.rawValue = rawValue }
 
-    /// All those below: a new one changes the number.
+    /// All but who looks: a new one changes the number.
     static let everything = Reads(rawValue: 2047)
 
     /// Changes for all later rows at an insert or a delete.
@@ -41,6 +41,10 @@ struct Reads: OptionSet, Sendable {
     static let displayedCount = Reads(rawValue: 256)
     static let header = Reads(rawValue: 512)
     static let footer = Reads(rawValue: 1024)
+    /// Who looks.
+    static let user = Reads(rawValue: 2048)
+    static let view = Reads(rawValue: 4096)
+    static let viewer: Reads = [.user, .view]
 
     init(names read: NamesRead) {
         // `defined` with a computed name can ask whether any name is defined. `now` always is, and `cells` is not a
@@ -57,6 +61,8 @@ struct Reads: OptionSet, Sendable {
         if names.contains("displayedCount") { insert(.displayedCount) }
         if names.contains("header") { insert(.header) }
         if names.contains("footer") { insert(.footer) }
+        if names.contains("user") { insert(.user) }
+        if names.contains("view") { insert(.view) }
     }
 }
 
@@ -68,19 +74,38 @@ final class Evaluation: Sendable {
     let meter: CommandMeter
     /// For `uuid()` in an `insert.template`.
     let ids: IDSource?
-    /// Who sent the command; nothing that is displayed may read it.
+    /// Who sent the command.
     let user: JSONText
+    /// Whose table is rendered; `nil` for handlers.
+    private let binder: Binder?
+    /// With the models of all rows; itself if `where` hides none.
+    var ofStored: Evaluation { unfiltered ?? self }
+    private let unfiltered: Evaluation?
     private let made = Mutex<(state: JSONValue?, models: JSONValue?)>((nil, nil))
 
-    init(
-        table: TableModel, now: String, meter: CommandMeter, ids: IDSource? = nil, user: JSONText = .null
+    convenience init(
+        table: TableModel, now: String, meter: CommandMeter, ids: IDSource? = nil, user: JSONText = .null,
+        for binder: Binder? = nil
+    ) {
+        self.init(table, now, meter, ids, user, binder, hidesRows: binder?.filterReads != nil)
+    }
+
+    private init(
+        _ table: TableModel, _ now: String, _ meter: CommandMeter, _ ids: IDSource?, _ user: JSONText,
+        _ binder: Binder?, hidesRows: Bool
     ) {
         self.table = table
         self.now = now
         self.meter = meter
         self.ids = ids
         self.user = user
+        self.binder = binder
+        unfiltered = hidesRows ? Evaluation(table, now, meter, ids, user, binder, hidesRows: false) : nil
     }
+
+    /// Whether an expression that fails gives nothing: one that reads who looks, and in somebody's own table every one.
+    /// Otherwise one person's claims or view could keep everybody's commands from being executed.
+    func isLenient(_ reads: Reads) -> Bool { binder?.isOwn == true || !reads.isDisjoint(with: .viewer) }
 
     /// For what reads only models.
     static let ofModels = Evaluation(table: TableModel(), now: "", meter: CommandMeter())
@@ -97,10 +122,38 @@ final class Evaluation: Sendable {
     var models: JSONValue {
         made.withLock { made in
             if let models = made.models { return models }
-            let sections = table.sections.map { ($0.id.text, JSONValue.array($0.rows.map { $0.model.value() })) }
+            let sections = table.sections.map { section in
+                (section.id.text, JSONValue.array(existing(section).map { $0.model.value() }))
+            }
             let value = JSONValue.object(JSONObject(sections))
             made.models = value
             return value
+        }
+    }
+
+    /// `nothing` if an expression fails that may (``isLenient(_:)``).
+    @inline(__always)
+    func value<Value>(reading reads: Reads, else nothing: @autoclosure () -> Value, _ compute: () throws -> Value)
+        throws
+        -> Value
+    {
+        do {
+            return try compute()
+        } catch let refusal as Refusal
+            where refusal.code == .templateFailed && isLenient(reads) && !meter.isNearlyUsedUp
+        {
+            return nothing()
+        }
+    }
+
+    /// Without those that `where` hides.
+    private func existing(_ section: StoredSection) -> [StoredRow] {
+        guard let unfiltered, case .selected(let selection)? = binder?.binding(of: section.id)?.cells.source,
+            let exists = selection.exists
+        else { return Array(section.rows) }
+        return section.rows.filter { row in
+            let input = RowInput(section: section.id, row: 0, count: 0, model: row.model)
+            return (try? exists.value(for: input, unfiltered))??.boolValue ?? false
         }
     }
 
@@ -110,6 +163,10 @@ final class Evaluation: Sendable {
         context.sharedBudget = meter.templates
         if reads.contains(.state) { context.lazy("state") { [self] in state } }
         if reads.contains(.models) { context.lazy("models") { [self] in models } }
+        if let viewer = binder?.viewer, !reads.isDisjoint(with: .viewer) {
+            context["user"] = viewer.user
+            context["view"] = viewer.view
+        }
         return context
     }
 
@@ -168,7 +225,7 @@ struct Computed<Input>: Sendable {
 
     func value(for input: Input, _ evaluation: Evaluation) throws -> JSONText? {
         if let constant { return constant }
-        return try compute(input, evaluation)
+        return try evaluation.value(reading: reads, else: nil) { try compute(input, evaluation) }
     }
 }
 

@@ -1,8 +1,8 @@
 struct RowMaker {
     private let binding: SectionBinding
-    private let section: SectionID
+    let section: SectionID
     private let count: Int
-    private let evaluation: Evaluation
+    let evaluation: Evaluation
     private let cells: CellDeclarations
     /// Derived or counted rows that still fit. Checked before any is rendered: a short template can ask for very many.
     private let room: Int
@@ -29,13 +29,12 @@ struct RowMaker {
         }
     }
 
-    /// `shownKeys` receives the displayed rows' keys, if there is a filter.
-    func rows(of stored: StoredSection, shownKeys: inout [Int]) throws -> PersistentList<Row> {
+    /// Of a section that displays all stored rows, or derived ones.
+    func rows(of stored: StoredSection) throws -> PersistentList<Row> {
         var failures = TemplateFailures(evaluation.meter)
         let rows =
             switch binding.cells.source {
-            case .stored: try allRows(of: stored, &failures)
-            case .shown(let shown): try rows(of: stored, where: shown, &shownKeys, &failures)
+            case .stored, .selected: try allRows(of: stored, &failures)
             case .derived(let template): try derivedRows(from: template, &failures)
             case .counted(let template): try countedRows(from: template, &failures)
             }
@@ -50,28 +49,7 @@ struct RowMaker {
         try stored.rows.forEach(in: 0..<stored.rows.count) { index, row in
             try evaluation.meter.checkTime(at: index)
             do {
-                rows.append(try self.row(for: row, at: index))
-            } catch {
-                try failures.add(error, in: place(of: row.id, at: index))
-            }
-        }
-        return rows
-    }
-
-    private func rows(
-        of stored: StoredSection, where shown: Computed<RowInput>, _ shownKeys: inout [Int],
-        _ failures: inout TemplateFailures
-    ) throws -> [Row] {
-        var rows: [Row] = []
-        for (index, row) in stored.rows.enumerated() {
-            try evaluation.meter.checkTime(at: index)
-            let input = RowInput(section: section, row: index, count: count, model: row.model)
-            do {
-                if try shown.value(for: input, evaluation)?.boolValue ?? false {
-                    try chargeConstants(of: 1)
-                    rows.append(try self.row(for: row, at: index))
-                    shownKeys.append(row.key)
-                }
+                if let row = try self.row(for: row, at: index, of: count) { rows.append(row) }
             } catch {
                 try failures.add(error, in: place(of: row.id, at: index))
             }
@@ -102,7 +80,7 @@ struct RowMaker {
                 )
             }
             do {
-                rows.append(try row(id: id, model: model, at: index, of: models.count))
+                if let row = try row(id: id, model: model, at: index, of: models.count) { rows.append(row) }
             } catch {
                 try failures.add(error, in: place(of: id, at: index))
             }
@@ -115,6 +93,7 @@ struct RowMaker {
     ) throws -> [Row] {
         let value = try template.value(for: input, evaluation)
         guard let count = value?.intValue, (0...Self.mostCountedRows).contains(count) else {
+            if evaluation.isLenient(template.reads) { return [] }
             throw Refusal(
                 templateFailed:
                     "`numberOfCells` of the section \"\(section)\" gave \(value?.text ?? "nothing"): it must give an integer from 0 to \(Self.mostCountedRows)."
@@ -126,7 +105,7 @@ struct RowMaker {
         for index in 0..<count {
             try evaluation.meter.checkTime(at: index)
             do {
-                rows.append(try row(id: nil, model: .null, at: index, of: count))
+                if let row = try row(id: nil, model: .null, at: index, of: count) { rows.append(row) }
             } catch {
                 try failures.add(error, in: place(of: nil, at: index))
             }
@@ -163,7 +142,7 @@ struct RowMaker {
                     made.append(shown[place])
                 } else {
                     do {
-                        made.append(try self.row(for: row, at: index))
+                        if let row = try self.row(for: row, at: index, of: count) { made.append(row) }
                     } catch {
                         try failures.add(error, in: place(of: row.id, at: index))
                     }
@@ -177,15 +156,16 @@ struct RowMaker {
         return rows
     }
 
-    private func chargeConstants(of rows: Int) throws(Refusal) {
+    func chargeConstants(of rows: Int) throws(Refusal) {
         try evaluation.meter.charge(repeated: constantBytes * rows, in: section)
     }
 
-    private var input: SectionInput { SectionInput(id: section, count: count, displayedCount: count) }
+    var input: SectionInput { SectionInput(id: section, count: count, displayedCount: count) }
 
     /// From an array, or an object of arrays by section id.
     private func models(from template: Computed<SectionInput>) throws -> [JSONText] {
         let value = try template.value(for: input, evaluation) ?? .null
+        if value.isNull, evaluation.isLenient(template.reads) { return [] }
         if let models = value.elements() { return models }
         if value.kind == .object {
             guard let models = value[section.text] else { return [] }
@@ -201,18 +181,20 @@ struct RowMaker {
         .init(section: section, row: index, id: id)
     }
 
-    private func row(for stored: StoredRow, at index: Int) throws -> Row {
+    func row(for stored: StoredRow, at index: Int, of count: Int) throws -> Row? {
         if let renderer { return Row(stored: stored.content, renderedBy: renderer) }
         return try row(id: stored.id, model: stored.model, at: index, of: count)
     }
 
-    private func row(id: RowID?, model: JSONText, at index: Int, of count: Int) throws -> Row {
+    /// `nil` if the cell or its view model depends on who looks, and is not what the description declares.
+    private func row(id: RowID?, model: JSONText, at index: Int, of count: Int) throws -> Row? {
         let input = RowInput(section: section, row: index, count: count, model: model)
-        let cell = try constant ?? cell(for: input)
+        guard let cell = try constant ?? cell(for: input) else { return nil }
         let viewModel = try binding.viewModel(of: input, evaluation)
         if let schema = cell.viewModel,
             let mismatch = schema.errorIndicators(of: viewModel?.value() ?? .null, limit: 1).first
         {
+            if evaluation.isLenient(binding.cellReads) { return nil }
             throw Refusal(
                 templateFailed:
                     "The view model of row \(index) of the section \"\(section)\" is not what its cell \"\(cell.name)\" declares: \(mismatch.instancePath): \(mismatch.detail)",
@@ -221,9 +203,10 @@ struct RowMaker {
         return Row(parts: try binding.parts(id: id, cell: cell.name, viewModel, input, evaluation))
     }
 
-    private func cell(for input: RowInput) throws -> Cell {
+    private func cell(for input: RowInput) throws -> Cell? {
         let value = try binding.cells.cell.value(for: input, evaluation)
         guard let name = value?.stringValue, let declaration = cells[name] else {
+            if evaluation.isLenient(binding.cellReads) { return nil }
             throw Refusal(
                 templateFailed:
                     "The cell provider of the section \"\(section)\" gave \(value?.text ?? "nothing") for row \(input.row): it must give the name of a cell that is declared in `cells`."
@@ -259,6 +242,7 @@ extension SectionBinding {
         if let constantEditing { return constantEditing }
         guard let value = try editing.value(for: input, evaluation) else { return .none }
         guard let name = value.stringValue, let style = EditingStyle(rawValue: name) else {
+            if evaluation.isLenient(editing.reads) { return .none }
             throw Refusal(
                 templateFailed:
                     "`editing` of the section \"\(input.section)\" gave \(value.text) for row \(input.row): it must give \"delete\", \"insert\" or \"none\"."

@@ -92,6 +92,11 @@ struct MovePolicy: Sendable {
     }
 
     let targets: Targets
+    /// What a move merges into the model, given those of the rows above and below. Without one, rows of a sorted section
+    /// do not move.
+    var merge: (@Sendable (MergeInput, Evaluation) throws -> JSONText?)?
+
+    init(targets: Targets) { self.targets = targets }
 
     /// Any section with stored rows of the same model type.
     static let anySection = MovePolicy(targets: .anySection)
@@ -104,14 +109,26 @@ struct MovePolicy: Sendable {
     }
 }
 
+/// As the sender of a move sees them; JSON null at the ends.
+struct MergeInput: Sendable {
+    var section: SectionID
+    var model: JSONText
+    var above: JSONText
+    var below: JSONText
+}
+
 /// A class, so that a snapshot recognizes the sections that share it.
 final class PassingPolicy: Sendable {
     let reads: Reads
-    let passes: @Sendable (SectionInput, Evaluation) throws -> Bool
+    private let asked: @Sendable (SectionInput, Evaluation) throws -> Bool
 
     init(reads: Reads, _ passes: @escaping @Sendable (SectionInput, Evaluation) throws -> Bool) {
         self.reads = reads
-        self.passes = passes
+        asked = passes
+    }
+
+    func passes(_ section: SectionInput, _ evaluation: Evaluation) throws -> Bool {
+        try evaluation.value(reading: reads, else: false) { try asked(section, evaluation) }
     }
 }
 
@@ -154,8 +171,8 @@ struct HandlerContext: Sendable {
 
 enum RowSource: Sendable {
     case stored
-    /// The stored rows for which it is true.
-    case shown(Computed<RowInput>)
+    /// Some of the stored rows, perhaps sorted; also if a row depends on who looks, and so may have no cell.
+    case selected(RowSelection)
     /// `modelsFrom`: gives an array, or an object of arrays by section id.
     case derived(Computed<SectionInput>)
     /// `numberOfCells`: rows without models.
@@ -164,7 +181,7 @@ enum RowSource: Sendable {
     var reads: Reads {
         switch self {
         case .stored: []
-        case .shown(let shown): shown.reads
+        case .selected(let selection): selection.reads
         case .derived(let models): models.reads
         case .counted(let count): count.reads
         }
@@ -172,7 +189,7 @@ enum RowSource: Sendable {
 
     var isStored: Bool {
         switch self {
-        case .stored, .shown: true
+        case .stored, .selected: true
         case .derived, .counted: false
         }
     }

@@ -30,6 +30,10 @@ final class SectionBinding: Sendable {
     /// Parsed once: parsing them for each row takes a tenth of a rendering. `nil` if computed.
     let constantCell: String?, constantEditing: EditingStyle?
     let rowReads: Reads
+    /// What the row itself reads: all but its source.
+    let renderingReads: Reads
+    /// Of the cell's name and the view model.
+    let cellReads: Reads
     let titleReads: Reads
     /// A stored row's rendering depends only on its id and model, and shows both. Not a program's: closures may read
     /// anything. Not without a view model: JSON then takes only 12 bytes a row more in memory, and a third of the time
@@ -88,6 +92,8 @@ final class SectionBinding: Sendable {
         let rendering = [cells.cell, cells.viewModel, cellHeight, estimatedCellHeight, editing, movable]
             .reduce(into: Reads()) { $0.formUnion($1?.reads ?? []) }
         rowReads = cells.source.reads.union(rendering)
+        renderingReads = rendering
+        cellReads = cells.cell.reads.union(cells.viewModel?.reads ?? [])
         rendersAlone =
             cells.source.isStored && cells.viewModel != nil && cells.showsModel && cells.instance == nil
             && !cells.isProvided && rendering.isSubset(of: .model)

@@ -62,14 +62,17 @@ public struct SectionDisplay: Sendable {
                 )
             }
             return sorted.compactMap { table.position(of: $0) }
-        case .by(_, let key):
+        case .by(let reads, let key):
             let keyed = try positions.map { position in
                 let input = try input(position)
-                return (
-                    position: position, key: try SortKey(try Refusal.naming(input.id) { try key(input, evaluation) })
-                )
+                let key = try evaluation.value(reading: reads, else: .number(.infinity)) {
+                    try SortKey(try Refusal.naming(input.id) { try key(input, evaluation) })
+                }
+                return (position: position, key: key)
             }
-            if let first = keyed.first, keyed.contains(where: { !$0.key.isComparable(with: first.key) }) {
+            if !evaluation.isLenient(reads), let first = keyed.first,
+                keyed.contains(where: { !$0.key.isComparable(with: first.key) })
+            {
                 throw Refusal(
                     .templateFailed,
                     "The sections cannot be ordered: the expression of `order` must be a number for every section, or a string for every section."

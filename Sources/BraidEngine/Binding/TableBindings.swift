@@ -69,11 +69,12 @@ class TableBindings {
 
     func binder(
         display: @autoclosure @escaping @Sendable () -> SectionDisplay, empty: JSONText? = nil,
-        cells: CellDeclarations = .undeclared, providers: [any ModelProvider] = []
+        cells: CellDeclarations = .undeclared, providers: [any ModelProvider] = [],
+        viewers: ViewerParts = ViewerParts()
     ) -> Binder {
         Binder(
-            sections: declared, display: display(), empty: empty, cells: cells, bindings: bindings, providers: providers
-        )
+            sections: declared, display: display(), empty: empty, cells: cells, bindings: bindings,
+            providers: providers, viewers: viewers)
     }
 }
 

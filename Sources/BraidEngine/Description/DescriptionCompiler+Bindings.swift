@@ -1,8 +1,8 @@
 // Compiles one item of `bindings`; `DescriptionCompiler+Checks.swift` checks what needs all of them.
 extension DescriptionCompiler {
     private static let bindingMembers = [
-        "on", "cell", "cellProvider", "models", "viewModels", "viewModel", "modelsFrom", "numberOfCells", "shown",
-        "modelType",
+        "on", "cell", "cellProvider", "models", "viewModels", "viewModel", "modelsFrom", "numberOfCells", "where",
+        "sortedBy", "shown", "modelType",
         "assumingModelType", "header", "headers", "footer", "footers", "dimensions", "editing", "insert", "moving",
         "updates",
         "prefetch", "onDelete", "onInsert", "onTap", "onEvent", "onPrefetch",
@@ -47,8 +47,9 @@ extension DescriptionCompiler {
         bindings.bindings[bindings.bindings.count - 1] = binding
         if scope == .anySection {
             for member in [
-                "cell", "cellProvider", "models", "viewModels", "modelsFrom", "numberOfCells", "shown", "header",
-                "headers", "footer", "footers", "editing", "moving",
+                "cell", "cellProvider", "models", "viewModels", "modelsFrom", "numberOfCells", "where", "sortedBy",
+                "shown",
+                "header", "headers", "footer", "footers", "editing", "moving",
             ] where object[member] != nil {
                 reader.fault(
                     pointer.appending(member), .conflict,
@@ -265,7 +266,8 @@ extension DescriptionCompiler {
 
     mutating func bindMoving(_ value: JSONValue?, _ binding: inout ScopeBinding) {
         let pointer = binding.pointer.appending("moving"), to = pointer.appending("to")
-        guard let value, let object = reader.object(value, at: pointer, members: ["to", "movable"], what: "`moving`")
+        guard let value,
+            let object = reader.object(value, at: pointer, members: ["to", "movable", "merge"], what: "`moving`")
         else { return }
         var policy: MovePolicy?
         switch object["to"] {
@@ -297,6 +299,35 @@ extension DescriptionCompiler {
         }
         let movable = reader.expression(
             object["movable"], at: pointer.appending("movable"), over: DescriptionReader.rowNames, what: "`movable`")
+        policy?.merge = merge(object["merge"], at: pointer.appending("merge"))
         if let policy { (binding.moving, binding.movable) = (policy, movable.map { Computed(holding: $0) }) }
+    }
+
+    private mutating func merge(_ value: JSONValue?, at pointer: JSONPointer) -> (
+        @Sendable (MergeInput, Evaluation) throws -> JSONText?
+    )? {
+        guard let value,
+            let template = reader.template(value, at: pointer, over: ["model", "above", "below", "user"])
+        else { return nil }
+        if !template.canGive(.object) {
+            reader.fault(
+                pointer, .wrongType,
+                "`merge` must give an object, such as {\"priority\": {\"$eval\": \"above.priority\"}}")
+        }
+        return { input, evaluation in
+            var context = evaluation.context(reading: .everything)
+            context["model"] = input.model.value()
+            context["above"] = input.above.value()
+            context["below"] = input.below.value()
+            context["section"] = .string(input.section.text)
+            context.lazy("user") { evaluation.user.value() }
+            guard let merged = try template.rendered(context) else { return nil }
+            guard case .object = merged else {
+                throw Refusal(
+                    templateFailed: "`merge`, from \(pointer), gave \(JSONText(merged).text): it must give an object.",
+                    at: pointer)
+            }
+            return JSONText(merged)
+        }
     }
 }

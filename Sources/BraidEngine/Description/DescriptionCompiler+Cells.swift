@@ -5,7 +5,7 @@ extension DescriptionCompiler {
         let type = modelType(object["modelType"], at: pointer.appending("modelType"))
         let data = ["models", "viewModels", "modelsFrom", "numberOfCells"].filter { object[$0] != nil }
         guard object["cell"] != nil || object["cellProvider"] != nil || !data.isEmpty else {
-            for member in ["viewModel", "shown"] where object[member] != nil {
+            for member in ["viewModel", "where", "sortedBy", "shown"] where object[member] != nil {
                 reader.fault(
                     pointer.appending(member), .conflict,
                     "`\(member)` belongs in the binding that binds the cells, with its `cell` and `models`")
@@ -48,6 +48,12 @@ extension DescriptionCompiler {
             cells.viewModel = Computed(ofRows: template)
         }
         cells.source = source(object, binding)
+        // For some who look such a row may have no cell, so it is not displayed.
+        if case .stored = cells.source,
+            !cells.cell.reads.union(cells.viewModel?.reads ?? []).isDisjoint(with: .viewer)
+        {
+            cells.source = .selected(RowSelection())
+        }
         (binding.cells, binding.modelType) = (cells, type)
     }
 
@@ -117,16 +123,15 @@ extension DescriptionCompiler {
         if let number = object["numberOfCells"] {
             source = numberOfCells(number, at: pointer.appending("numberOfCells"))
         }
-        if let expression = reader.expression(
-            object["shown"], at: pointer.appending("shown"), over: DescriptionReader.rowNames, what: "`shown`")
-        {
-            if source.isStored {
-                source = .shown(Computed(holding: expression))
-            } else {
+        let selection = selection(object, at: pointer)
+        if !source.isStored {
+            for member in ["where", "sortedBy", "shown"] where object[member] != nil {
                 reader.fault(
-                    pointer.appending("shown"), .conflict,
-                    "`shown` hides stored rows; derived ones are left out by what they derive from")
+                    pointer.appending(member), .conflict,
+                    "`\(member)` is for stored rows; derived ones are as what they derive from gives them")
             }
+        } else if selection.exists != nil || selection.shown != nil || selection.order != nil {
+            source = .selected(selection)
         }
         if !source.isStored {
             for member in ["editing", "moving", "insert"] where object[member] != nil {
@@ -136,6 +141,36 @@ extension DescriptionCompiler {
             }
         }
         return source
+    }
+
+    private mutating func selection(_ object: JSONObject, at pointer: JSONPointer) -> RowSelection {
+        var selection = RowSelection()
+        if let expression = reader.expression(
+            object["where"], at: pointer.appending("where"), over: ["model"], what: "`where`")
+        {
+            if let name = ["row", "count"].first(where: expression.names.all.contains) {
+                reader.fault(
+                    pointer.appending("where"), .unknownName,
+                    "`where` decides which rows there are, so it cannot read `\(name)`; `shown` can")
+            }
+            selection.exists = Computed(holding: expression)
+        }
+        selection.shown = reader.expression(
+            object["shown"], at: pointer.appending("shown"), over: DescriptionReader.rowNames, what: "`shown`"
+        ).map { Computed(holding: $0) }
+        let place = pointer.appending("sortedBy")
+        guard let value = object["sortedBy"], let template = reader.template(value, at: place, isName: true) else {
+            return selection
+        }
+        if !template.canGive(.string, .array, .null)
+            || template.constant.map({ $0 != .null && SortOrder(JSONText($0)) == nil }) ?? false
+        {
+            reader.fault(
+                place, .rejecting(value, accepting: .string, .array, .object), "`sortedBy`: \(SortOrder.rule)")
+        } else if template.constant != .null {
+            selection.order = Computed(rendering: template) { $1.context(forRowsOf: $0, reading: $2) }
+        }
+        return selection
     }
 
     /// Checks without rendering: the kind and, unless a name contains `$`, the section ids.

@@ -26,7 +26,7 @@ struct DescriptionCompiler {
                 reader.text.value(), at: root,
                 members: [
                     "table", "sections", "sectionDisplay", "modelTypes", "cells", "cellsForModelTypes", "state",
-                    "empty", "authors", "undo", "templates", "handlers", "bindings",
+                    "view", "viewSchema", "empty", "authors", "undo", "templates", "handlers", "bindings",
                 ], what: "a table description")
         else { return nil }
 
@@ -55,10 +55,12 @@ struct DescriptionCompiler {
         }
         let undo: UndoPolicy? = reader.choice(object["undo"], at: root.appending("undo"), what: "`undo`")
 
+        let view = readView(object)
         let bindings = readBindings(object["bindings"])
         var binder = bindings.binder(
             display: display, empty: object["empty"].map { _ in reader.slice(root.appending("empty")) },
-            cells: cells)
+            cells: cells,
+            viewers: ViewerParts(paths: reader.viewerPaths, defaults: view.defaults, schema: view.schema))
         binder.showsAuthors = object["authors"]?.boolValue ?? false
         checkAssumedTypes(bindings, binder)
         checkMoves(bindings, binder)
@@ -69,6 +71,33 @@ struct DescriptionCompiler {
             binder: binder,
             state: object["state"] == nil ? .emptyObject : reader.slice(root.appending("state")),
             models: inDeclaredOrder(models), undo: undo)
+    }
+
+    private mutating func readView(_ object: JSONObject) -> (defaults: JSONText, schema: JTDSchema?) {
+        let place = JSONPointer.root.appending("view")
+        let schema = object["viewSchema"].flatMap { reader.schema($0, at: JSONPointer.root.appending("viewSchema")) }
+        guard let view = object["view"] else {
+            if schema != nil {
+                reader.fault(
+                    JSONPointer.root.appending("viewSchema"), .conflict,
+                    "`viewSchema` needs `view`, the values of those who choose none")
+            }
+            return (.emptyObject, nil)
+        }
+        guard case .object = view else {
+            reader.fault(
+                place, .wrongType, "`view` must be an object from names to the values of those who choose none")
+            return (.emptyObject, nil)
+        }
+        let members = (reader.slice(place).members() ?? []).filter { !DescriptionReader.isRemark($0.name) }
+        let defaults = JSONText(object: members)
+        if defaults.count > ViewerParts.longestView {
+            reader.fault(place, .outOfRange, "`view` has at most \(ViewerParts.longestView) bytes")
+        }
+        for found in schema?.errorIndicators(of: defaults.value()) ?? [] {
+            reader.fault(found.instancePath.tokens.reduce(place) { $0.appending($1) }, found.code, found.detail)
+        }
+        return (defaults, schema)
     }
 
     private mutating func readName(_ value: JSONValue?) -> String {

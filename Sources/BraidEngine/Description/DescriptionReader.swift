@@ -18,6 +18,8 @@ struct DescriptionReader {
     var handlerNames: [String] = []
     /// Actions, and uses of named handlers, that change the handler's own row.
     var actionsOnOwnRow: [JSONPointer] = []
+    /// What the display reads of `user` and `view`.
+    private(set) var viewerPaths: Set<[String]> = []
     /// While a named handler is read: what it reads.
     var readNames: Set<String> = []
     var templates = NamedParts<NamedTemplate>(
@@ -154,6 +156,8 @@ struct DescriptionReader {
     }
 
     private static let commonNames = ["state", "models", "section", "now"]
+    /// Of who looks, in what is displayed.
+    private static let viewerNames = ["user", "view"]
     static let rowNames = ["model", "row", "count"]
     static let handlerNames = rowNames + ["uuid", "user"]
     static let titleNames = ["count", "displayedCount"]
@@ -163,15 +167,11 @@ struct DescriptionReader {
     private mutating func checkNames(_ read: NamesRead, _ names: [String], at pointer: JSONPointer) {
         let needed = read.all.subtracting(read.tolerated)
         readNames.formUnion(needed)
-        let known = Self.commonNames + names + handlerNames
-        if needed.contains("user"), !known.contains("user") {
-            fault(
-                pointer, .unknownName,
-                "what is displayed is the same for everybody, so it cannot read `user`; handlers and `insert.template` can, and can `reject` a command"
-            )
-            return
-        }
+        // Handlers and `insert.template` read who sends the command.
+        let isDisplayed = handlerNames.isEmpty && !names.contains("user")
+        if isDisplayed { viewerPaths.formUnion(read.viewerPaths) }
         guard warns else { return }
+        let known = Self.commonNames + names + handlerNames + (isDisplayed ? Self.viewerNames : [])
         for name in needed.subtracting(known).sorted() {
             warn(
                 pointer, .unknownName,
@@ -183,7 +183,7 @@ struct DescriptionReader {
     /// `event.text`. Not about ids of declared sections, nor a single name that only the template defines.
     mutating func checkLiterals(_ node: JSONeNode, _ names: [String], at pointer: JSONPointer) {
         guard warns else { return }
-        let known = Self.commonNames + names + handlerNames.filter { $0 != "uuid" }
+        let known = Self.commonNames + Self.viewerNames + names + handlerNames.filter { $0 != "uuid" }
         var found: [(text: String, place: [String])] = []
         node.forEachLiteral { text, place, locals in
             let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)

@@ -85,21 +85,44 @@ extension MatchedStretch {
     /// A longest sequence of stored rows in the same order in both. O(n log n) in the rows between the first and last
     /// difference, which take O(log rows) to find if all else is shared.
     static func matching(_ old: PersistentList<StoredRow>, _ new: PersistentList<StoredRow>) -> [MatchedStretch] {
+        matching(old, new, key: (\.key, \.key))
+    }
+
+    /// Of displayed rows, by the stored rows that they stand for.
+    static func matching(_ old: Section, of oldStored: StoredSection, _ new: Section, of newStored: StoredSection)
+        -> [MatchedStretch]
+    {
+        func key(in stored: StoredSection) -> (Int) -> Int {
+            { rank in
+                let index = stored.index(ofRank: rank)
+                return index < stored.rows.count ? stored.rows[index].key : -rank
+            }
+        }
+        return matching(
+            old.places?.ranks ?? [], new.places?.ranks ?? [], key: (key(in: oldStored), key(in: newStored)))
+    }
+
+    private static func matching<Element>(
+        _ old: PersistentList<Element>, _ new: PersistentList<Element>,
+        key: (old: (Element) -> Int, new: (Element) -> Int)
+    ) -> [MatchedStretch] {
         let shorter = min(old.count, new.count)
         let prefix = PersistentList.walk(old, 0, new, 0, limit: shorter, .forward) { left, right, count, _ in
-            (0..<count).first { left.chunk[left.offset + $0].key != right.chunk[right.offset + $0].key } ?? count
+            (0..<count).first {
+                key.old(left.chunk[left.offset + $0]) != key.new(right.chunk[right.offset + $0])
+            } ?? count
         }
         let suffix = PersistentList.walk(old, old.count, new, new.count, limit: shorter - prefix, .backward) {
             left, right, count, _ in
-            (1...count).first { left.chunk[left.offset - $0].key != right.chunk[right.offset - $0].key }.map { $0 - 1 }
-                ?? count
+            (1...count).first { key.old(left.chunk[left.offset - $0]) != key.new(right.chunk[right.offset - $0]) }
+                .map { $0 - 1 } ?? count
         }
-        func keys(_ rows: PersistentList<StoredRow>) -> [Int] {
+        func keys(_ rows: PersistentList<Element>, _ key: (Element) -> Int) -> [Int] {
             var keys: [Int] = []
-            rows.forEach(in: prefix..<rows.count - suffix) { keys.append($1.key) }
+            rows.forEach(in: prefix..<rows.count - suffix) { keys.append(key($1)) }
             return keys
         }
-        var stretches = matching(keys(old), keys(new))
+        var stretches = matching(keys(old, key.old), keys(new, key.new))
         for index in stretches.indices {
             stretches[index].old += prefix
             stretches[index].new += prefix
@@ -111,7 +134,7 @@ extension MatchedStretch {
         return stretches
     }
 
-    static func matching(_ old: [Int], _ new: [Int]) -> [MatchedStretch] {
+    private static func matching(_ old: [Int], _ new: [Int]) -> [MatchedStretch] {
         var oldPlaces: [Int: Int] = [:]
         for (place, key) in old.enumerated() { oldPlaces[key] = place }
         let common = new.indices.compactMap { place in oldPlaces[new[place]].map { (old: $0, new: place) } }

@@ -103,8 +103,8 @@ extension CommandInProgress {
             return .table
         }
         let section = shown.sections[path.section]
-        let binding = try requireStored(section.id)
-        let index = section.rows.indices.contains(path.row) ? try storedIndex(of: path.row, in: section, binding) : nil
+        _ = try requireStored(section.id)
+        let index = targetIndex(min(path.row, section.rows.count), in: section)
         let row = try identified(model, in: section.id, at: JSONPointer.root.appending("model"))
         try editor.insert(row.model, id: row.id, in: section.id, at: index)
         return .section(path.section)
@@ -272,7 +272,7 @@ extension CommandInProgress {
         guard shown.sections.indices.contains(path.section) else { return nil }
         let section = shown.sections[path.section]
         guard section.rows.indices.contains(path.row) else { return nil }
-        return try storedIndex(of: path.row, in: section, try requireStored(section.id)).map { (section.id, $0) }
+        return storedIndex(of: path.row, in: section, try requireStored(section.id)).map { (section.id, $0) }
     }
 }
 

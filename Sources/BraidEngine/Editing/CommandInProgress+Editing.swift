@@ -12,7 +12,8 @@ extension CommandInProgress {
 
     mutating func insert(_ reference: RowReference, _ given: JSONText?) throws {
         let place = try resolve(reference, orEnd: true)
-        let (binding, stored, index) = try requireEditing(.insert, place)
+        let (binding, stored, _) = try requireEditing(.insert, place)
+        let index = targetIndex(place.row, in: place.section)
         if binding.cells.isProvided {
             // The handler makes the model itself.
             try call(binding.onInsert, HandlerCall(section: stored.id, row: index, model: .null, reason: .editing))
@@ -32,6 +33,7 @@ extension CommandInProgress {
         }
         let identified = try identified(model, in: stored.id, at: JSONPointer.root.appending("model"))
         let key = editor.table.nextKey
+        try checkHidden(identified.id, in: place.section)
         try editor.insert(identified.model, id: identified.id, in: stored.id, at: index)
         try call(
             binding.onInsert,
@@ -60,16 +62,13 @@ extension CommandInProgress {
         }
         if isWithin, place.row == targetRow { return }
 
-        // Before the stored row of the displayed one that is to follow, or at the end; some stored rows are hidden.
         guard let moved = editor.table[source.id]?.rows[index], let before = editor.table[destination.id] else {
             throw Refusal.noSection(destination.id, among: editor.table.sections.lazy.map(\.id))
         }
-        var targetIndex = before.rows.count - (isWithin ? 1 : 0)
-        if targetRow < last {
-            let follower = isWithin && targetRow >= place.row ? targetRow + 1 : targetRow
-            targetIndex = try storedIndex(of: follower, in: destination, to) ?? targetIndex
-            if isWithin, targetIndex > index { targetIndex -= 1 }
-        }
+        var targetIndex = targetIndex(targetRow, in: destination, without: isWithin ? place.row : nil)
+        if isWithin, targetIndex > index { targetIndex -= 1 }
+        if !isWithin { try checkHidden(moved.id, in: destination) }
+        let merged = try merged(moved, to, destination, targetRow, without: isWithin ? place.row : nil)
         let sourceCount = editor.table[source.id]?.rows.count ?? 0
         switch (from.cells.isProvided, to.cells.isProvided) {
         case (false, false): _ = try editor.move(at: index, in: source.id, to: (destination.id, targetIndex))
@@ -77,16 +76,20 @@ extension CommandInProgress {
         case (true, false): try editor.insert(moved.model, id: moved.id, in: destination.id, at: targetIndex)
         case (true, true): break
         }
+        if let merged {
+            try editor.replace(at: targetIndex, in: destination.id, id: merged.id, model: merged.model)
+        }
+        let model = merged?.model ?? moved.model, id = merged?.id ?? moved.id
         try call(
             from.onDelete,
             HandlerCall(
-                section: source.id, row: index, model: moved.model,
-                reason: .movedTo(section: destination.id, row: targetIndex), key: moved.key, id: moved.id))
+                section: source.id, row: index, model: model,
+                reason: .movedTo(section: destination.id, row: targetIndex), key: moved.key, id: id))
         try call(
             to.onInsert,
             HandlerCall(
-                section: destination.id, row: targetIndex, model: moved.model,
-                reason: .movedFrom(section: source.id, row: index), key: moved.key, id: moved.id))
+                section: destination.id, row: targetIndex, model: model,
+                reason: .movedFrom(section: source.id, row: index), key: moved.key, id: id))
         try readProvided(isEdit: true)
         if isWithin {
             try checkCount(of: source.id, is: sourceCount, after: "onDelete and onInsert")
@@ -94,6 +97,39 @@ extension CommandInProgress {
             try checkCount(of: source.id, is: sourceCount - 1, after: "onDelete")
             try checkCount(of: destination.id, is: before.rows.count + 1, after: "onInsert")
         }
+    }
+
+    /// Throws `idInvalid` if a row that the sender does not see has the id.
+    private func checkHidden(_ id: RowID?, in section: Section) throws(Refusal) {
+        guard isDiscreet, let id, let index = editor.table[section.id]?.index(of: id) else { return }
+        if displayedIndex(ofStored: index, in: section.id) == nil { throw .idUnusable(id) }
+    }
+
+    /// The stored index directly behind the row above, or else before the first; whatever is hidden between. `row` is
+    /// an index among the displayed rows, without the moved one.
+    func targetIndex(_ row: Int, in section: Section, without moved: Int? = nil) -> Int {
+        let end = editor.table[section.id]?.rows.count ?? 0
+        guard let binding = binder.binding(of: section.id) else { return end }
+        func displayed(_ row: Int) -> Int { moved.map { row >= $0 ? row + 1 : row } ?? row }
+        if row > 0 { return storedIndex(of: displayed(row - 1), in: section, binding).map { $0 + 1 } ?? end }
+        return storedIndex(of: displayed(0), in: section, binding) ?? end
+    }
+
+    /// The model with what the description merges into one that moves to a place in a sorted section. `nil` elsewhere.
+    private func merged(
+        _ moved: StoredRow, _ target: SectionBinding, _ section: Section, _ row: Int, without gone: Int?
+    ) throws -> TableEditor.Model? {
+        guard section.places?.order != nil, let merge = target.moving?.merge, let stored = editor.table[section.id]
+        else { return nil }
+        func model(_ row: Int) -> JSONText {
+            let displayed = gone.map { row >= $0 ? row + 1 : row } ?? row
+            guard row >= 0, let index = storedIndex(of: displayed, in: section, target) else { return .null }
+            return stored.rows[index].model
+        }
+        let input = MergeInput(section: section.id, model: moved.model, above: model(row - 1), below: model(row))
+        guard let patch = try Refusal.naming(section.id, { try merge(input, evaluation) }) else { return nil }
+        let merged = JSONText(moved.model.value().merging(patch: patch.value()))
+        return try identified(merged, in: section.id, at: JSONPointer.root.appending("model"))
     }
 
     /// `row` is an index in the list without the moved row, and may be out of bounds.
@@ -134,12 +170,11 @@ extension CommandInProgress {
     ) {
         let binding = try requireStored(place.section.id),
             stored = editor.table.sections[try editor.position(of: place.section.id)]
-        let index = try storedIndex(of: place.row, in: place.section, binding) ?? stored.rows.count
+        let index = storedIndex(of: place.row, in: place.section, binding) ?? stored.rows.count
         if isAllowed { return (binding, stored, index) }
         let allowed: EditingStyle
         if index < stored.rows.count {
-            let input = RowInput(
-                section: stored.id, row: index, count: stored.rows.count, model: stored.rows[index].model)
+            let input = try input(of: index, in: stored, at: place, binding)
             allowed = try binding.editingStyle(for: input, evaluation)
         } else {
             // No row is there, so only a constant policy can allow an insert.
@@ -152,6 +187,24 @@ extension CommandInProgress {
             )
         }
         return (binding, stored, index)
+    }
+
+    /// As when the row was rendered, but now.
+    private func input(of index: Int, in stored: StoredSection, at place: Place, _ binding: SectionBinding) throws
+        -> RowInput
+    {
+        let model = stored.rows[index].model
+        guard case .selected(let selection) = binding.cells.source, let places = place.section.places,
+            selection.exists != nil || places.order != nil
+        else { return RowInput(section: stored.id, row: index, count: stored.rows.count, model: model) }
+        var row = place.row
+        if selection.shown != nil, binding.renderingReads.contains(.row) {
+            let maker = RowMaker(
+                binding: binding, section: stored.id, count: stored.rows.count, room: 0, binder: binder,
+                evaluation: evaluation)
+            row = try maker.candidates(of: stored, selection, places.order).firstIndex { $0.index == index } ?? row
+        }
+        return RowInput(section: stored.id, row: row, count: places.count, model: model)
     }
 
     /// Checks policies only, and changes nothing.
@@ -198,14 +251,20 @@ extension CommandInProgress {
     {
         let source = place.section, evaluation = evaluation
         guard let policy = binding.moving, binding.allowsMoving, let stored = editor.table[source.id],
-            let index = try storedIndex(of: place.row, in: source, binding)
+            let index = storedIndex(of: place.row, in: source, binding)
         else {
             throw Refusal(
                 .moveNotAllowed,
                 "The rows of the section \"\(source.id)\" cannot be moved: the section has no `moving`.")
         }
         if isAllowed { return index }
-        let input = RowInput(section: source.id, row: index, count: stored.rows.count, model: stored.rows[index].model)
+        if source.places?.order != nil, policy.merge == nil {
+            throw Refusal(
+                .moveNotAllowed,
+                "The rows of the section \"\(source.id)\" cannot be moved: they are sorted, and its `moving` has no `merge`."
+            )
+        }
+        let input = try input(of: index, in: stored, at: place, binding)
         guard try binding.isMovable(input, evaluation) else {
             throw Refusal(
                 .moveNotAllowed,
@@ -221,7 +280,9 @@ extension CommandInProgress {
                 throw Refusal.noSection(destination.id, among: editor.table.sections.lazy.map(\.id))
             }
             isAllowed = try policy.passes(
-                try binder.titles(of: target, displayedCount: destination.rows.count, evaluation), evaluation)
+                try binder.titles(
+                    of: target, count: destination.places?.count ?? target.rows.count,
+                    displayedCount: destination.rows.count, evaluation), evaluation)
         }
         guard isAllowed, target.cells.source.isStored else {
             throw Refusal(

@@ -27,11 +27,27 @@ extension CommandInProgress {
     /// A new revision even if no row changes, so that no controller misses the event.
     private mutating func note(_ kind: RowEvent.Kind, at place: Place) {
         isRevision = true
-        let section = displayedPlace(of: place.section.id) ?? 0
-        controllerEvents.append(
-            .row(
-                RowEvent(at: RowPath(section: section, row: place.row), row: place.section.rows[place.row], kind: kind))
-        )
+        let row = place.section.rows[place.row]
+        controllerEvents.append(.row(RowEvent(at: sessionPath(of: place, row), row: row, kind: kind)))
+    }
+
+    /// In the session's own table.
+    private func sessionPath(of place: Place, _ row: Row) -> RowPath? {
+        guard let session else {
+            return RowPath(section: displayedPlace(of: place.section.id) ?? 0, row: place.row)
+        }
+        let id = place.section.id, shown = unpublished?.snapshot ?? session.before
+        guard let section = shown.sections.firstIndex(where: { $0.id == id }), let binding = binder.binding(of: id)
+        else { return nil }
+        guard binding.cells.source.isStored else {
+            return row.id.flatMap { shown.sections[section].rows.indexes(of: $0).first }
+                .map { RowPath(section: section, row: $0) }
+        }
+        guard let index = storedIndex(of: place.row, in: place.section, binding), let stored = beforeTable[id],
+            stored.rows.indices.contains(index)
+        else { return nil }
+        let displayed = shown.sections[section].places.map { $0.index(of: stored.rows[index], in: stored) } ?? index
+        return displayed.map { RowPath(section: section, row: $0) }
     }
 
     /// Runs `onPrefetch` of sections near whose end a reported row is. Not again until the section has more rows or
@@ -55,7 +71,9 @@ extension CommandInProgress {
             }
         }
         for (section, _, handler, call) in nearest {
-            let count = section.rows.count
+            // Others display other numbers of rows.
+            let isStored = session != nil && call.derivedCount == nil
+            let count = isStored ? editor.table[section.id]?.rows.count ?? 0 : section.rows.count
             if let before = editor.table[section.id]?.summary.prefetched, count <= before { continue }
             try editor.setPrefetched(count, of: section.id)
             try self.call(handler, call)
@@ -64,7 +82,7 @@ extension CommandInProgress {
 
     func handlerCall(for place: Place, _ binding: SectionBinding) throws -> HandlerCall {
         let row = place.section.rows[place.row]
-        guard let index = try storedIndex(of: place.row, in: place.section, binding),
+        guard let index = storedIndex(of: place.row, in: place.section, binding),
             let stored = editor.table[place.section.id]?.rows[index]
         else {
             return HandlerCall(

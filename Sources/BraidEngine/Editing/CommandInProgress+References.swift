@@ -48,38 +48,23 @@ extension CommandInProgress {
     }
 
     /// `nil` after the last row, and for derived rows.
-    func storedIndex(of row: Int, in section: Section, _ binding: SectionBinding) throws -> Int? {
+    func storedIndex(of row: Int, in section: Section, _ binding: SectionBinding) -> Int? {
         guard row < section.rows.count, let stored = editor.table[section.id] else { return nil }
         switch binding.cells.source {
         case .stored: return row < stored.rows.count ? row : nil
         case .derived, .counted: return nil
-        case .shown(let shown):
-            if let id = section.rows[row].id { return stored.index(of: id) }
-            // Without an id: count the displayed rows before it.
-            let places = try storedPlaces(of: section.id, shown)
-            return row < places.count ? places[row] : nil
+        case .selected: return section.places?.storedIndex(of: row, in: stored)
         }
     }
 
     /// `nil` for hidden and derived rows.
-    func displayedIndex(ofStored index: Int, in section: SectionID) throws -> Int? {
+    func displayedIndex(ofStored index: Int, in section: SectionID) -> Int? {
         switch binder.binding(of: section)?.cells.source {
-        case .stored: index
-        case .shown(let shown): try storedPlaces(of: section, shown).firstIndex(of: index)
-        case .derived, .counted, nil: nil
-        }
-    }
-
-    /// Stored indexes of the displayed rows, kept until the next snapshot. Uses its time: at this command's, `shown`
-    /// could hide others.
-    private func storedPlaces(of section: SectionID, _ shown: Computed<RowInput>) throws -> [Int] {
-        try search.storedPlaces(of: section) {
-            guard let stored = editor.table[section] else { return [] }
-            let evaluation = Evaluation(table: editor.table, now: self.shown.now, meter: meter)
-            return try stored.rows.enumerated().compactMap { index, candidate in
-                let input = RowInput(section: section, row: index, count: stored.rows.count, model: candidate.model)
-                return try shown.value(for: input, evaluation)?.boolValue == true ? index : nil
-            }
+        case .stored: return index
+        case .selected:
+            guard let place = displayedPlace(of: section), let stored = shownTable[section] else { return nil }
+            return shown.sections[place].places?.index(of: stored.rows[index], in: stored)
+        case .derived, .counted, nil: return nil
         }
     }
 }
@@ -89,14 +74,6 @@ extension CommandInProgress {
 final class RowSearch {
     private var looks = 0
     private var index: [RowID: (first: RowPath, others: [RowPath])]?
-    private var stored: [SectionID: [Int]] = [:]
-
-    func storedPlaces(of section: SectionID, _ find: () throws -> [Int]) rethrows -> [Int] {
-        if let known = stored[section] { return known }
-        let found = try find()
-        stored[section] = found
-        return found
-    }
 
     func places(of id: RowID, in section: Section?, _ command: CommandInProgress) throws(Refusal) -> [RowPath] {
         let shown = command.shown
@@ -105,7 +82,7 @@ final class RowSearch {
         if index == nil, looks <= 1_000 + 16 * shown.totalRowCount {
             if let section, let sectionPlace {
                 let binder = command.binder, table = command.shownTable
-                looks += binder.examinesRows(for: id, in: section, of: table) ? section.rows.count : 0
+                looks += binder.examinesRows(in: section) ? section.rows.count : 0
                 return binder.displayedIndex(of: id, in: section, of: table).map {
                     [RowPath(section: sectionPlace, row: $0)]
                 } ?? []
@@ -115,7 +92,7 @@ final class RowSearch {
             for place in binder.displayedPlaces(ofSectionsThatMayShow: id, in: shown, of: table) {
                 try command.meter.checkTime()
                 let section = shown.sections[place]
-                looks += binder.examinesRows(for: id, in: section, of: table) ? 1 + section.rows.count : 1
+                looks += binder.examinesRows(in: section) ? 1 + section.rows.count : 1
                 if let row = binder.displayedIndex(of: id, in: section, of: table) {
                     places.append(RowPath(section: place, row: row))
                 }
@@ -144,5 +121,5 @@ final class RowSearch {
         return index
     }
 
-    func reset() { (looks, index, stored) = (0, nil, [:]) }
+    func reset() { (looks, index) = (0, nil) }
 }

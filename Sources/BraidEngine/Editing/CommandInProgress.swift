@@ -24,6 +24,10 @@ public struct Outcome: Sendable {
     public var undo: TableChange
     /// From what clients saw to ``snapshot``; without stages if nothing displayed changed.
     public var update: BatchUpdate
+    /// What the sender sees, if that is a table of their own.
+    package var own: (snapshot: Snapshot, update: BatchUpdate)?
+    /// What the command touched, for the tables of others. `nil`: perhaps anything.
+    package var step: TableEditor.Step?
     /// For the session's controllers, in order.
     public var controllerEvents: [ControllerEvent] = []
     /// For the delegate of a data source.
@@ -54,33 +58,51 @@ extension Binder {
     /// Index paths refer to it; those of a data source call to the snapshot of `table`, in a transaction to the table
     /// after the commands before. `now` is in RFC 3339; equal `ids` make the same ids again. `strict` refuses data
     /// source calls that would be ignored. `refreshes` says that handlers may change what is displayed without changing
-    /// the table, as a program's closures can. Handlers and `insert.template` read `user`.
+    /// the table, as a program's closures can. Handlers and `insert.template` read `user`. A sender with a table of
+    /// their own, `seeing`, means its rows and index paths, and may do what it allows.
     ///
     /// - Throws: ``Refusal``, and the errors of a Swift program's closures.
     /// - Complexity: O(sections), and rendering and comparing touched rows, those of unpublished changes included.
     public func applying(
         _ command: Command, to table: TableModel, shown: Snapshot, unpublished: Unpublished?, now: String,
-        ids: IDSource = .random, strict: Bool = false, refreshes: Bool = false, by user: User = .controller
+        ids: IDSource = .random, strict: Bool = false, refreshes: Bool = false, by user: User = .controller,
+        seeing own: OwnTable? = nil
     ) throws -> Outcome {
         var outcome: Outcome
         if case .rebind(let rebinding) = command {
             outcome = try self.rebinding(rebinding, table, shown: shown, unpublished: unpublished, now: now)
         } else {
-            var work = CommandInProgress(
-                binder: self, table: table, shown: shown, unpublished: unpublished, now: now, ids: ids,
-                user: user.json)
+            var work =
+                if let own {
+                    try CommandInProgress(
+                        seeing: own, session: self, table: table, shown: shown, unpublished: unpublished, now: now,
+                        ids: ids, user: user.json)
+                } else {
+                    CommandInProgress(
+                        binder: self, table: table, shown: shown, unpublished: unpublished, now: now, ids: ids,
+                        user: user.json)
+                }
             work.isRefresh = refreshes
             work.isStrict = strict
+            work.isDiscreet = user.role != .controller && hidesRows
             outcome = try work.outcome(of: command)
         }
-        if showsAuthors, outcome.kind == .applied { outcome.update.by = user.shown }
+        if showsAuthors, outcome.kind == .applied {
+            outcome.update.by = user.shown
+            outcome.own?.update.by = user.shown
+        }
         return outcome
     }
 }
 
 /// A command or transaction being executed.
 struct CommandInProgress {
+    /// The sender's.
     let binder: Binder
+    /// The session's own, and what those see who have no table of their own; `nil` if the sender is one of them.
+    let session: (binder: Binder, before: Snapshot)?
+    /// All that the commands so far have touched.
+    private(set) var steps = TableEditor.Step()
     let now: String
     let meter: CommandMeter
     let ids: IDSource
@@ -112,6 +134,8 @@ struct CommandInProgress {
     /// A transaction's earlier command has changed the table.
     private var hasChanged = false
     var isTransaction = false
+    /// Refusals tell the sender nothing of rows that others see.
+    var isDiscreet = false
     var isStrict = false
     var isRebinding = false
     var notification: DataSourceNotification?
@@ -121,9 +145,11 @@ struct CommandInProgress {
     /// The parameter `shown` is what clients see, and becomes `before`, not the property `shown`.
     init(
         binder: Binder, table: TableModel, shown: Snapshot, unpublished: Unpublished? = nil, now: String,
-        ids: IDSource = .random, user: JSONText = User.controller.json
+        ids: IDSource = .random, user: JSONText = User.controller.json,
+        session: (binder: Binder, before: Snapshot)? = nil
     ) {
         self.binder = binder
+        self.session = session
         self.now = now
         self.ids = ids
         self.user = user
@@ -139,10 +165,32 @@ struct CommandInProgress {
         self.shown = unpublished?.snapshot ?? shown
     }
 
-    var evaluation: Evaluation { Evaluation(table: editor.table, now: now, meter: meter, ids: ids, user: user) }
+    /// For a sender with a table of their own.
+    fileprivate init(
+        seeing own: OwnTable, session: Binder, table: TableModel, shown: Snapshot, unpublished: Unpublished?,
+        now: String, ids: IDSource, user: JSONText
+    ) throws {
+        let binder = session.seen(by: own.viewer)
+        self.init(
+            binder: binder, table: table, shown: own.snapshot, unpublished: unpublished, now: now, ids: ids,
+            user: user, session: (session, shown))
+        if let unpublished { self.shown = try binder.ownSnapshot(of: table, sharing: unpublished.snapshot) }
+    }
+
+    var evaluation: Evaluation {
+        Evaluation(table: editor.table, now: now, meter: meter, ids: ids, user: user, for: binder)
+    }
 
     /// Of a command or a transaction.
     fileprivate mutating func outcome(of command: Command) throws -> Outcome {
+        do {
+            return try wholeOutcome(of: command)
+        } catch let refusal as Refusal where isDiscreet {
+            throw refusal.discreet
+        }
+    }
+
+    private mutating func wholeOutcome(of command: Command) throws -> Outcome {
         var ignored: String?
         guard case .transaction(let commands) = command else {
             ignored = try perform(command)
@@ -153,7 +201,7 @@ struct CommandInProgress {
             do {
                 ignored = try perform(command) ?? ignored
             } catch let refusal as Refusal {
-                throw refusal.placed(in: command, at: index)
+                throw (isDiscreet ? refusal.discreet : refusal).placed(in: command, at: index)
             }
         }
         return try outcome(ignored: ignored)
@@ -248,6 +296,7 @@ struct CommandInProgress {
         // A server that loads the session later renders with another time, and must get the same rows.
         guard step.changedAnything || binder.readsNow else { return step.prefetchChanged }
         search.reset()
+        steps.append(step)
         // Added rows have new keys. Counting visits every section, so only then.
         if editor.table.nextKey > editor.firstNewKey || !editor.restored.isEmpty {
             meter.allow(rows: editor.table.rowCount)
@@ -257,7 +306,11 @@ struct CommandInProgress {
         shown = try binder.snapshot(
             of: editor.table, revision: before.revision + 1,
             after: .init(table: shownTable, snapshot: shown, step: step), remade: &remade, evaluation)
-        for id in step.sections where hasNewEnd(id) { try editor.setPrefetched(nil, of: id) }
+        for id in step.sections {
+            if hasNewEnd(id) { try editor.setPrefetched(nil, of: id) }
+            // The notes are indexes of stored rows.
+            if case .selected? = binder.binding(of: id)?.cells.source { editor.noteWhole(id) }
+        }
         for (id, rowCount) in remade {
             editor.noteWhole(id)
             // Derived rows may have read a changed value.
@@ -289,20 +342,25 @@ struct CommandInProgress {
         return before.rows.indexes(of: last).isEmpty
     }
 
-    func outcome(ignored: String?) throws -> Outcome {
-        let change = editor.change
-        var after = shown
-        after.revision = before.revision + 1
-        if !change.isEmpty || isRevision || isRefresh {
-            guard publishes || isRefresh else { return unpublishedOutcome(change) }
+    mutating func outcome(ignored: String?) throws -> Outcome {
+        let before = session?.before ?? before
+        if !editor.change.isEmpty || isRevision || isRefresh {
+            var after = try sessionSnapshot()
+            after.revision = before.revision + 1
+            // Rendering can have noted that `onPrefetch` may run again.
+            let change = editor.change
+            guard publishes || isRefresh else { return unpublishedOutcome(change, after) }
             var touched = unpublished?.touched ?? TouchedRows()
             touched.append(editor.allTouched)
-            let update = try BatchUpdate(from: before, to: after, touched: touched, staying: stayingRows)
+            let update = try BatchUpdate(from: before, to: after, touched: touched) {
+                stayingRows(in: $0, from: before, to: after)
+            }
             if !change.isEmpty || isRevision || !update.isEmpty {
                 return Outcome(
                     kind: .applied, table: editor.table, snapshot: after, unpublished: nil, change: change,
                     // A program stores nothing.
                     undo: isRefresh ? TableChange() : editor.undo, update: update,
+                    own: try own(revision: after.revision), step: isRebinding || unpublished != nil ? nil : steps,
                     controllerEvents: controllerEvents, notification: notification, inserted: inserted,
                     tally: tally)
             }
@@ -310,8 +368,42 @@ struct CommandInProgress {
         let update = BatchUpdate(from: before.revision, to: before.revision, totalRowCount: before.totalRowCount)
         return Outcome(
             kind: ignored.map { .ignored(reason: $0) } ?? .unchanged, table: beforeTable, snapshot: before,
-            unpublished: unpublished, change: change, undo: TableChange(), update: update, notification: notification,
-            tally: tally)
+            unpublished: unpublished, change: editor.change, undo: TableChange(), update: update,
+            own: unchangedOwn(revision: before.revision), notification: notification, tally: tally)
+    }
+
+    /// What the session's own table shows after all commands.
+    private mutating func sessionSnapshot() throws -> Snapshot {
+        guard let session else { return shown }
+        let evaluation = Evaluation(
+            table: editor.table, now: now, meter: meter, ids: ids, user: user, for: session.binder)
+        guard steps.changedAnything || session.binder.readsNow else { return unpublished?.snapshot ?? session.before }
+        var remade: [Binder.Remade] = []
+        let snapshot = try session.binder.snapshot(
+            of: editor.table, revision: before.revision + 1,
+            after: .init(
+                table: beforeTable, snapshot: unpublished?.snapshot ?? session.before, step: steps),
+            remade: &remade, evaluation)
+        for (id, _) in remade { editor.noteWhole(id) }
+        return snapshot
+    }
+
+    private func own(revision: Int) throws(Refusal) -> (snapshot: Snapshot, update: BatchUpdate)? {
+        guard session != nil else { return nil }
+        var after = shown
+        after.revision = revision
+        let published = unpublished?.published ?? beforeTable
+        return (after, try binder.ownUpdate(from: (published, before), to: (editor.table, after)))
+    }
+
+    /// With an update without stages.
+    func unchangedOwn(revision: Int) -> (snapshot: Snapshot, update: BatchUpdate)? {
+        guard session != nil else { return nil }
+        var snapshot = before
+        snapshot.revision = revision
+        return (
+            snapshot, BatchUpdate(from: before.revision, to: revision, totalRowCount: before.totalRowCount)
+        )
     }
 }
 
@@ -388,7 +480,7 @@ extension CommandInProgress {
     /// Unpublished changes count as changes of single rows, so that the update depends only on the two tables and the
     /// command, and is the same after a restart and on every server. `nil` if unknown, for example after all models
     /// were replaced.
-    func stayingRows(in section: SectionID) -> [MatchedStretch]? {
+    private func stayingRows(in section: SectionID, from before: Snapshot, to after: Snapshot) -> [MatchedStretch]? {
         guard !isRebinding, !editor.refilledSections.contains(section),
             unpublished != nil || editor.editedSections.contains(section)
         else { return nil }
@@ -398,9 +490,12 @@ extension CommandInProgress {
                 return nil
             }
             return MatchedStretch.matching(old.rows, new.rows)
-        case .shown:
-            guard let old = before.shownKeys[section], let new = shown.shownKeys[section] else { return nil }
-            return MatchedStretch.matching(old, new)
+        case .selected:
+            let oldTable = unpublished?.published ?? beforeTable
+            guard let old = before.sections.first(where: { $0.id == section }), let oldStored = oldTable[section],
+                let new = after.sections.first(where: { $0.id == section }), let newStored = editor.table[section]
+            else { return nil }
+            return MatchedStretch.matching(old, of: oldStored, new, of: newStored)
         case .derived, .counted, nil: return nil
         }
     }

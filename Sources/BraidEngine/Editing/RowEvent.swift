@@ -8,14 +8,14 @@ public struct RowEvent: Sendable {
         case cellEvent(name: String, parameters: JSONText)
     }
 
-    /// In the stored table's snapshot, before the handler ran.
-    public var at: RowPath
-    /// Before the handler ran.
+    /// In the stored table's snapshot, before the handler ran. `nil` if only the sender's own table shows the row.
+    public var at: RowPath?
+    /// As the sender saw it, before the handler ran.
     public var row: Row
     /// A tap, or the event with its parameters.
     public var kind: Kind
 
-    /// `{"at", "id"?, "cell", "event"?, "model"?, "by"?}`; a tap has no `event`.
+    /// `{"at"?, "id"?, "cell", "event"?, "model"?, "by"?}`; a tap has no `event`.
     func json(by author: JSONText?) -> JSONText {
         .object(capacity: 64 + row.json.count + (author?.count ?? 0)) {
             $0.member("at", at)

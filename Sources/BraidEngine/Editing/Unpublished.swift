@@ -28,8 +28,9 @@ public final class Unpublished: Sendable {
 
 extension CommandInProgress {
     /// A new revision, at which clients still see the published table.
-    func unpublishedOutcome(_ change: TableChange) -> Outcome {
-        var snapshot = before, stored = shown, touched = unpublished?.touched ?? TouchedRows()
+    func unpublishedOutcome(_ change: TableChange, _ stored: Snapshot) -> Outcome {
+        let before = session?.before ?? before
+        var snapshot = before, stored = stored, touched = unpublished?.touched ?? TouchedRows()
         snapshot.revision = before.revision + 1
         stored.revision = snapshot.revision
         touched.append(editor.allTouched)
@@ -39,7 +40,7 @@ extension CommandInProgress {
             kind: .applied, table: editor.table, snapshot: snapshot, unpublished: kept, change: change,
             undo: editor.undo,
             update: BatchUpdate(from: before.revision, to: snapshot.revision, totalRowCount: snapshot.totalRowCount),
-            inserted: inserted, tally: tally)
+            own: unchangedOwn(revision: snapshot.revision), step: TableEditor.Step(), inserted: inserted, tally: tally)
     }
 }
 
@@ -111,7 +112,7 @@ extension CommandInProgress {
             return rows[place.row].isSame(as: place.section.rows[place.row]) ? place.row : nil
         }
         guard let old = seen.editor.table[id]?.rows,
-            let oldIndex = try seen.storedIndex(of: place.row, in: place.section, binding),
+            let oldIndex = seen.storedIndex(of: place.row, in: place.section, binding),
             let section = editor.table[id]
         else { return nil }
         let row = old[oldIndex]
@@ -121,7 +122,7 @@ extension CommandInProgress {
             guard let found = section.rows.firstIndex(where: { $0.key == row.key }) else { return nil }
             index = found
         }
-        return section.rows[index].model == row.model ? try displayedIndex(ofStored: index, in: id) : nil
+        return section.rows[index].model == row.model ? displayedIndex(ofStored: index, in: id) : nil
     }
 
     /// Moves before the row that the client sees there, or to the end.

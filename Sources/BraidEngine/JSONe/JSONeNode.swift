@@ -234,6 +234,8 @@ struct NamesRead {
     /// Those of which more than members may be read.
     private var wholes: Set<String> = []
     private var members: [String: Set<String>] = [:]
+    /// What is read of `user` and `view`, such as `["user", "claims", "team"]`.
+    private(set) var viewerPaths: Set<[String]> = []
     /// May be missing: `defined` asks, or a `$let` may define them.
     private(set) var tolerated: Set<String> = []
 
@@ -245,6 +247,11 @@ struct NamesRead {
     mutating func insert(_ name: String) {
         all.insert(name)
         wholes.insert(name)
+        insert(path: [], of: name)
+    }
+
+    mutating func insert(path: [String], of name: String) {
+        if name == "user" || name == "view" { viewerPaths.insert([name] + path) }
     }
 
     mutating func insert(member: String, of name: String) {
@@ -275,6 +282,7 @@ struct NamesRead {
         all.formUnion(other.all)
         wholes.formUnion(other.wholes)
         members.merge(other.members) { $0.union($1) }
+        viewerPaths.formUnion(other.viewerPaths)
         tolerated.formUnion(other.tolerated)
         readsTime = readsTime || other.readsTime
         asksForAnyName = asksForAnyName || other.asksForAnyName

@@ -12,6 +12,8 @@ public struct Section: Sendable {
     public var isDiffable: Bool
     /// Displayed, in order.
     public var rows: PersistentList<Row> { didSet { idsWereChecked = false } }
+    /// Which stored rows they are, if the section can hide or sort some.
+    var places: RowPlaces?
     /// All have ids, all different: a diff need not check.
     var idsWereChecked = false
     /// The part of the rows that a window contains; `nil` for all.
@@ -63,9 +65,7 @@ public struct Snapshot: Sendable {
     /// When it was rendered, in RFC 3339.
     var now = ""
     /// Rows of hidden sections, if they had to be rendered to decide that.
-    var offstage: [SectionID: PersistentList<Row>] = [:]
-    /// Keys of the displayed rows, for sections that can hide rows and lack ids.
-    var shownKeys: [SectionID: [Int]] = [:]
+    var offstage: [SectionID: SectionRows] = [:]
 
     /// O(sections).
     public init(revision: Int = 0, sections: [Section] = [], state: JSONText = .emptyObject, empty: JSONText? = nil) {

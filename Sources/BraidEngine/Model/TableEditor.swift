@@ -1,6 +1,6 @@
 /// Edits a copy of a table for one command; discard it to discard the edits. Records what the store writes and the diff
 /// looks at.
-struct TableEditor {
+package struct TableEditor {
     var table: TableModel
     let before: TableModel
     /// By stored rows' indexes, which are those of displayed rows where all are displayed.
@@ -8,7 +8,7 @@ struct TableEditor {
     /// What changed since `takeStep()`, called for each snapshot.
     var step = Step()
 
-    struct Step {
+    package struct Step: Sendable {
         var touched = TouchedRows()
         /// Those with other rows or titles, added, removed or reordered; hidden ones, too.
         var sections: Set<SectionID> = []
@@ -18,6 +18,16 @@ struct TableEditor {
         var cellsChanged = false
         /// `onPrefetch` may run again; this is not displayed.
         var prefetchChanged = false
+
+        package init() {}
+
+        package mutating func append(_ later: Step) {
+            touched.append(later.touched)
+            sections.formUnion(later.sections)
+            stateChanged = stateChanged || later.stateChanged
+            displayChanged = displayChanged || later.displayChanged
+            cellsChanged = cellsChanged || later.cellsChanged
+        }
 
         var changedAnything: Bool { !sections.isEmpty || stateChanged || displayChanged || cellsChanged }
     }
@@ -153,8 +163,8 @@ extension TableEditor {
             placed[row.key] = (number, placedRow.rank)
         }
         removed.remove(row.key)
-        for neighbour in relabelled ?? 0..<0 where neighbour != index { noteRank(at: neighbour, in: position) }
         noteRow(section) { $0.insert(in: section, at: index) }
+        for neighbour in relabelled ?? 0..<0 where neighbour != index { noteRank(at: neighbour, in: position) }
         return index
     }
 
@@ -162,6 +172,10 @@ extension TableEditor {
         let row = table.sections[position].rows[index]
         let number = table.sections[position].summary.number
         if written[row.key] != nil { written[row.key] = (number, row) } else { placed[row.key] = (number, row.rank) }
+        // Sections that hide or sort rows know these by their ranks.
+        let section = table.sections[position].id
+        step.touched.replace(in: section, at: index)
+        step.sections.insert(section)
     }
 
     @discardableResult

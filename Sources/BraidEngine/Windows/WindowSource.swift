@@ -80,7 +80,7 @@ public struct WindowSource: Sendable {
         let places = section.map { [place(of: $0)].compactMap(\.self) } ?? places(thatMayShow: id)
         return places.reduce(0) { count, place in
             let section = snapshot.sections[place]
-            let isExamined = stored.map { $0.binder.examinesRows(for: id, in: section, of: $0.table) } ?? true
+            let isExamined = stored.map { $0.binder.examinesRows(in: section) } ?? true
             return count + (isExamined ? section.rows.count : 0)
         }
     }

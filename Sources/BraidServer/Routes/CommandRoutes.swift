@@ -10,6 +10,7 @@ func commandRoutes(_ sessions: SessionHost) -> [Route] {
         var query = CommandForm.query
         if kind.acceptsBase { query.insert("base") }
         if kind.acceptsStrict { query.insert("strict") }
+        if kind.role < .controller { query.insert("view") }
         return Route(
             method.rawValue, "/v1/sessions/{id}/\(kind.path)",
             for: kind == .transactions ? .commands : .role(kind.role), query: query, takesBody: true,
@@ -74,7 +75,8 @@ extension SessionHost {
         let form = try CommandForm(context)
         request.condition = context.head.positionCondition
         request.base = try context.query("base").map { try Position($0) }
-        request.user = context.requester.user
+        request.sender = try Looker(context)
+        request.account = context.account
         request.isStrict = try context.flag("strict")
         func executed(keeping keep: KeepsAnswer?) async throws -> HTTPResponse {
             var request = request
@@ -85,7 +87,7 @@ extension SessionHost {
         }
         // A dry run changes nothing, so keeps no answer.
         guard let key = try IdempotencyKey(context), !request.isDryRun else { return try await executed(keeping: nil) }
-        return try await once(key, for: request, replay: { try await replayed($0) }) { keep in
+        return try await once(key, for: request, replay: { try await replayed($0, context) }) { keep in
             try await executed(keeping: keep)
         }
     }
@@ -118,12 +120,13 @@ struct CommandForm: Sendable {
         case "representation":
             var response = execution.snapshotHead
             response.headers += [("Content-Type", "application/json"), ("ETag", execution.position.entityTag)]
-            response.body = execution.session.body(of: execution.outcome.snapshot)
+            response.body = execution.displayed.body(of: execution.shown.snapshot)
             return response
         default: break
         }
         let outcome = execution.outcome
-        let body = JSONText.object(capacity: 128 + execution.updateText.count) {
+        let update = isSequential ? execution.shown.update.sequentialJSON : execution.shownUpdateText
+        let body = JSONText.object(capacity: 128 + update.count) {
             $0.member("revision", execution.revision)
             switch outcome.kind {
             case .applied: $0.member("outcome", "applied")
@@ -135,7 +138,7 @@ struct CommandForm: Sendable {
             if case .dataSource = execution.command { $0.member("notification", outcome.notification?.json ?? .null) }
             $0.member("rows", outcome.tally?.json)
             $0.member("at", execution.place)
-            $0.member("update", isSequential ? outcome.update.sequentialJSON : execution.updateText)
+            $0.member("update", update)
         }
         return .json(body.bytes, status: execution.status, headers: headers)
     }

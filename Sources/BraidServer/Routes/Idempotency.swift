@@ -51,7 +51,7 @@ struct StableHash {
 extension SessionHost {
     /// In place of a snapshot a reference is kept, so a retry gets the current one and its ETag. Throws `noSession` if
     /// the session has ended.
-    func replayed(_ kept: JSONText) async throws -> HTTPResponse {
+    func replayed(_ kept: JSONText, _ context: Exchange) async throws -> HTTPResponse {
         var response = HTTPResponse(kept: kept)
         guard let reference = kept["snapshot"], let id = reference["session"]?.stringValue else { return response }
         let session = try await current(id)
@@ -64,7 +64,7 @@ extension SessionHost {
                 .noSession,
                 "The session \"\(id)\" that this request opened has been ended. Another one was opened under its id.")
         }
-        let snapshot = session.snapshotResponse()
+        let snapshot = try await session.displayed(to: Looker(context), for: context.account).snapshotResponse()
         response.headers += snapshot.headers
         response.body = snapshot.body
         return response

@@ -26,7 +26,7 @@ func observeRoutes(_ sessions: SessionHost, limits: ServerLimits) -> [Route] {
                     let text = JSONText(object: [("patchModels", models)])
                     var request = CommandRequest(session: id, number: session.number, command, text: text)
                     request.condition = condition
-                    request.user = context.requester.user
+                    request.sender = Looker(context.requester.user)
                     let execution = try await sessions.execute(request)
                     condition = nil
                     revision = execution.revision

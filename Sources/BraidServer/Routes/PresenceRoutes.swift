@@ -6,26 +6,27 @@ import BraidSessions
 /// Who is present in a session.
 func presenceRoutes(_ sessions: SessionHost) -> [Route] {
     [
-        Route("GET", "/v1/sessions/{id}/presence", for: .role(.viewer)) { context in
-            try await context.withSession(sessions) { session in
-                let (json, lease) = try sessions.presenceList(in: session, for: context.account)
+        Route("GET", "/v1/sessions/{id}/presence", for: .role(.viewer), query: Looker.parameters) { context in
+            try await context.withTable(sessions) { table in
+                let (json, lease) = try sessions.presenceList(
+                    in: table, for: context.requester.role, context.account)
                 var response = HTTPResponse.json(json.bytes, headers: [("Cache-Control", "no-store")])
                 response.lease = lease
                 return response
             }
         },
-        Route("PUT", "/v1/sessions/{id}/presence", for: .role(.viewer), query: ["client"], takesBody: true) {
+        Route("PUT", "/v1/sessions/{id}/presence", for: .role(.viewer), query: ["client", "view"], takesBody: true) {
             context in
             let client = try context.presenceClient()
             let (at, data) = try presenceRequest(context.json())
-            return try await context.withSession(sessions) { session in
+            return try await context.withTable(sessions) { table in
                 // Without an index, a row is searched.
                 return try await withTaskExecutorPreference(
-                    at != nil && session.isLarge ? Workers.shared.long : nil
+                    at != nil && table.isLarge ? Workers.shared.long : nil
                 ) {
                     .json(
                         try await sessions.putPresence(
-                            in: session, of: client, context.requester.user, at: at, data: data,
+                            in: table, of: client, context.requester.user, at: at, data: data,
                             token: context.requester.token, for: context.account))
                 }
             }

@@ -25,7 +25,7 @@ func sessionRoutes(_ sessions: SessionHost) -> [Route] {
                 return session.openedResponse(with: isMinimal ? nil : snapshot)
             }
             guard let key = try IdempotencyKey(context) else { return try await open(keeping: nil) }
-            return try await sessions.once(key, replay: { try await sessions.replayed($0) }) { keep in
+            return try await sessions.once(key, replay: { try await sessions.replayed($0, context) }) { keep in
                 try await open(keeping: keep)
             }
         },
@@ -42,7 +42,12 @@ func sessionRoutes(_ sessions: SessionHost) -> [Route] {
             }
         },
         Route("GET", "/v1/sessions/{id}", for: .role(.viewer)) { context in
-            .json(try await context.summary(sessions))
+            var summary = try await context.summary(sessions)
+            // What they do not see does not count.
+            if context.requester.role != .controller {
+                summary.totalRowCount = try await context.withTable(sessions) { $0.totalRowCount }
+            }
+            return .json(summary)
         },
         Route("GET", "/v1/sessions/{id}/table") { context in
             let id = context.parameter("id")
@@ -65,18 +70,20 @@ func sessionRoutes(_ sessions: SessionHost) -> [Route] {
             return HTTPResponse(status: 204)
         },
         Route(
-            "GET", "/v1/sessions/{id}/snapshot", for: .role(.viewer), query: WindowQuery.parameters.union(["at"]),
+            "GET", "/v1/sessions/{id}/snapshot", for: .role(.viewer),
+            query: WindowQuery.parameters.union(Looker.parameters).union(["at"]),
             atOnce: { context in
                 let request = try SnapshotRequest(context)
                 guard request.position == nil, let session = sessions.currentInMemory(context.parameter("id")) else {
                     return nil
                 }
-                return try session.smallSnapshot(request)
+                try context.require(session)
+                return try session.displayedAtOnce(to: request.looker)?.smallSnapshot(request)
             },
             { context in
                 let request = try SnapshotRequest(context)
-                return try await context.withSession(sessions) { session in
-                    return try await session.snapshot(request)
+                return try await context.withTable(sessions, seenBy: request.looker) { table in
+                    return try await table.snapshot(request)
                 }
             }),
     ]
@@ -95,10 +102,12 @@ private struct SnapshotRequest {
     let window: WindowQuery?
     /// `nil`: the current one.
     let position: Position?
+    let looker: Looker
 
     init(_ context: Exchange) throws {
         self.context = context
         window = try WindowQuery(context)
+        looker = try Looker(context)
         position = try context.query("at").map { try Position($0) }
     }
 }
@@ -122,16 +131,18 @@ extension Session {
     fileprivate func openedResponse(with opened: Snapshot?) -> HTTPResponse {
         var response = openedHead(isMinimal: opened == nil)
         guard let opened else { return response }
-        let snapshot = snapshotResponse(of: opened)
+        let snapshot = displayed.snapshotResponse(of: opened)
         response.headers += snapshot.headers
         response.body = snapshot.body
         return response
     }
 
+}
+
+extension DisplayedTable {
     /// Small or cached. Otherwise `nil`.
     fileprivate func smallSnapshot(_ request: SnapshotRequest) throws -> HTTPResponse? {
         let context = request.context
-        try context.require(self)
         guard let window = request.window else { return isLarge ? nil : wholeSnapshot(request) }
         return try notModified(request, of: nil)
             ?? encodedSmallWindow(window, for: context.account).map { HTTPResponse($0, to: context.head) }
@@ -139,7 +150,7 @@ extension Session {
 
     fileprivate func snapshot(_ request: SnapshotRequest) async throws -> HTTPResponse {
         var past: SessionTable?
-        if let position = request.position { past = try await table(at: position) }
+        if let position = request.position { past = try await table(at: position, seenBy: request.looker) }
         if let window = request.window {
             if let unchanged = notModified(request, of: past?.snapshot) { return unchanged }
             return HTTPResponse(

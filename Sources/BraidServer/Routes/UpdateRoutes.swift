@@ -8,12 +8,14 @@ func updateRoutes(_ sessions: SessionHost) -> [Route] {
     [
         Route(
             "GET", "/v1/sessions/{id}/updates", for: .role(.viewer),
-            query: WindowQuery.parameters.union(["since", "wait", "form", "coalesce", "from", "presence", "client"]),
-            endsAtStop: true, alternative: "text/event-stream"
+            query: WindowQuery.parameters.union(Looker.parameters).union([
+                "since", "wait", "form", "coalesce", "from", "presence", "client",
+            ]), endsAtStop: true, alternative: "text/event-stream"
         ) { context in
             let isSequential = try context.isSequential()
             let since = try context.query("since").map { try Position($0) }
             let window = try WindowQuery(context), old = try WindowQuery(inParameter: "from", context)
+            let oldLooker = try Looker(inFrom: context)
             if old != nil, window == nil {
                 throw ProblemError(
                     .badRequest,
@@ -26,7 +28,7 @@ func updateRoutes(_ sessions: SessionHost) -> [Route] {
             }
             if context.head.prefers("text/event-stream") {
                 return try await sessions.eventStream(
-                    context, after: since, window, from: old, isSequential,
+                    context, after: since, window, from: old, oldLooker, isSequential,
                     presentAs: hasPresence ? context.presenceClient() : nil)
             }
             if hasPresence {
@@ -41,6 +43,7 @@ func updateRoutes(_ sessions: SessionHost) -> [Route] {
             request.wait = .seconds(try context.integer("wait", in: Route.waits) ?? 0)
             request.window = window
             request.old = old
+            request.oldLooker = oldLooker
             request.isSequential = isSequential
             request.isCoalesced = try context.flag("coalesce")
             request.isKnown = { head.knownTag($0.entityTag) != nil }
@@ -53,14 +56,14 @@ extension SessionHost {
     fileprivate func updates(_ context: Exchange, _ request: UpdatesRequest) async throws -> HTTPResponse {
         let lease = request.wait == .zero ? nil : try subscriberLease(context)
         defer { lease?.end() }
-        return try await context.withSession(self) { session in
-            return HTTPResponse(try await session.updates(request), to: context.head)
+        return try await context.withTable(self) { table in
+            return HTTPResponse(try await table.updates(request), to: context.head)
         }
     }
 
     fileprivate func eventStream(
         _ context: Exchange, after since: Position?, _ window: WindowQuery?, from old: WindowQuery?,
-        _ isSequential: Bool, presentAs client: Presence.Client?
+        _ oldLooker: Looker?, _ isSequential: Bool, presentAs client: Presence.Client?
     ) async throws -> HTTPResponse {
         for name in ["wait", "coalesce"] where context.query(name) != nil {
             throw ProblemError(
@@ -74,13 +77,15 @@ extension SessionHost {
         }
         let form = StreamForm(isSequential: isSequential, hasControllerEvents: context.requester.role == .controller)
         let lease = try subscriberLease(context)
-        return try await context.withSession(self) { session in
+        return try await context.withTable(self) { table in
             let presence = client.map {
-                PresenceStream(self.presence, session: session.number, client: $0, account: context.account)
+                PresenceStream(
+                    self.presence, session: table.session.number, client: $0,
+                    in: table.hidingRows(from: context.requester.role), account: context.account)
             }
-            let stream = try await session.eventStream(
-                after: last ?? since, form, window: window, from: last == nil ? old : nil, presence: presence, lease,
-                context.account)
+            let stream = try await table.eventStream(
+                after: last ?? since, form, window: window, from: last == nil ? old : nil,
+                last == nil ? oldLooker : nil, presence: presence, lease, context.account)
             let headers = [
                 ("Content-Type", "text/event-stream"), ("Cache-Control", "no-store"),
                 ("X-Accel-Buffering", "no"),  // Otherwise nginx buffers events.

@@ -17,15 +17,7 @@ extension WindowQuery {
 
     /// From one parameter that contains all parameters of a window, percent-encoded.
     init?(inParameter name: String, _ context: Exchange) throws {
-        guard let text = context.query(name) else { return nil }
-        let form =
-            "`\(name)` must contain the parameters of a window, percent-encoded as one value, such as \(name)=offset%3D0%26limit%3D50."
-        guard let members = try? HTTPTarget.query(ArraySlice(text.utf8)), !members.isEmpty else {
-            throw ProblemError(.badRequest, form)
-        }
-        if let other = members.first(where: { !Self.parameters.contains($0.name) }) {
-            throw ProblemError(.badRequest, "\(form) A window has no parameter `\(other.name)`.")
-        }
+        guard let members = try context.members(inParameter: name) else { return nil }
         try self.init { name in members.last { $0.name == name }?.value }
     }
 

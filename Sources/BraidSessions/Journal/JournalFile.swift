@@ -111,14 +111,20 @@ package struct JournalFile {
             guard revision == snapshot.revision + 1 else {
                 throw JournalFault("revision \(snapshot.revision + 1) is missing")
             }
-            guard let user = User(by: record["by"]) else {
+            guard let sender = Looker(by: record["by"]) else {
                 throw JournalFault("a record's `by` must contain a `role`, and `claims` must be an object")
             }
             var command = try Command(journalText: text)
             if case .reset = command { command = .reset(to: try bound.resetContent(of: request)) }
+            let user = sender.user, seen = unpublished?.published ?? model
+            let own = try bound.viewer(sender).map { viewer in
+                OwnTable(
+                    viewer: viewer,
+                    snapshot: try bound.binder.seen(by: viewer).ownSnapshot(of: seen, sharing: snapshot))
+            }
             let outcome = try bound.binder.applying(
                 command, to: model, shown: snapshot, unpublished: unpublished, now: at,
-                ids: ids.source(revision: revision, at: at), by: user)
+                ids: ids.source(revision: revision, at: at), by: user, seeing: own)
             guard outcome.kind == .applied else { throw JournalFault("the command no longer changes anything") }
             if let update = record["update"], update != outcome.update.json {
                 throw JournalFault("the command leads to another update than the record's")

@@ -125,13 +125,13 @@ package final class Presence: Sendable {
     }
 
     /// `{"present": […]}`
-    func list(of session: Int) -> JSONText {
+    func list(of session: Int, in table: DisplayedTable? = nil) -> JSONText {
         let now = clock.now()
         let room = change(session) { room in
             room.expire(at: now)
             return room
         }
-        return room.whole()
+        return room.whole(in: table)
     }
 
     func end(_ session: Int) { change(session) { $0.removeAll() } }

@@ -137,22 +137,22 @@ struct PresenceRoom: Sendable {
         return isPumping ? self : nil
     }
 
-    /// `{"present": […]}`, in the order of their arrival.
-    func whole() -> JSONText {
+    /// `{"present": […]}`, in the order of their arrival. `table`: whose rows the reader may see.
+    func whole(in table: DisplayedTable?) -> JSONText {
         let list = Self.sorted(entries.values)
         return .object(capacity: list.reduce(16) { $0 + $1.json.count + 1 }) {
-            $0.array("present", of: list) { $0.value($1.json) }
+            $0.array("present", of: list) { $0.value(table?.showing($1.json) ?? $1.json) }
         }
     }
 
     /// `{"changed": […], "left": […]}`, or `whole()`.
-    func news(after seen: Int?) -> JSONText {
-        guard let seen, seen >= complete else { return whole() }
+    func news(after seen: Int?, in table: DisplayedTable? = nil) -> JSONText {
+        guard let seen, seen >= complete else { return whole(in: table) }
         let changed = Self.sorted(entries.values.filter { $0.version > seen })
         let first = left.lastIndex { $0.version <= seen }.map { $0 + 1 } ?? 0
         let gone = left[first...].map(\.id).filter { entries[$0] == nil }
         return .object(capacity: changed.reduce(64 + 28 * gone.count) { $0 + $1.json.count + 1 }) {
-            $0.array("changed", of: changed) { $0.value($1.json) }
+            $0.array("changed", of: changed) { $0.value(table?.showing($1.json) ?? $1.json) }
             $0.member("left", gone)
         }
     }
@@ -162,17 +162,25 @@ struct PresenceRoom: Sendable {
     }
 }
 
-/// Of one round of the pump, encoded once for all streams that have seen the same.
+/// Of one round of the pump, encoded once for all streams of a table that have seen the same.
 struct PresenceEvents {
+    private struct Key: Hashable {
+        var seen: Int?
+        var hides: Bool
+        var own: ObjectIdentifier?
+    }
+
     let room: PresenceRoom
-    private var encoded: [Int?: EventBytes] = [:]
+    private var encoded: [Key: EventBytes] = [:]
 
     init(_ room: PresenceRoom) { self.room = room }
 
-    mutating func news(after seen: Int?) -> EventBytes {
-        if let known = encoded[seen] { return known }
-        let events = EventBytes(ServerSentEvent.bytes("presence", at: nil, data: room.news(after: seen).bytes))
-        encoded[seen] = events
+    mutating func news(after seen: Int?, in table: DisplayedTable?) -> EventBytes {
+        let key = Key(seen: seen, hides: table != nil, own: table?.own.map { ObjectIdentifier($0) })
+        if let known = encoded[key] { return known }
+        let news = room.news(after: seen, in: table)
+        let events = EventBytes(ServerSentEvent.bytes("presence", at: nil, data: news.bytes))
+        encoded[key] = events
         return events
     }
 }

@@ -5,11 +5,11 @@ extension SessionHost {
     /// `at` becomes the row's id. Returns the client as others see it. Throws `Refusal`, `badRequest`, `unavailable`,
     /// `quotaExceeded` or `invalidToken`.
     package func putPresence(
-        in session: Session, of client: Presence.Client, _ user: User, at: RowReference?, data: JSONText?,
+        in table: DisplayedTable, of client: Presence.Client, _ user: User, at: RowReference?, data: JSONText?,
         token: AccessToken?, for account: Quota.Account
     ) async throws -> JSONText {
-        let number = session.number
-        let content = Presence.Content(user: user, at: try at.map { try session.named($0, for: user.role) }, data: data)
+        let session = table.session, number = session.number
+        let content = Presence.Content(user: user, at: try at.map { try table.named($0, for: user.role) }, data: data)
         let (json, new) = try presence.put(client, in: number, content, for: account)
         // If it has ended, nobody sees the client any more.
         if session.isStale { throw StaleSession() }
@@ -32,18 +32,18 @@ extension SessionHost {
 
     /// `{"present": […]}`. Throws `unavailable` or `quotaExceeded`.
     package func presenceList(
-        in session: Session, for account: Quota.Account
+        in table: DisplayedTable, for role: Role, _ account: Quota.Account
     ) throws -> (json: JSONText, lease: Quota.Lease?) {
-        let json = presence.list(of: session.number)
+        let json = presence.list(of: table.session.number, in: table.hidingRows(from: role))
         return (json, try streams.lease(json.count, for: account))
     }
 }
 
-extension Session {
+extension DisplayedTable {
     fileprivate func named(_ reference: RowReference, for role: Role) throws -> RowReference {
-        let table = current.table
+        let table = current
         var binder = table.bound.binder
-        binder.limits = limits.table(for: role)
+        binder.limits = session.limits.table(for: role)
         return try binder.named(
             reference, at: JSONPointer.root.appending("at"), in: table.snapshot, of: table.model)
     }

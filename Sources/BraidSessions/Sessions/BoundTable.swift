@@ -114,7 +114,7 @@ extension SessionHost {
             ids += page.filter { $0.tableVersion != nil && $0.tableVersion != version }.map(\.id)
             after = page.last?.id
         } while after != nil
-        let isFollowed = { [self] (id: String) in inMemory(id)?.feed.isFollowed == true }
+        let isFollowed = { [self] (id: String) in inMemory(id)?.isFollowed == true }
         ids = ids.filter(isFollowed) + ids.filter { !isFollowed($0) }
         var bound = 0, left: [(session: String, error: any Error)] = []
         // Several at once can share the store's transaction.

@@ -93,6 +93,7 @@ final class CommitsUnderWay: Sendable {
             guard !state.isBroken, commit.execution.before === latest else { return nil }
             state.commits.append(commit)
             state.cost += commit.cost
+            latest.lead(to: commit.after, by: commit.execution)
             return state.nextBatch()
         }
         guard let batch else { throw Superseded() }

@@ -17,7 +17,11 @@ package struct CommandRequest: Sendable {
     package var base: Position?
     /// Refuse a data source call that would otherwise be ignored.
     package var isStrict = false
-    package var user = User.controller
+    /// With the view in which the command names rows.
+    package var sender = Looker(.controller)
+    var user: User { sender.user }
+    /// For what is looked up before the command.
+    package var account = Quota.Account()
     /// Makes the answer to store for a retry with the same idempotency key.
     package var keptAnswer: (@Sendable (Execution) -> KeptAnswer)?
 
@@ -57,7 +61,9 @@ package final class Execution: Sendable {
     package let outcome: Outcome
     package let updateText: JSONText
     let controllerEvents: [JSONText]
-    let user: User
+    let sender: Looker
+    /// Of a sender with a table of their own.
+    let viewer: Viewer?
     /// After a rebase, the row's place, if the command names a single one.
     package let place: RowPath?
     /// Milliseconds since 1970.
@@ -66,7 +72,8 @@ package final class Execution: Sendable {
 
     init(
         session: Session, before: Session.Committed, command: Command, text: JSONText, outcome: Outcome,
-        updateText: JSONText, controllerEvents: [JSONText], user: User, place: RowPath?, time: Int, isDryRun: Bool
+        updateText: JSONText, controllerEvents: [JSONText], sender: Looker, viewer: Viewer?, place: RowPath?,
+        time: Int, isDryRun: Bool
     ) {
         self.session = session
         self.before = before
@@ -75,7 +82,8 @@ package final class Execution: Sendable {
         self.outcome = outcome
         self.updateText = updateText
         self.controllerEvents = controllerEvents
-        self.user = user
+        self.sender = sender
+        self.viewer = viewer
         self.place = place
         self.time = time
         self.isDryRun = isDryRun
@@ -84,8 +92,21 @@ package final class Execution: Sendable {
     /// After a dry run, the one that it would have led to.
     package var revision: Int { outcome.snapshot.revision }
 
-    /// As stored, also after a dry run.
-    package var position: Position { session.position(at: isDryRun ? before.snapshot.revision : revision) }
+    /// In the sender's table, as stored, also after a dry run.
+    package var position: Position {
+        Position(epoch: session.epoch(for: viewer), revision: isDryRun ? before.snapshot.revision : revision)
+    }
+
+    package var displayed: DisplayedTable {
+        DisplayedTable(session: session, own: viewer.map { session.viewers.table(of: $0, in: session) })
+    }
+
+    /// What the sender sees.
+    package var shown: (snapshot: Snapshot, update: BatchUpdate) {
+        outcome.own ?? (outcome.snapshot, outcome.update)
+    }
+
+    package var shownUpdateText: JSONText { outcome.own?.update.json ?? updateText }
 
     fileprivate func sessionCommit(keeping answer: KeptAnswer?) -> SessionCommit {
         let undo = StoredUndo(
@@ -97,7 +118,7 @@ package final class Execution: Sendable {
             record: JournalRecord(
                 revision: revision, at: time, command: text, update: updateText,
                 controllerEvents: controllerEvents.isEmpty ? nil : JSONText(controllerEvents),
-                hidden: outcome.update.hidden(in: before.snapshot), by: user.by),
+                hidden: outcome.update.hidden(in: before.snapshot), by: sender.by(seeing: viewer)),
             change: outcome.change, description: outcome.rebinding.flatMap { before.bound.rebound(by: $0).stored },
             publishes: outcome.unpublished == nil, nextKey: outcome.table.nextKey,
             nextSection: outcome.table.nextSection, totalRowCount: outcome.snapshot.totalRowCount,
@@ -159,6 +180,9 @@ extension Session {
     /// Clients see the result only after the commit.
     fileprivate func executeInOrder(_ request: CommandRequest) async throws -> Execution {
         var races = 0
+        // Not under the lock: the first time, all rows are looked at. What the description does not allow is refused
+        // below, in its turn.
+        if current.bound.binder.readsViewer { _ = try? await displayed(to: request.sender, for: request.account) }
         while true {
             let turn: Turn
             if let taken = takeAtOnce(request) {
@@ -264,7 +288,10 @@ extension Session {
 
     /// Also checks `If-Match`.
     private func completed(_ request: CommandRequest, on before: Committed) async throws -> Completed {
-        try request.condition?.check(position(at: before.snapshot.revision))
+        if let condition = request.condition {
+            let epoch = epoch(for: try before.bound.viewer(request.sender))
+            try condition.check(Position(epoch: epoch, revision: before.snapshot.revision))
+        }
         if case .undo(let undo) = request.command {
             if request.isDryRun, request.user.role != .controller, before.unpublished != nil {
                 throw Refusal(
@@ -272,11 +299,14 @@ extension Session {
                     "The session has changes that are not published: until they are, only a controller may try an undo."
                 )
             }
-            let undo = try await resolved(undo, for: request.user, on: before)
+            let undo = try await resolved(undo, for: request.sender, on: before)
             return (.undo(undo), JSONText(object: [("undo", undo.json)]), nil)
         }
         let command = try await completed(request.command, for: before.bound)
         guard let base = request.base else { return (command, request.text, nil) }
+        if let own = try own(of: request.sender, at: before) {
+            return try await rebased(command, request, base: base, own, before)
+        }
         return try await rebased(command, request.text, base: base, before, limits.table(for: request.user.role))
     }
 
@@ -289,14 +319,15 @@ extension Session {
         let time = clock.instant(), start = processorNanoseconds(), now = Instant(millisecondsSince1970: time).text
         defer { engineTimes.withLock { $0[command.kind.name] = processorNanoseconds() - start } }
         let ids = ids.source(revision: before.snapshot.revision + 1, at: now)
+        let own = try own(of: request.sender, at: before)
         var outcome = try binder.applying(
             command, to: before.model, shown: before.snapshot, unpublished: before.unpublished, now: now, ids: ids,
-            strict: request.isStrict, by: request.user)
+            strict: request.isStrict, by: request.user, seeing: own)
         // Unpublished changes are for controllers only: another's dry run uses the published table.
         if isDryRun, request.user.role != .controller, let published = before.unpublished?.published {
             outcome = try binder.applying(
                 command, to: published, shown: before.snapshot, unpublished: nil, now: now, ids: ids,
-                strict: request.isStrict, by: request.user)
+                strict: request.isStrict, by: request.user, seeing: own)
         }
         // The size is checked before any of the large texts is made.
         let controllerEvents = outcome.controllerEvents.map { $0.json(by: request.user) }
@@ -306,8 +337,8 @@ extension Session {
         try limits.checkChange(bytes: bytes)
         return Execution(
             session: self, before: before, command: command, text: text, outcome: outcome,
-            updateText: outcome.update.json, controllerEvents: controllerEvents, user: request.user, place: place,
-            time: time, isDryRun: isDryRun)
+            updateText: outcome.update.json, controllerEvents: controllerEvents, sender: request.sender,
+            viewer: own?.viewer, place: place, time: time, isDryRun: isDryRun)
     }
 
     /// Adds what only the session knows: a reset's table, and whether a rebinding changes anything.
@@ -327,15 +358,11 @@ extension Session {
         return try SessionOpening(stored: stored.body, description: stored.description)
     }
 
-    /// The command at the current revision, with its text for the journal.
-    private func rebased(
-        _ command: Command, _ text: JSONText, base: Position, _ current: Committed, _ limits: TableLimits
-    ) async throws -> (command: Command, text: JSONText, place: RowPath?) {
-        let revision = current.snapshot.revision
+    private func check(_ base: Position, in epoch: String, at revision: Int) throws {
         guard base.epoch == nil || base.epoch == epoch else {
             throw SessionError(
                 .baseTooOld,
-                "The base is of the epoch \(base.epoch ?? ""), and the session's epoch is \(epoch): it was opened again, or a backup was restored. Get a snapshot."
+                "The base is of the epoch \(base.epoch ?? ""), and the epoch of this table is \(epoch): the session was opened again, a backup was restored, or the base is of another view. Get a snapshot."
             )
         }
         guard base.revision <= revision else {
@@ -344,6 +371,34 @@ extension Session {
                 "The base is revision \(base.revision), but the session is only at revision \(revision). Use the revision of the snapshot that you have."
             )
         }
+    }
+
+    /// In the sender's own table, as the other one below.
+    private func rebased(
+        _ command: Command, _ request: CommandRequest, base: Position, _ own: OwnTable, _ before: Committed
+    ) async throws -> Completed {
+        try check(base, in: epoch(for: own.viewer), at: own.snapshot.revision)
+        let table = viewers.table(of: own.viewer, in: self)
+        if base.revision == own.snapshot.revision { return (command, request.text, nil) }
+        guard let past = try await past(table, at: base.revision, for: request.account) else {
+            throw SessionError(
+                .baseTooOld, "The journal does not reach back to revision \(base.revision). Get the snapshot.")
+        }
+        let update = try before.bound.binder.seen(by: own.viewer).ownUpdate(
+            from: (past.model, past.snapshot), to: (before.table.model, own.snapshot))
+        let (rebased, place) = try RowHistory(
+            [(update.json, update.hidden(in: past.snapshot))], now: own.snapshot,
+            limits: limits.table(for: request.user.role)
+        ).rebased(command)
+        return (rebased, rebased.rewriting(request.text), place)
+    }
+
+    /// The command at the current revision, with its text for the journal.
+    private func rebased(
+        _ command: Command, _ text: JSONText, base: Position, _ current: Committed, _ limits: TableLimits
+    ) async throws -> (command: Command, text: JSONText, place: RowPath?) {
+        let revision = current.snapshot.revision
+        try check(base, in: epoch, at: revision)
         let unconfirmed = underWay.records.filter { base.revision < $0.revision && $0.revision <= revision }
         let (rebased, place) = try await withHistory(
             after: base.revision, count: revision - base.revision - unconfirmed.count, for: Quota.Account(resource: id)
@@ -397,12 +452,17 @@ extension Session {
         let before = replaceCommitted(by: after)
         feed.publish(revision: execution.revision) { hasTables in
             Change(
-                epoch: epoch, revision: execution.revision, update: execution.outcome.update,
-                updateText: execution.updateText, controllerEvents: execution.controllerEvents,
+                epoch: epoch, update: execution.outcome.update, updateText: execution.updateText,
+                controllerEvents: execution.controllerEvents,
                 tables: hasTables
                     ? ChangedTable(before: before.table, after: after.table, update: execution.outcome.update) : nil)
         }
+        viewers.wake(self)
     }
+}
+
+extension Session {
+    func epoch(for viewer: Viewer?) -> String { viewer.map { ViewerTable.epoch(of: $0, in: self) } ?? epoch }
 }
 
 extension Session.Committed {

@@ -24,7 +24,7 @@ extension Session {
 
     /// Without followers, the next request catches up.
     func hear(revision: Int) {
-        if feed.hear(revision: revision) { refreshSoon() }
+        if feed.hear(revision: revision) || viewers.isFollowed { refreshSoon() }
     }
 
     /// The caller holds `commands`. Returns whether the copy was behind.
@@ -85,21 +85,24 @@ extension Session {
     /// Executes another server's command, which must lead to the same update.
     private func replay(_ record: JournalRecord) async throws {
         let before = current, now = Instant(millisecondsSince1970: record.at).text
-        guard let user = User(by: record.by) else { throw StaleSession() }
+        guard let sender = Looker(by: record.by) else { throw StaleSession() }
         let command = try await completed(
             Command(journalText: record.command, compiled: descriptions.compiled), for: before.bound)
         let outcome = try before.bound.binder.applying(
             command, to: before.model, shown: before.snapshot, unpublished: before.unpublished, now: now,
-            ids: ids.source(revision: record.revision, at: now), by: user)
+            ids: ids.source(revision: record.revision, at: now), by: sender.user,
+            seeing: own(of: sender, at: before))
         guard outcome.kind == .applied, outcome.snapshot.revision == record.revision,
             outcome.update.json == record.update
         else { throw StaleSession() }
         metrics.revisionsOfOthers.add()
         let execution = Execution(
             session: self, before: before, command: command, text: record.command, outcome: outcome,
-            updateText: record.update, controllerEvents: record.controllerEvents?.elements() ?? [], user: user,
-            place: nil, time: record.at, isDryRun: false)
-        advance(by: execution, to: before.advanced(by: execution))
+            updateText: record.update, controllerEvents: record.controllerEvents?.elements() ?? [],
+            sender: sender, viewer: nil, place: nil, time: record.at, isDryRun: false)
+        let after = before.advanced(by: execution)
+        before.lead(to: after, by: execution)
+        advance(by: execution, to: after)
     }
 
     /// Catches up. From the second lost race on, first takes this server's turn, in which no other can begin a commit.

@@ -90,7 +90,8 @@ private struct UndoRecords {
 extension Session {
     /// Finds the revision, and what takes it back from the stored table. The caller holds `commands`. Throws
     /// `undoConflict`, `undoNotAllowed`, `revisionNotAvailable`, `unavailable`, `quotaExceeded`.
-    func resolved(_ undo: Undo, for requester: User, on before: Committed) async throws -> Undo {
+    func resolved(_ undo: Undo, for sender: Looker, on before: Committed) async throws -> Undo {
+        let requester = sender.user
         let policy = before.bound.description?.undo
         guard requester.role == .controller || policy != nil else {
             throw Refusal(
@@ -110,7 +111,7 @@ extension Session {
                 let start = RevisionUndo.start(of: record.revision, in: read.revisions)
                 if read.isWhole || read.index(of: start) != nil {
                     undo.target = .revision(record.revision)
-                    undo.change = try change(of: record, read, on: before, for: requester)
+                    undo.change = try change(of: record, read, on: before, for: sender)
                     return undo
                 }
             } else if found != nil {
@@ -175,7 +176,7 @@ extension Session {
     }
 
     private func change(
-        of record: UndoRecords.Record, _ read: UndoRecords, on before: Committed, for requester: User
+        of record: UndoRecords.Record, _ read: UndoRecords, on before: Committed, for sender: Looker
     ) throws -> UndoChange {
         if let by = RevisionUndo.undoneBy(read.revisions)[record.revision] {
             throw Refusal(
@@ -184,9 +185,10 @@ extension Session {
         }
         do {
             return try before.model.undo(record.revision, by: try read.parsed())
-        } catch var refusal as Refusal where refusal.code == .undoConflict && requester.role != .controller {
+        } catch var refusal as Refusal where refusal.code == .undoConflict && sender.user.role != .controller {
             // What is hidden does not exist for them.
-            refusal.faults.removeAll { !before.snapshot.displays($0.pointer) }
+            let shown = try own(of: sender, at: before)?.snapshot ?? before.snapshot
+            refusal.faults.removeAll { !shown.displays($0.pointer) }
             throw refusal
         }
     }

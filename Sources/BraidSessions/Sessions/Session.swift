@@ -34,6 +34,7 @@ package final class Session: Sendable {
     private let state: Mutex<State>
     let metrics: SessionMetrics
     let feed: ChangeFeed
+    let viewers = ViewerTables()
     private let unusedSweeps = Atomic(0)
     private let wasUsed = Atomic(true)
     /// Processor time of each kind's last command, in nanoseconds, refused ones and dry runs included.
@@ -55,6 +56,9 @@ package final class Session: Sendable {
         let unpublished: Unpublished?
         let bound: BoundTable
         let updated: Int
+        private let link = Mutex<Link?>(nil)
+        /// What follows, perhaps not stored yet, or never. Kept only if people have tables of their own.
+        var next: Link? { link.withLock { $0 } }
 
         init(model: TableModel, snapshot: Snapshot, unpublished: Unpublished?, bound: BoundTable, updated: Int) {
             self.model = model
@@ -62,6 +66,26 @@ package final class Session: Sendable {
             self.unpublished = unpublished
             self.bound = bound
             self.updated = updated
+        }
+
+        func lead(to after: Committed, by execution: Execution) {
+            guard bound.binder.readsViewer else { return }
+            link.withLock {
+                $0 = Link(
+                    after: after, step: execution.outcome.step, rebinds: execution.outcome.rebinding != nil,
+                    author: execution.outcome.update.by, controllerEvents: execution.controllerEvents)
+            }
+        }
+
+        deinit {
+            // Not by recursion: the stack would not do for a long chain.
+            var next = link.withLock { $0.take() }
+            while let last = next {
+                var after = last.after
+                next = nil
+                guard isKnownUniquelyReferenced(&after) else { return }
+                next = after.link.withLock { $0.take() }
+            }
         }
 
         var stored: StoredRevision { StoredRevision(number: snapshot.revision, time: updated) }
@@ -130,7 +154,16 @@ package final class Session: Sendable {
     func markStale(_ end: ChangeFeed.End = .dropped) {
         state.withLock { $0.isStale = true }
         feed.close(end)
+        viewers.close(end)
     }
+
+    /// Of all tables.
+    var followers: (subscribers: Int, polls: Int) {
+        let own = viewers.followers, others = feed.followers
+        return (own.subscribers + others.subscribers, own.polls + others.polls)
+    }
+
+    var isFollowed: Bool { feed.isFollowed || viewers.isFollowed }
 
     // MARK: Use
 
@@ -141,7 +174,7 @@ package final class Session: Sendable {
 
     /// Whether a request or a follower has used the session since the last call.
     func takeUse() -> Bool {
-        let followers = feed.followers
+        let followers = followers
         // `exchange` must run even if there are followers.
         return wasUsed.exchange(false, ordering: .relaxed) || followers.subscribers + followers.polls > 0
     }
@@ -153,8 +186,8 @@ package final class Session: Sendable {
     func unload() -> Bool {
         // A waiting command will find it stale and look it up again.
         commands.withLockIfFree {
-            guard underWay.isEmpty, feed.closeIfUnfollowed() else { return false }
-            state.withLock { $0.isStale = true }
+            guard underWay.isEmpty, !viewers.isFollowed, feed.closeIfUnfollowed() else { return false }
+            markStale()
             return true
         } ?? false
     }

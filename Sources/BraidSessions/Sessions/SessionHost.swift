@@ -65,7 +65,7 @@ package final class SessionHost: Sendable {
     package var statistics: Statistics {
         let sessions = inMemory
         return sessions.reduce(into: Statistics(inMemory: sessions.count)) { statistics, session in
-            let followers = session.feed.followers
+            let followers = session.followers
             statistics.streams += followers.subscribers
             statistics.polls += followers.polls
         }
@@ -304,7 +304,7 @@ package final class SessionHost: Sendable {
     }
 
     private func lookForNews() {
-        for session in inMemory where session.feed.isFollowed { session.refreshSoon() }
+        for session in inMemory where session.isFollowed { session.refreshSoon() }
     }
 }
 

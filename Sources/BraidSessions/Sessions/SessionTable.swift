@@ -8,6 +8,13 @@ package struct SessionTable: Sendable {
     var model: TableModel
     package var snapshot: Snapshot
 
+    /// The same rows, displayed otherwise.
+    func showing(_ snapshot: Snapshot) -> SessionTable {
+        var table = self
+        table.snapshot = snapshot
+        return table
+    }
+
     /// O(sections).
     var windows: WindowSource { WindowSource(snapshot, of: model, by: bound.binder) }
 }
@@ -42,17 +49,6 @@ extension Session {
                 return SessionTable(bound: bound, model: model, snapshot: snapshot)
             }
         }
-    }
-
-    /// Also throws `revisionNotAvailable` for another epoch.
-    package func table(at position: Position) async throws -> SessionTable {
-        guard position.epoch == nil || position.epoch == epoch else {
-            throw SessionError(
-                .revisionNotAvailable,
-                "The position \(position) is of another epoch. The session's epoch is \(epoch): it was opened again, or a backup was restored."
-            )
-        }
-        return try await table(atRevision: position.revision)
     }
 }
 

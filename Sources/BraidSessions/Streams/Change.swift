@@ -15,10 +15,9 @@ package struct StreamForm: Sendable, Hashable {
     }
 }
 
-/// A committed revision, encoded once for all who follow the whole table in the same form.
+/// A revision, encoded once for all who follow the whole table in the same form.
 final class Change: Sendable {
     let epoch: String
-    let revision: Int
     let update: BatchUpdate
     let controllerEvents: [JSONText]
     /// `nil` if nobody followed a window at the time, or had read one in the last minute.
@@ -28,17 +27,19 @@ final class Change: Sendable {
     private let encoded = Mutex<[StreamForm: EventBytes]>([:])
 
     init(
-        epoch: String, revision: Int, update: BatchUpdate, updateText: JSONText, controllerEvents: [JSONText],
+        epoch: String, update: BatchUpdate, updateText: JSONText, controllerEvents: [JSONText],
         tables: ChangedTable? = nil
     ) {
         self.epoch = epoch
-        self.revision = revision
         self.update = update
         self.updateText = updateText
         self.controllerEvents = controllerEvents
         self.tables = tables
     }
 
+    /// In somebody's own table, a change can have several revisions.
+    var from: Int { update.from }
+    var revision: Int { update.to }
     var position: Position { Position(epoch: epoch, revision: revision) }
 
     /// Approximate bytes in memory.

@@ -74,6 +74,9 @@ final class ChangeFeed: Sendable {
 
     func noteWindowReader() { state.withLock { $0.windowsUntil = .now + Self.windowTime } }
 
+    /// Before anybody follows it.
+    func begin(at revision: Int) { state.withLock { $0.recent.skip(to: revision) } }
+
     /// Revisions must come in order. `change` runs under the feed's lock, and only if someone needs it.
     func publish(revision: Int, _ change: (_ hasTables: Bool) -> Change) {
         let (woken, recent, startsPump) = state.withLock { state in
@@ -299,11 +302,13 @@ struct RecentChanges: Sendable {
         bytes = 0
     }
 
-    /// `nil` if some are only in the journal. Empty after `last`: a snapshot can be read before its revision is
-    /// published. O(1).
+    /// `nil` if they are not all here. Empty after `last`: a snapshot can be read before its revision is published.
+    /// O(changes after it).
     func after(_ revision: Int) -> ArraySlice<Change>? {
         guard revision < last else { return [] }
-        let index = changes.count - (last - revision)
-        return index >= 0 ? changes[index...] : nil
+        guard let index = changes.lastIndex(where: { $0.from <= revision }), changes[index].from == revision else {
+            return nil
+        }
+        return changes[index...]
     }
 }

@@ -8,10 +8,12 @@ import Synchronization
 final class Subscriber: Sendable {
     let stream: ByteStream
     let followsWindow: Bool
-    private let session: Session
+    private let table: DisplayedTable
     private let form: StreamForm
     private let presence: PresenceStream?
     private let lease: Quota.Lease?
+    /// The first event, up to where it begins.
+    private let opening: StreamStep?
     /// Pays for large events.
     private let account: Quota.Account
     private let progress: Mutex<Progress>
@@ -27,22 +29,24 @@ final class Subscriber: Sendable {
 
     /// `followed` is as at `position`; without one, the stream starts with a snapshot.
     init(
-        _ session: Session, after position: Int?, following followed: Followed = .table, form: StreamForm,
+        _ table: DisplayedTable, after position: Int?, following followed: Followed = .table,
+        opening: StreamStep? = nil, form: StreamForm,
         presence: PresenceStream? = nil, lease: Quota.Lease? = nil, account: Quota.Account = Quota.Account()
     ) {
-        self.session = session
+        self.table = table
+        self.opening = opening
         self.form = form
         self.presence = presence
         self.lease = lease
         self.account = account
-        stream = ByteStream(limit: session.feed.limits.queueBytes)
+        stream = ByteStream(limit: table.feed.limits.queueBytes)
         followsWindow = if case .window = followed { true } else { false }
         progress = Mutex(Progress(position: position, followed: followed))
     }
 
     /// `false`: the feed is closed. The first event is written when an event loop sends the stream.
     func start() -> Bool {
-        guard session.feed.add(self) else { return false }
+        guard table.feed.add(self) else { return false }
         presence?.join()
         stream.onClose { [self] in
             leave()
@@ -53,7 +57,7 @@ final class Subscriber: Sendable {
     }
 
     private func leave() {
-        session.feed.remove(self)
+        table.feed.remove(self)
         presence?.leave()
     }
 
@@ -67,7 +71,7 @@ final class Subscriber: Sendable {
             do throws(SessionError) {
                 switch try deliverRecent(recent, end, &steps) {
                 case .accepted, .closed: return
-                case .full, nil: session.feed.behind.add()
+                case .full, nil: table.feed.behind.add()
                 }
             } catch {
                 return cutOff()
@@ -81,7 +85,7 @@ final class Subscriber: Sendable {
     private var windowCost: Int {
         guard followsWindow, case .window(let place, _) = progress.withLock({ $0.followed }) else { return 0 }
         let most = place.window.mostRows(in: .max)
-        return most <= Workers.shortRows ? most : place.window.mostRows(in: session.current.snapshot.totalRowCount)
+        return most <= Workers.shortRows ? most : place.window.mostRows(in: table.current.snapshot.totalRowCount)
     }
 
     func comment() {
@@ -95,10 +99,17 @@ final class Subscriber: Sendable {
         // Takes long: reading the journal, encoding or compressing a large snapshot.
         let isLong =
             !followsWindow
-            && (readsHistory && progress.withLock({ $0.position != nil }) || session.isLarge
-                || stream.coding != nil && session.isLongToCompress)
+            && (readsHistory && progress.withLock({ $0.position != nil }) || table.isLarge
+                || stream.coding != nil && table.isLongToCompress)
         Task(executorPreference: isLong ? Workers.shared.long : Workers.shared.short) {
-            if isStart { self.stream.write(ServerSentEvent.retry(after: self.session.feed.limits.retryTime)) }
+            if isStart { self.stream.write(ServerSentEvent.retry(after: self.table.feed.limits.retryTime)) }
+            if isStart, let opening = self.opening {
+                do {
+                    while try self.deliver(opening) == .full { await self.stream.drained() }
+                } catch {
+                    return self.cutOff()
+                }
+            }
             await self.catchUp(readsHistory: readsHistory)
         }
     }
@@ -113,9 +124,9 @@ final class Subscriber: Sendable {
             case .closed: return
             }
             do {
-                let delivered = try await session.withWindows(costing: windowCost, for: account) {
-                    let (recent, end) = session.feed.recent
-                    var steps = WindowSteps(session.feed.limits)
+                let delivered = try await table.session.withWindows(costing: windowCost, for: account) {
+                    let (recent, end) = table.feed.recent
+                    var steps = WindowSteps(table.feed.limits)
                     return try deliverRecent(recent, end, &steps)
                 }
                 if let delivered {
@@ -140,14 +151,14 @@ final class Subscriber: Sendable {
             progress.isLive = true
             return progress.position
         }
-        session.feed.resume(after: position ?? 0)
+        table.feed.resume(after: position ?? 0)
     }
 
     // MARK: Delivery
 
     /// All that a reader learns of its table goes through here. Throws if there is no memory for large events.
     private func deliver(_ step: StreamStep) throws(SessionError) -> ByteStream.WriteResult {
-        let lease = try step.events.lease(session.feed.limits, for: account)
+        let lease = try step.events.lease(table.feed.limits, for: account)
         let result = step.events.isEmpty ? .accepted : stream.write(step.events.piece(in: stream.coding), lease)
         if result == .accepted {
             progress.withLock { progress in
@@ -186,20 +197,22 @@ final class Subscriber: Sendable {
     private func move(
         from old: WindowPlace, to new: WindowPlace, at revision: Int
     ) throws(SessionError) -> StreamStep? {
-        guard let source = session.table(at: revision)?.table.windows,
+        guard let source = table.recent(at: revision)?.table.windows,
             let update = try? WindowUpdate(from: source.cut(old), to: source.cut(new))
         else { return nil }
-        return try StreamStep(update, to: new, form, epoch: session.epoch, session.feed.limits, for: account)
+        return try StreamStep(update, to: new, form, epoch: table.epoch, table.feed.limits, for: account)
     }
 
     /// `nil`: the journal does not reach back.
     private func deliverHistory() async throws -> ByteStream.WriteResult? {
         guard let position = progress.withLock({ $0.position }) else { return nil }
-        let limits = session.feed.limits
-        let records = try await session.history(after: position, limit: limits.historyPage, bytes: limits.historyBytes)
+        let limits = table.feed.limits
+        if table.own != nil { return try await deliverOwnHistory(after: position) }
+        let records = try await table.session.history(
+            after: position, limit: limits.historyPage, bytes: limits.historyBytes)
         guard records.first?.revision == position + 1 else { return nil }
         for record in records {
-            let bytes = try record.events(form, epoch: session.epoch)
+            let bytes = try record.events(form, epoch: table.epoch)
             // What waits for room in the queue uses memory, too.
             let events = EventBytes(bytes, try limits.lease(bytes.count, for: account))
             let step = StreamStep(events: events, revision: record.revision, followed: .table)
@@ -211,20 +224,30 @@ final class Subscriber: Sendable {
         return .accepted
     }
 
+    /// One event for all that has changed in somebody's own table.
+    private func deliverOwnHistory(after position: Int) async throws -> ByteStream.WriteResult? {
+        guard let update = try await table.update(since: position, for: account) else { return nil }
+        let lease = try table.feed.limits.lease(update.estimatedSize, copies: 2, for: account)
+        let bytes = ServerSentEvent.bytes(
+            at: table.position(at: update.to), update: form.isSequential ? update.sequentialJSON : update.json,
+            controllerEvents: [])
+        return try deliver(
+            StreamStep(events: EventBytes(bytes, lease), revision: update.to, followed: .table))
+    }
+
     private func deliverSnapshot() async throws -> ByteStream.WriteResult {
-        let session = session
         if case .window(let known, _) = progress.withLock({ $0.followed }) {
-            let window = session.current.table.windows.cut(following: known), revision = window.snapshot.revision
-            return try await session.encoding(window, copies: 2, for: account) { json, lease in
-                let bytes = ServerSentEvent.bytes("snapshot", at: session.position(at: revision), data: json)
+            let window = table.current.windows.cut(following: known), revision = window.snapshot.revision
+            return try await table.encoding(window, copies: 2, for: account) { json, lease in
+                let bytes = ServerSentEvent.bytes("snapshot", at: table.position(at: revision), data: json)
                 return try deliver(
                     StreamStep(
                         events: EventBytes(bytes, lease), revision: revision, followed: .window(window.place)))
             }
         }
-        let step = try await session.feed.snapshotStep(at: session.revision, for: self) {
-            let (revision, snapshot) = session.encodedSnapshot()
-            let bytes = ServerSentEvent.bytes("snapshot", at: session.position(at: revision), data: snapshot.plain)
+        let step = try await table.feed.snapshotStep(at: table.revision, for: self) {
+            let (revision, snapshot) = table.encodedSnapshot()
+            let bytes = ServerSentEvent.bytes("snapshot", at: table.position(at: revision), data: snapshot.plain)
             return StreamStep(events: EventBytes(bytes), revision: revision, followed: .table)
         }
         return try step.map(deliver) ?? .closed
@@ -234,7 +257,7 @@ final class Subscriber: Sendable {
         let (position, followed) = progress.withLock { ($0.owesCaughtUp ? $0.position : nil, $0.followed) }
         guard let position else { return .accepted }
         let bytes = ServerSentEvent.bytes(
-            "caught-up", at: session.position(at: position), data: #"{"revision":\#(position)}"#.utf8)
+            "caught-up", at: table.position(at: position), data: #"{"revision":\#(position)}"#.utf8)
         let result = try deliver(StreamStep(events: EventBytes(bytes), revision: position, followed: followed))
         if result == .accepted {
             progress.withLock { $0.owesCaughtUp = false }

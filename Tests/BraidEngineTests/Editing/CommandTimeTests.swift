@@ -91,8 +91,14 @@ import Testing
         let maker = RowMaker(
             binding: binding, section: section, count: stored.rows.count, room: 9, binder: session.binder,
             evaluation: evaluation)
-        var keys: [Int] = [], touched = TouchedRows()
-        #expect(throws: Refusal.self) { try maker.rows(of: stored, shownKeys: &keys) }
+        var touched = TouchedRows()
+        #expect(throws: Refusal.self) {
+            if case .selected(let selection) = binding.cells.source {
+                _ = try maker.selectedRows(of: stored, selection, nil)
+            } else {
+                _ = try maker.rows(of: stored)
+            }
+        }
         guard section == "a" else { return }
         touched.replace(in: section, at: 0)
         #expect(throws: Refusal.self) {

@@ -204,21 +204,30 @@ import Testing
 enum RandomTable {
     static let sections = ["a", "b", "c"]
 
-    static func description(_ random: inout SeededGenerator) throws -> JSONText {
+    /// `forViewers`: much depends on who looks.
+    static func description(_ random: inout SeededGenerator, forViewers: Bool = false) throws -> JSONText {
+        func choose(_ usual: [String], _ own: [String]) -> String {
+            (forViewers ? usual + own + own : usual).randomElement(using: &random) ?? ""
+        }
+
         let behavior =
             ["manuallyManaged", "hidesSectionsWithNoCellData", "hidesSectionsWithNoData"].randomElement(using: &random)
             ?? ""
-        let order =
+        let sectionOrder =
             behavior == "manuallyManaged"
             ? ""
             : [#","order":"ascending""#, #","order":{"by":"displayedCount"}"#, ""].randomElement(using: &random) ?? ""
         let isDynamic = Int.random(in: 0..<4, using: &random) == 0
-        let viewModel =
+        let viewModel = choose(
             [
-                "", #""viewModel":{"title":"${model.v}"},"#,
+                "", #""viewModel":{"title":"${model.v}"},"#, #""viewModel":{"title":"no. ${model.v}"},"#,
                 #""viewModel":{"place":{"$eval":"row"},"of":{"$eval":"count"}},"#,
                 #""viewModel":{"mood":{"$eval":"state.mood"}},"#,
-            ].randomElement(using: &random) ?? ""
+            ],
+            [
+                #""viewModel":{"own":{"$eval":"model.v == user.claims.no"}},"#,
+                #""viewModel":{"all":{"$eval":"len(models.a)"},"me":"${user.id}"},"#,
+            ])
         let handler =
             [
                 "",
@@ -230,13 +239,28 @@ enum RandomTable {
         let moving =
             [#""anySection""#, #"["a","b"]"#, #"{"passing":"displayedCount < 3"}"#].randomElement(using: &random)
             ?? ""
-        let editing =
-            [#""delete""#, #""insert""#, #"{"$if":"model.v < 5","then":"delete","else":"insert"}"#].randomElement(
-                using: &random) ?? ""
+        let editing = choose(
+            [#""delete""#, #""insert""#, #"{"$if":"model.v < 5","then":"delete","else":"insert"}"#],
+            [#"{"$if":"model.v < user.claims.no","then":"delete","else":"insert"}"#])
         let updates = ["byReloading", "manually"].randomElement(using: &random) ?? ""
-        let shown =
-            ["", "", #""shown":"model.v != 2","#, #""shown":"state.mood != '1' || row != 0","#].randomElement(
-                using: &random) ?? ""
+        let shown = choose(
+            ["", "", #""shown":"model.v != 2","#, #""shown":"state.mood != '1' || row != 0","#],
+            [#""shown":"!(view.hideOdd) || model.v > 3","#, #""shown":"row < view.max","#])
+        let filter = choose(
+            ["", "", #""where":"model.v != 7","#, #""where":"state.mood != '2' || model.v > 4","#],
+            [
+                #""where":"model.v <= view.max","#,
+                #""where":"user.role == 'controller' || model.v != user.claims.no","#,
+                #""where":"len(models.b) > 1 || model.v < view.max","#,
+            ])
+        let order = choose(
+            [
+                "", "", "", #""sortedBy":"-v","#, #""sortedBy":["v","-id"],"#,
+                #""sortedBy":{"$if":"state.mood == '1'","then":"v"},"#,
+            ],
+            [#""sortedBy":{"$eval":"view.sort"},"#])
+        let merge = choose(
+            ["", #","merge":{"v":{"$if":"above","then":{"$eval":"above.v"},"else":0}}"#], [])
         let derived =
             isDynamic
             ? ""
@@ -244,6 +268,9 @@ enum RandomTable {
                 "",
                 #",{"on":{"section":"d"},"cell":"C","modelsFrom":{"$map":{"$eval":"models.a"},"each(m)":{"id":"d${m.id}","v":{"$eval":"m.v"}}}}"#,
                 #",{"on":{"section":"d"},"cell":"C","numberOfCells":"len(models.b)"}"#,
+                forViewers
+                    ? #",{"on":{"section":"d"},"cell":"C","header":"${view.max}","modelsFrom":[{"id":"me","v":{"$eval":"user.claims.no"}}]}"#
+                    : "",
             ].randomElement(using: &random) ?? ""
         let scope = isDynamic ? #""allOtherSections""# : #"{"sections":["a","b","c"]}"#
         let header =
@@ -259,11 +286,11 @@ enum RandomTable {
         let types = Int.random(in: 0..<4, using: &random) == 0 ? #""modelTypes":{"M":{"id":null}},"# : ""
         let type = types.isEmpty ? "" : #""modelType":"M","#
         let text = """
-            {"table":"t","sections":\(isDynamic ? "\"dynamic\"" : derived.isEmpty ? #"["a","b","c"]"# : #"["a","d","b","c"]"#),"cells":{"C":{}},"state":{"mood":"glad"},"empty":"nothing",\(types)
-             "sectionDisplay":{"behavior":"\(behavior)"\(order)},
-             "bindings":[{"on":\(scope),"cell":"C",\(type)\(viewModel)\(shown)\(header)\(handler)
+            {"table":"t","sections":\(isDynamic ? "\"dynamic\"" : derived.isEmpty ? #"["a","b","c"]"# : #"["a","d","b","c"]"#),"cells":{"C":{}},"state":{"mood":"glad"},\(forViewers ? #""view":{"hideOdd":false,"max":9,"sort":null},"# : "")"empty":"nothing",\(types)
+             "sectionDisplay":{"behavior":"\(behavior)"\(sectionOrder)},
+             "bindings":[{"on":\(scope),"cell":"C",\(type)\(viewModel)\(filter)\(order)\(shown)\(header)\(handler)
                 "models":{\(models.joined(separator: ","))},"dimensions":{"cellHeight":44},"editing":\(editing),"updates":"\(updates)",
-                "insert":{"template":{"v":1}},"moving":{"to":\(moving),"movable":"model.v != 3"}}\(derived)]}
+                "insert":{"template":{"v":1}},"moving":{"to":\(moving),"movable":"model.v != 3"\(merge)}}\(derived)]}
             """
         return try JSONText(parsing: Array(text.utf8))
     }

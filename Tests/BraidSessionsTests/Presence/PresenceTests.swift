@@ -23,7 +23,7 @@ struct PresenceTests {
         #expect(test.session.number == 1)
         let client = Presence.Client(token: nil, name: "reader")
         let subscriber = Subscriber(
-            test.session, after: nil, form: StreamForm(),
+            test.session.displayed, after: nil, form: StreamForm(),
             presence: PresenceStream(presence, session: 1, client: client, account: Quota.Account()))
         #expect(subscriber.start())
         let reader = TestReader(subscriber)
@@ -109,7 +109,8 @@ struct PresenceTests {
         let client = Presence.Client(token: token.id, name: "a")
         func put() async throws {
             _ = try await sessions.putPresence(
-                in: test.session, of: client, token.grant.user, at: nil, data: nil, token: token, for: account)
+                in: test.session.displayed, of: client, token.grant.user, at: nil, data: nil, token: token, for: account
+            )
         }
         try await put()
         sessions.removePresence(in: test.session, of: client)

@@ -98,7 +98,7 @@ import Testing
         #expect(await course.told.wait { $0.count == 3 })
         course.store.end()
         // `a` and `b` are gone; the third meant `a`.
-        let snapshot = String(decoding: course.session.encodedSnapshot().bytes.plain, as: UTF8.self)
+        let snapshot = String(decoding: course.session.displayed.encodedSnapshot().bytes.plain, as: UTF8.self)
         #expect(!snapshot.contains(#""id":"a""#) && !snapshot.contains(#""id":"b""#) && snapshot.contains(#""id":"c""#))
         #expect(course.session.revision == 2)
     }
@@ -264,7 +264,8 @@ private final class Course: Sendable {
             var request = UpdatesRequest(since: session.position(at: seen), account: Quota.Account())
             request.wait = .seconds(1)
             do {
-                let answer = try await sessions.withCurrent("s") { [request] in try await $0.updates(request) }
+                let answer = try await sessions.withCurrent("s") { [request] in try await $0.displayed.updates(request)
+                }
                 let stored = store.stored(of: session)
                 let json = try JSONText(parsing: answer.json ?? [])
                 guard let updates = json["updates"]?.elements() else { throw SessionError(unavailable: json.text) }
@@ -311,8 +312,9 @@ private final class Course: Sendable {
             #expect(possible[record.command.text] ?? 0 >= 0, "\(label): \(record.command) was not sent, or was refused")
         }
         // In memory, read again, and replayed: the same bytes.
-        let text = String(decoding: try await sessions.current("s").encodedSnapshot().bytes.plain, as: UTF8.self)
-        let again = try await SessionHost(store: store).session("s").encodedSnapshot().bytes.plain
+        let text = String(
+            decoding: try await sessions.current("s").displayed.encodedSnapshot().bytes.plain, as: UTF8.self)
+        let again = try await SessionHost(store: store).session("s").displayed.encodedSnapshot().bytes.plain
         #expect(String(decoding: again, as: UTF8.self) == text, "\(label)")
         let opening = try #require(try await store.opening("s"))
         let lines = [JournalFile.opening(of: opening, checkpoint: nil)] + records.map { JournalFile.lines(of: [$0]) }

@@ -120,7 +120,7 @@ import Testing
             #expect(
                 try JournalFile.replay(
                     [JournalFile.opening(of: opening, checkpoint: nil)] + records.map { JournalFile.lines(of: [$0]) })
-                    == (try await sessions.session(id)).encodedSnapshot().bytes.plain)
+                    == (try await sessions.session(id)).displayed.encodedSnapshot().bytes.plain)
             // With its first description, a reset restores the table of the fork's opening.
             _ = try await sessions.execute(.reset(id))
             let reset = try await sessions.session(id).current
@@ -175,7 +175,7 @@ import Testing
             ("other.5", .revisionNotAvailable), ("\(session.epoch).2", .revisionNotAvailable),
         ] {
             do {
-                _ = try await session.table(at: Position(position))
+                _ = try await session.displayed.table(at: Position(position), seenBy: Looker(.controller))
                 Issue.record("\(position) is available")
             } catch let error as SessionError {
                 #expect(error.code == code, "\(position)")
@@ -183,7 +183,8 @@ import Testing
         }
         for position in ["5", "4", "3", "\(session.epoch).4"] {
             let number = Int(position.suffix(1))
-            let snapshot = try await session.table(at: Position(position)).snapshot
+            let snapshot = try await session.displayed.table(at: Position(position), seenBy: Looker(.controller))
+                .snapshot
             #expect(snapshot.state["n"]?.intValue == number && snapshot.revision == number)
         }
         await #expect(throws: SessionError.self) { _ = try await Self.fork(sessions, as: "f", at: 9) }

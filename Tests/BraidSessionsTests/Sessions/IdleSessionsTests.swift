@@ -9,13 +9,13 @@ import Testing
     func unusedSession() async throws {
         let test = try await TestSession()
         try await test.setState(1)
-        let before = String(decoding: test.session.encodedSnapshot().bytes.plain, as: UTF8.self)
+        let before = String(decoding: test.session.displayed.encodedSnapshot().bytes.plain, as: UTF8.self)
         // Just used, so it survives two sweeps.
         #expect((0..<3).map { _ in test.sessions.unloadIdle(after: 3) } == [0, 0, 1])
         #expect(test.sessions.inMemory.isEmpty && test.session.isStale)
         let again = try await test.sessions.session("s")
         #expect(again !== test.session)
-        #expect(String(decoding: again.encodedSnapshot().bytes.plain, as: UTF8.self) == before)
+        #expect(String(decoding: again.displayed.encodedSnapshot().bytes.plain, as: UTF8.self) == before)
         #expect(try await test.perform("patchState", #"{"n":2}"#) == 2)
     }
 

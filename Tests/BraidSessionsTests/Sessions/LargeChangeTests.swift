@@ -46,7 +46,7 @@ import Testing
     }
 
     private static func follow(_ session: Session) async -> TestReader {
-        let subscriber = Subscriber(session, after: nil, form: StreamForm())
+        let subscriber = Subscriber(session.displayed, after: nil, form: StreamForm())
         #expect(subscriber.start())
         let reader = TestReader(subscriber)
         #expect(await reader.events(through: "caught-up", 0).last == "caught-up 0")

@@ -84,7 +84,8 @@ import Testing
         let stored = try #require(try await store.opening("s"))
         let records = try await store.journal(of: stored.summary.number, after: 0, limit: 1000, bytes: .max)
         var lines = [JournalFile.opening(of: stored, checkpoint: nil)] + records.map { JournalFile.lines(of: [$0]) }
-        #expect(try JournalFile.replay(lines) == (try await sessions.session("s")).encodedSnapshot().bytes.plain)
+        #expect(
+            try JournalFile.replay(lines) == (try await sessions.session("s")).displayed.encodedSnapshot().bytes.plain)
         lines.remove(at: 1)
         #expect(throws: JournalFault.self) { try JournalFile.replay(lines) }
         await store.close()
@@ -123,7 +124,8 @@ import Testing
             let lines =
                 [JournalFile.opening(of: stored, checkpoint: checkpoint)] + records.map { JournalFile.lines(of: [$0]) }
             #expect(
-                try JournalFile.replay(lines) == (try await sessions.session("s")).encodedSnapshot().bytes.plain,
+                try JournalFile.replay(lines)
+                    == (try await sessions.session("s")).displayed.encodedSnapshot().bytes.plain,
                 "step \(step): \(text)")
         }
         #expect(cuts > 5 && beforeEnd > 5)
@@ -131,7 +133,7 @@ import Testing
     }
 
     static func text(_ session: Session) -> String {
-        String(decoding: session.encodedSnapshot().bytes.plain, as: UTF8.self)
+        String(decoding: session.displayed.encodedSnapshot().bytes.plain, as: UTF8.self)
     }
 
     static func sessions(_ store: SQLiteStore) -> SessionHost {

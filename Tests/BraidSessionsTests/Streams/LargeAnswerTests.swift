@@ -8,7 +8,7 @@ import Testing
 struct LargeAnswerTests {
     /// The position is of another epoch, so the answer is a snapshot.
     private static func reset(_ session: Session) async throws -> EncodedAnswer {
-        try await session.updates(
+        try await session.displayed.updates(
             UpdatesRequest(since: Position(epoch: "bogus", revision: 1), account: Quota.Account()))
     }
 
@@ -62,15 +62,17 @@ struct LargeAnswerTests {
             var request = UpdatesRequest(since: Position(epoch: epoch, revision: 0), account: Quota.Account())
             request.window = large
             request.old = old
-            return try await session.updates(request)
+            return try await session.displayed.updates(request)
         }
-        try await Self.expectRefusal(buffers) { _ = try await session.encodedWindow(large, for: Quota.Account()) }
+        try await Self.expectRefusal(buffers) {
+            _ = try await session.displayed.encodedWindow(large, for: Quota.Account())
+        }
         try await Self.expectRefusal(buffers) { _ = try await updates(since: "bogus") }
         try await Self.expectRefusal(buffers) { _ = try await updates(since: nil, from: small) }
         let other = try buffers.lease(10_000)
-        #expect(try await session.encodedWindow(small, for: Quota.Account()).lease == nil)
+        #expect(try await session.displayed.encodedWindow(small, for: Quota.Account()).lease == nil)
         other.end()
-        var window: EncodedAnswer? = try await session.encodedWindow(large, for: Quota.Account())
+        var window: EncodedAnswer? = try await session.displayed.encodedWindow(large, for: Quota.Account())
         #expect(window?.lease != nil && (6_000..<8_000).contains(buffers.taken))
         window = nil
         var list: EncodedAnswer? = try await updates(since: "bogus")
@@ -88,12 +90,12 @@ struct LargeAnswerTests {
         let body = try JSONText(parsing: #"{"id":"w","table":\#(table),"models":{"table":[\#(models)]}}"#)
         let (session, opened) = try await test.sessions.open(SessionOpening(body), text: body)
         let all = WindowSource(opened)
-        #expect(session.isLarge && session.isTooLargeToCache)
-        #expect(session.encoded(session.current.snapshot) == session.encoded(opened))
+        #expect(session.displayed.isLarge && session.displayed.isTooLargeToCache)
+        #expect(session.displayed.encoded(session.current.snapshot) == session.displayed.encoded(opened))
         for limit in [1, 50, 1_000, 1_001, 10_001] {
             let query = WindowQuery(section: nil, .rows(offset: 5, limit: limit))
-            #expect(try session.encodedSmallWindow(query, for: Quota.Account()) == nil)
-            let window = try await session.encodedWindow(query, for: Quota.Account())
+            #expect(try session.displayed.encodedSmallWindow(query, for: Quota.Account()) == nil)
+            let window = try await session.displayed.encodedWindow(query, for: Quota.Account())
             let expected = all.cut(offset: 5, limit: limit).encoded(session: "w", table: "t", epoch: session.epoch)
             #expect(window.json == expected)
         }
@@ -108,10 +110,10 @@ struct LargeAnswerTests {
         let session = try await test.sessions.open(SessionOpening(body), text: body).session
         func reader(after revision: Int?, from old: Int? = nil) async throws -> TestReader {
             func window(_ offset: Int) -> WindowQuery { WindowQuery(section: nil, .rows(offset: offset, limit: 1)) }
-            let start = try await session.windowStart(
+            let start = try await session.displayed.windowStart(
                 window(1), from: old.map(window), at: revision, for: Quota.Account())
             let subscriber = Subscriber(
-                session, after: start.revision, following: start.followed, form: StreamForm())
+                session.displayed, after: start.revision, following: start.followed, form: StreamForm())
             #expect(subscriber.start())
             return TestReader(subscriber)
         }
@@ -137,7 +139,7 @@ struct LargeAnswerTests {
         let session = try await test.sessions.open(SessionOpening(body), text: body).session
         let turns = session.feed.limits.turns
         func rowCount(_ limit: Int, _ client: String?) async throws -> Int {
-            let window = try await session.encodedWindow(
+            let window = try await session.displayed.encodedWindow(
                 WindowQuery(section: nil, .rows(offset: 0, limit: limit)), for: Quota.Account(client: client))
             return try JSONText(parsing: window.json ?? [])["sections"]?.elements()?.first?["rows"]?.elements()?.count
                 ?? -1

@@ -36,7 +36,7 @@ struct TestSession {
     }
 
     func subscribe(after position: Int? = nil, _ form: StreamForm = StreamForm()) -> TestReader {
-        let subscriber = Subscriber(session, after: position, form: form)
+        let subscriber = Subscriber(session.displayed, after: position, form: form)
         #expect(subscriber.start())
         return TestReader(subscriber)
     }

@@ -22,8 +22,7 @@ struct RecentChangesTests {
     private func change(_ revision: Int, _ bytes: Int = 0) -> Change {
         let text = JSONText.string(String(repeating: "x", count: bytes))
         return Change(
-            epoch: "e", revision: revision, update: BatchUpdate(from: revision - 1, to: revision, totalRowCount: 0),
-            updateText: text,
+            epoch: "e", update: BatchUpdate(from: revision - 1, to: revision, totalRowCount: 0), updateText: text,
             controllerEvents: [])
     }
 
@@ -289,7 +288,7 @@ struct SubscriberTests {
         #expect(await reader.takes { $0.isLast })
         #expect(!reader.events.contains { $0.hasPrefix("ended") })
         #expect(await eventually { test.feed.followers.subscribers == 0 })
-        #expect(!Subscriber(test.session, after: nil, form: StreamForm()).start())
+        #expect(!Subscriber(test.session.displayed, after: nil, form: StreamForm()).start())
         #expect(try await test.sessions.session("s") !== test.session)
     }
 }

@@ -1,7 +1,7 @@
 import BraidEngine
 import BraidRuntime
 
-extension Session {
+extension DisplayedTable {
     /// Cached until the next commit, up to `Memory.largeBytes`.
     package func encodedSnapshot() -> (revision: Int, bytes: SharedBytes) {
         if let cachedSnapshot { return cachedSnapshot }
@@ -14,12 +14,12 @@ extension Session {
     package var isLarge: Bool {
         guard cachedSnapshot == nil else { return false }
         let snapshot = current.snapshot
-        return snapshot.totalRowCount > Workers.shortRows || Self.isStreamed(snapshot)
+        return snapshot.totalRowCount > Workers.shortRows || Session.isStreamed(snapshot)
     }
 
     /// If so, it is encoded while it is sent.
     package var isTooLargeToCache: Bool {
-        cachedSnapshot == nil && Self.isStreamed(current.snapshot)
+        cachedSnapshot == nil && Session.isStreamed(current.snapshot)
     }
 
     var isLongToCompress: Bool { current.snapshot.isLarger(than: Workers.shortBytes) }
@@ -32,7 +32,7 @@ extension Session {
 
     /// Encoded while it is sent.
     package func stream(of snapshot: Snapshot) -> ByteStream {
-        let pieces = snapshot.encodedPieces(session: id, table: table, epoch: epoch, size: Self.pieceBytes)
+        let pieces = snapshot.encodedPieces(session: id, table: session.table, epoch: epoch, size: Self.pieceBytes)
         let stream = ByteStream(
             limit: Self.queuedPieces * Self.pieceBytes, isEndless: false, estimate: { snapshot.leastSize })
         stream.onAttach {
@@ -46,15 +46,17 @@ extension Session {
         return stream
     }
 
-    package static func isStreamed(_ snapshot: Snapshot) -> Bool { snapshot.isLarger(than: Memory.largeBytes) }
-
     package func encoded(_ snapshot: Snapshot) -> [UInt8] {
-        snapshot.encoded(session: id, table: table, epoch: epoch)
+        snapshot.encoded(session: id, table: session.table, epoch: epoch)
     }
 
     private static let pieceBytes = 256 * 1024
     /// With fewer, the encoding and the sending thread would wait for each other.
     private static let queuedPieces = 8
+}
+
+extension Session {
+    package static func isStreamed(_ snapshot: Snapshot) -> Bool { snapshot.isLarger(than: Memory.largeBytes) }
 
     /// A row's model, displayed or not. Throws `sectionNotFound` or `rowNotFound`.
     package func storedModel(of id: RowID, in section: SectionReference) throws -> (revision: Int, model: JSONText) {

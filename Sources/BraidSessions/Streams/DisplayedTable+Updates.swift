@@ -11,6 +11,8 @@ package struct UpdatesRequest: Sendable {
     package var window: WindowQuery?
     /// The client's window at `since`, if it is not `window`.
     package var old: WindowQuery?
+    /// With the client's view at `since`, if it is not the present one.
+    package var oldLooker: Looker?
     package var isSequential = false
     /// One update for all revisions, as windows always get.
     package var isCoalesced = false
@@ -41,7 +43,7 @@ extension EncodedAnswer {
     }
 }
 
-extension Session {
+extension DisplayedTable {
     /// `nil` for a position of another epoch, or ahead.
     func revision(at position: Position) -> Int? {
         guard position.epoch == nil || position.epoch == epoch else { return nil }
@@ -53,16 +55,31 @@ extension Session {
     /// - Throws: `StaleSession`, or `Refusal` if the section or anchor does not exist or is ambiguous.
     package func eventStream(
         after position: Position?, _ form: StreamForm, window: WindowQuery? = nil, from old: WindowQuery? = nil,
-        presence: PresenceStream? = nil, _ lease: Quota.Lease, _ account: Quota.Account
+        _ oldLooker: Looker? = nil, presence: PresenceStream? = nil, _ lease: Quota.Lease, _ account: Quota.Account
     ) async throws -> ByteStream {
+        var opening: StreamStep?
+        if let oldLooker, let position {
+            var request = UpdatesRequest(since: position, account: account)
+            (request.window, request.old, request.isSequential) = (window, old, form.isSequential)
+            opening = try await change(from: oldLooker, request).map { change in
+                let position = self.position(at: change.update.to)
+                let bytes = ServerSentEvent.bytes(at: position, update: change.json, controllerEvents: [])
+                return StreamStep(
+                    events: EventBytes(bytes, change.lease), revision: position.revision, followed: change.followed)
+            }
+        }
         var start = (revision: position.flatMap { self.revision(at: $0) }, followed: Followed.table)
-        if let window {
+        if let opening {
+            start = (opening.revision, opening.followed)
+        } else if oldLooker != nil, window == nil {
+            start.revision = nil
+        } else if let window {
             feed.noteWindowReader()
             start = try await windowStart(window, from: old, at: start.revision, for: account)
         }
         let subscriber = Subscriber(
-            self, after: start.revision, following: start.followed, form: form, presence: presence, lease: lease,
-            account: account)
+            self, after: start.revision, following: start.followed, opening: opening, form: form, presence: presence,
+            lease: lease, account: account)
         guard subscriber.start() else { throw StaleSession() }
         return subscriber.stream
     }
@@ -80,6 +97,10 @@ extension Session {
     /// The updates, or a snapshot if they cannot be computed. Throws `StaleSession`, `unavailable` or `quotaExceeded`.
     package func updates(_ request: UpdatesRequest) async throws -> EncodedAnswer {
         if request.window != nil { feed.noteWindowReader() }
+        if let old = request.oldLooker {
+            guard let change = try await change(from: old, request) else { return try await reset(request) }
+            return list([change.json], from: change.update.from, to: change.update.to, change.lease)
+        }
         guard let from = revision(at: request.since) else { return try await reset(request) }
         let deadline = ContinuousClock.now + request.wait
         var recent = feed.recent.changes, revision = from, place: WindowPlace?
@@ -112,17 +133,26 @@ extension Session {
         if let known = request.known(position(at: recent.last)) { return .answer(known) }
         if let changes = recent.after(from) {
             return .answer(
-                try list(changes, from: from, request, update: \.update) {
+                try list(changes, from: from, to: recent.last, request, update: \.update) {
                     $0.updateText(sequential: request.isSequential)
                 })
         }
+        if own != nil {
+            guard let update = try await update(since: from, for: request.account) else { return .lost }
+            let lease = try feed.limits.lease(update.estimatedSize, copies: 2, for: request.account)
+            return .answer(
+                list(
+                    [request.isSequential ? update.sequentialJSON : update.json], from: from, to: update.to, lease))
+        }
         let count = recent.last - from
         return try await withTaskExecutorPreference(Workers.shared.long) {
-            try await largeReads.withLock {
-                try await withHistory(after: from, count: count, for: request.account) { records in
+            try await session.largeReads.withLock {
+                try await session.withHistory(after: from, count: count, for: request.account) { records in
                     guard records.first?.revision == from + 1, records.count == count else { return .lost }
                     return .answer(
-                        try list(records, from: from, request, update: { try BatchUpdate(json: $0.update) }) {
+                        try list(
+                            records, from: from, to: from + count, request, update: { try BatchUpdate(json: $0.update) }
+                        ) {
                             try $0.updateText(sequential: request.isSequential)
                         })
                 }
@@ -131,13 +161,12 @@ extension Session {
     }
 
     private func list<Revisions: Collection>(
-        _ revisions: Revisions, from: Int, _ request: UpdatesRequest,
+        _ revisions: Revisions, from: Int, to last: Int, _ request: UpdatesRequest,
         update: (Revisions.Element) throws -> BatchUpdate, text: (Revisions.Element) throws -> JSONText
     ) throws -> EncodedAnswer {
-        let to = from + revisions.count
-        guard request.isCoalesced else { return list(try revisions.map(text), from: from, to: to) }
+        guard request.isCoalesced else { return list(try revisions.map(text), from: from, to: last) }
         let update = try BatchUpdate.composing(revisions.map(update))
-        return list([request.isSequential ? update.sequentialJSON : update.json], from: from, to: to)
+        return list([request.isSequential ? update.sequentialJSON : update.json], from: from, to: last)
     }
 
     func list(_ updates: [JSONText], from: Int, to: Int, _ lease: Quota.Lease? = nil) -> EncodedAnswer {
@@ -152,7 +181,7 @@ extension Session {
 
     private func reset(_ request: UpdatesRequest) async throws -> EncodedAnswer {
         if let query = request.window {
-            let window = try await cut(query, from: current.table, for: request.account)
+            let window = try await cut(query, from: current, for: request.account)
             if let known = request.known(position(at: window.snapshot.revision)) { return known }
             return try await encoding(window, copies: 2, for: request.account) { json, lease in
                 reset(json, at: window.snapshot.revision, lease)
@@ -161,7 +190,7 @@ extension Session {
         if let known = request.known(position) { return known }
         guard isTooLargeToCache else { return try resetToTable(for: request.account) }
         return try await withTaskExecutorPreference(Workers.shared.long) {
-            try await largeReads.withLock { try resetToTable(for: request.account) }
+            try await session.largeReads.withLock { try resetToTable(for: request.account) }
         }
     }
 
@@ -182,6 +211,42 @@ extension Session {
             $0.member("reset", true)
             $0.name("snapshot")
             $0.raw(snapshot)
+        }
+    }
+}
+
+extension DisplayedTable {
+    /// From one view to another, perhaps of other windows.
+    private typealias ViewChange = (update: BatchUpdate, json: JSONText, followed: Followed, lease: Quota.Lease?)
+
+    /// `nil`: the client needs a snapshot. Throws for a view or window that does not exist.
+    private func change(from old: Looker, _ request: UpdatesRequest) async throws -> ViewChange? {
+        let before = try await session.displayed(to: old, for: request.account)
+        guard let revision = before.revision(at: request.since),
+            let past = try await before.table(atRevision: revision, for: request.account)
+        else { return nil }
+        let now = current
+        // The update and its copy in the answer are in memory together.
+        func lease(_ update: BatchUpdate) throws(SessionError) -> Quota.Lease? {
+            try feed.limits.lease(update.estimatedSize, copies: 2, for: request.account)
+        }
+        guard let query = request.window else {
+            let update = try now.bound.binder.ownUpdate(
+                from: (past.model, past.snapshot), to: (now.model, now.snapshot))
+            return (
+                update, request.isSequential ? update.sequentialJSON : update.json, .table, try lease(update)
+            )
+        }
+        feed.noteWindowReader()
+        let cost = query.estimatedCost(in: now) + (request.old?.estimatedCost(in: past) ?? 0)
+        return try await session.withWindows(costing: cost, for: request.account) {
+            guard let window = try? (request.old ?? query).cut(from: past) else { return nil }
+            let after = try query.cut(from: now)
+            let update = try WindowUpdate(from: window, to: after, since: revision, in: nil)
+            return (
+                update.update, request.isSequential ? update.sequentialJSON : update.json, .window(after.place),
+                try lease(update.update)
+            )
         }
     }
 }

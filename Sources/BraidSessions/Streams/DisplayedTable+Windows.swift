@@ -1,13 +1,13 @@
 import BraidEngine
 import BraidRuntime
 
-extension Session {
+extension DisplayedTable {
     /// A window, by default of the current table. Throws `Refusal`, `unavailable` or `quotaExceeded`.
     package func encodedWindow(
         _ query: WindowQuery, of table: SessionTable? = nil, for account: Quota.Account
     ) async throws -> EncodedAnswer {
         if table == nil { feed.noteWindowReader() }
-        let window = try await cut(query, from: table ?? current.table, for: account)
+        let window = try await cut(query, from: table ?? current, for: account)
         return try await encoding(window, for: account) { json, lease in
             EncodedAnswer(position: position(at: window.snapshot.revision), json: json, lease: lease)
         }
@@ -15,7 +15,7 @@ extension Session {
 
     /// The current table's window, on the calling thread. `nil`: too much for an event loop. Throws as `encodedWindow`.
     package func encodedSmallWindow(_ query: WindowQuery, for account: Quota.Account) throws -> EncodedAnswer? {
-        let table = current.table
+        let table = current
         guard table.snapshot.sections.count + query.estimatedCost(in: table) <= Workers.shortRows else { return nil }
         feed.noteWindowReader()
         let window = try query.cut(from: table)
@@ -23,13 +23,15 @@ extension Session {
         let lease = try feed.limits.lease(window.snapshot.encodedSize, for: account)
         return EncodedAnswer(
             position: position(at: window.snapshot.revision),
-            json: window.encoded(session: id, table: self.table, epoch: epoch), lease: lease)
+            json: window.encoded(session: id, table: session.table, epoch: epoch), lease: lease)
     }
 
     func cut(
         _ query: WindowQuery, from table: SessionTable, for account: Quota.Account
     ) async throws -> WindowedSnapshot {
-        try await withWindows(costing: query.examinedRows(in: table), for: account) { try query.cut(from: table) }
+        try await session.withWindows(costing: query.examinedRows(in: table), for: account) {
+            try query.cut(from: table)
+        }
     }
 
     /// `copies` are in memory at once: each of the few rows can have megabytes.
@@ -38,26 +40,16 @@ extension Session {
         _ body: ([UInt8], Quota.Lease?) throws -> Value
     ) async throws -> Value {
         let window = window.rendered()
-        return try await withWindows(costing: window.cost, for: account) {
+        return try await session.withWindows(costing: window.cost, for: account) {
             let lease = try feed.limits.lease(window.snapshot.encodedSize, copies: copies, for: account)
-            return try body(window.encoded(session: id, table: table, epoch: epoch), lease)
-        }
-    }
-
-    /// Runs `body`. If it costs more than `Workers.shortRows` rows, on the long pool, in the token's turn.
-    func withWindows<Value>(
-        costing cost: Int, for account: Quota.Account, _ body: () async throws -> Value
-    ) async throws -> Value {
-        guard cost > Workers.shortRows else { return try await body() }
-        return try await feed.limits.turns.withTurn(of: account.client) {
-            try await withTaskExecutorPreference(Workers.shared.long) { try await body() }
+            return try body(window.encoded(session: id, table: session.table, epoch: epoch), lease)
         }
     }
 
     // MARK: Following
 
     /// The table at an earlier revision, and the changes since. `nil` if one is no longer in memory.
-    func table(at revision: Int) -> (table: SessionTable, changes: ArraySlice<Change>)? {
+    func recent(at revision: Int) -> (table: SessionTable, changes: ArraySlice<Change>)? {
         // In this order: a revision published in between is then among the changes.
         let current = current, recent = feed.recent.changes
         if let changes = recent.after(revision), let tables = changes.first?.tables,
@@ -66,7 +58,7 @@ extension Session {
             return (tables.before, changes)
         }
         // A snapshot can be ahead of the feed.
-        return current.snapshot.revision == revision && recent.last <= revision ? (current.table, []) : nil
+        return current.snapshot.revision == revision && recent.last <= revision ? (current, []) : nil
     }
 
     /// `revision` is `nil` if the stream must start with a snapshot. `old` is the client's window, if it is not
@@ -74,9 +66,9 @@ extension Session {
     func windowStart(
         _ query: WindowQuery, from old: WindowQuery?, at revision: Int?, for account: Quota.Account
     ) async throws -> (revision: Int?, followed: Followed) {
-        let now = current.table
-        return try await withWindows(costing: query.examinedRows(in: now), for: account) {
-            if let revision, let (table, changes) = table(at: revision), let window = try? query.cut(from: table) {
+        let now = current
+        return try await session.withWindows(costing: query.examinedRows(in: now), for: account) {
+            if let revision, let (table, changes) = recent(at: revision), let window = try? query.cut(from: table) {
                 guard let old else { return (revision, .window(window.place)) }
                 if let before = try? old.cut(from: table), query.agrees(with: window.following(changes), in: now) {
                     return (revision, .window(window.place, from: before.place))
@@ -92,15 +84,15 @@ extension Session {
     func windowStep(
         _ query: WindowQuery, _ request: UpdatesRequest, from: Int, at revision: Int, _ place: WindowPlace?
     ) async throws -> UpdatesStep {
-        let now = current.table, old = request.old
+        let now = current, old = request.old
         let cost = query.estimatedCost(in: now) + (old?.estimatedCost(in: now) ?? 0)
-        return try await withWindows(costing: cost, for: request.account) { () throws -> UpdatesStep in
-            guard let (table, changes) = table(at: revision),
+        return try await session.withWindows(costing: cost, for: request.account) { () throws -> UpdatesStep in
+            guard let (table, changes) = recent(at: revision),
                 let before = place.map({ table.windows.cut($0) }) ?? (try? (old ?? query).cut(from: table))
             else { return .lost }
             let after =
                 old == nil || place != nil
-                ? before.following(changes) : try query.target(from: table, changes, current.table)
+                ? before.following(changes) : try query.target(from: table, changes, current)
             let update = try WindowUpdate(from: before, to: after, since: from, in: changes.last?.update)
             let to = after.snapshot.revision
             if update.isEmpty { return .unchanged(revision: to, after.place) }
@@ -109,6 +101,18 @@ extension Session {
             let lease = try feed.limits.lease(update.update.estimatedSize, copies: 2, for: request.account)
             return .answer(
                 list([request.isSequential ? update.sequentialJSON : update.json], from: from, to: to, lease))
+        }
+    }
+}
+
+extension Session {
+    /// Runs `body`. If it costs more than `Workers.shortRows` rows, on the long pool, in the token's turn.
+    func withWindows<Value>(
+        costing cost: Int, for account: Quota.Account, _ body: () async throws -> Value
+    ) async throws -> Value {
+        guard cost > Workers.shortRows else { return try await body() }
+        return try await feed.limits.turns.withTurn(of: account.client) {
+            try await withTaskExecutorPreference(Workers.shared.long) { try await body() }
         }
     }
 }

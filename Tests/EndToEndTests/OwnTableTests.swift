@@ -1,0 +1,180 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// People whose tables differ, through the real server.
+@Suite(.serialized) struct OwnTableTests {
+    private static let controller = ["Authorization": "Bearer secret"]
+    private static let table = #"""
+        {"table":"t","sections":["open","done"],"cells":{"C":{"events":{"e":{}}}},"undo":"own","authors":true,
+         "view":{"hideDone":false,"sort":null},"sectionDisplay":{"behavior":"hidesSectionsWithNoCellData"},
+         "bindings":[
+          {"on":{"sections":["open","done"]},"cell":"C",
+           "where":"user.role == 'controller' || model['owner'] == null || model['owner'] == user.id",
+           "sortedBy":{"$eval":"view.sort"},"shown":"section == 'open' || !(view.hideDone)",
+           "editing":{"$if":"model['v'] == 0","then":"insert","else":"delete"},
+           "moving":{"to":"anySection","merge":{"v":{"$if":"above","then":{"$eval":"above['v']"},"else":1}}},
+           "headers":{"open":"${count} for ${user.name}"},"models":{"open":[],"done":[]},
+           "onTap":[{"update":{"merge":{"v":7}}}],"onEvent":{"C":{"e":[{"emit":{"name":"e"}}]}},
+           "onInsert":[{"if":"model['bad'] == true","do":[{"insert":{"section":"done","model":{"id":"clash"}}}]}]}]}
+        """#
+
+    private struct Person {
+        var name: String
+        var headers: [String: String]
+        var view: String?
+        var stream: EventStreamClient?
+        var replica: TableReplica?
+        var query: String {
+            view.map { "view=" + ($0.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? "") } ?? ""
+        }
+    }
+
+    private static let names = ["ada", "ben", "cy"]
+    private static let views = [nil, #"{"hideDone":true}"#, #"{"sort":"-v"}"#, #"{"sort":["v","id"],"hideDone":true}"#]
+
+    /// With rows of everybody. A row's mark is in no other row and in no request.
+    private static func open(_ database: String = ":memory:") throws -> (ServerProcess, [Person]) {
+        let server = try ServerProcess(database: database, ["--test-mode"], environment: ["BRAID_TOKEN": "secret"])
+        let client = try server.client()
+        var models: [String: [String]] = [:]
+        for index in 0..<24 {
+            let owner = (names + [nil])[index % 4]
+            let model =
+                #"{"id":"\#(index)","v":\#(index % 5),"mark":"mark-\#(owner ?? "all")-\#(index)"\#(owner.map { #","owner":"\#($0)""# } ?? "")}"#
+            models[index % 3 == 0 ? "done" : "open", default: []].append(model)
+        }
+        let rows = models.map { #""\#($0)":[\#($1.joined(separator: ","))]"# }.joined(separator: ",")
+        let opened = try client.request(
+            "POST", "/v1/sessions", #"{"id":"s","table":\#(table),"models":{\#(rows)}}"#, headers: controller)
+        try #require(opened.status == 201, "\(opened.text)")
+        return (
+            server,
+            try names.map { name in
+                let made = try client.request(
+                    "POST", "/v1/sessions/s/tokens",
+                    #"{"role":"participant","expiresIn":6000,"user":"\#(name)","name":"\#(name)"}"#, headers: controller)
+                try #require(made.status == 201, "\(made.text)")
+                return Person(
+                    name: name, headers: ["Authorization": "Bearer \(made.object["token"] as? String ?? "")"])
+            }
+        )
+    }
+
+    /// What others' rows contain, and the person may not learn.
+    private static func foreign(_ person: Person) -> [String] {
+        names.filter { $0 != person.name }.map { "mark-\($0)-" }
+    }
+
+    private static func snapshot(_ client: HTTPClient, _ person: Person) throws -> [String: Any] {
+        try client.get("/v1/sessions/s/snapshot?\(person.query)", headers: person.headers).object
+    }
+
+    @Test("Whatever people send, nobody learns of others' rows, and streams lead to what a snapshot shows")
+    func randomRequests() throws {
+        var random = SeededGenerator(seed: 40)
+        let directory = try TemporaryDirectory()
+        var (server, people) = try Self.open(directory.path("db")), client = try server.client()
+        var statuses: [Int: Int] = [:], events = 0
+        func reference(_ person: Person) -> String {
+            switch Int.random(in: 0..<4, using: &random) {
+            case 0: #"{"section":\#(Int.random(in: 0..<3, using: &random)),"row":\#(Int.random(in: 0..<9, using: &random))}"#
+            case 1: #"{"section":"\#(["open", "done", "none"].randomElement(using: &random) ?? "")","row":0}"#
+            default: #"{"id":"\#(Int.random(in: 0..<30, using: &random))"}"#
+            }
+        }
+        let path = "/v1/sessions/s/"
+        for number in 0..<TestEffort.cases(2_000) {
+            let index = Int.random(in: 0..<people.count, using: &random), person = people[index]
+            var query = person.query
+            if Bool.random(using: &random) { query += "&dryRun" }
+            let request: (String, String, String?)
+            switch Int.random(in: 0..<16, using: &random) {
+            case 0...1: request = ("POST", "edits?\(query)", #"{"delete":\#(reference(person))}"#)
+            case 2...3:
+                let bad = Int.random(in: 0..<8, using: &random) == 0 ? #","bad":true"# : ""
+                request = (
+                    "POST", "edits?\(query)",
+                    #"{"insert":\#(reference(person)),"model":{"id":"\#(Int.random(in: 0..<40, using: &random))","v":0,"owner":"\#(person.name)"\#(bad)}}"#
+                )
+            case 4...6:
+                request = ("POST", "moves?\(query)", #"{"from":\#(reference(person)),"to":\#(reference(person))}"#)
+            case 7: request = ("POST", "taps?\(query)", #"{"at":\#(reference(person))}"#)
+            case 8: request = ("POST", "events?\(query)", #"{"at":\#(reference(person)),"event":{"e":{}}}"#)
+            case 9: request = ("POST", "undo?\(query)", "{}")
+            case 10:
+                request = (
+                    "POST", "transactions?\(query)",
+                    #"{"commands":[{"edits":{"delete":\#(reference(person))}},{"taps":{"at":\#(reference(person))}}]}"#
+                )
+            case 11: request = ("PUT", "presence?\(person.query)", #"{"at":\#(reference(person))}"#)
+            case 12: request = ("GET", "presence?\(person.query)", nil)
+            case 13:
+                request = (
+                    "GET",
+                    "snapshot?\(person.query)&around=\(Int.random(in: 0..<30, using: &random))&before=1&after=1", nil
+                )
+            case 14:
+                let since = max(0, number / 8 - Int.random(in: 0..<9, using: &random))
+                request = ("GET", "updates?\(person.query)&since=\(since)", nil)
+            default: request = ("GET", "snapshot?\(person.query)&at=\(Int.random(in: 0..<9, using: &random))", nil)
+            }
+            let answer = try client.request(request.0, path + request.1, request.2, headers: person.headers)
+            statuses[answer.status, default: 0] += 1
+            #expect(answer.status < 500, "\(request): \(answer.text)")
+            let bytes = answer.text + answer.headers.map { "\($0): \($1)" }.joined(separator: "\n")
+            for mark in Self.foreign(person) { #expect(!bytes.contains(mark), "\(request): \(bytes)") }
+            // Follow, with another view now and then, and after a restart.
+            if number % 40 == 0 {
+                people[index].view = Self.views.randomElement(using: &random) ?? nil
+                people[index].stream = try EventStreamClient(
+                    port: server.port, "\(path)updates?\(people[index].query)", headers: person.headers)
+                people[index].replica = nil
+            }
+            if number % 500 == 499 {
+                _ = server.stop()
+                server = try ServerProcess(
+                    database: directory.path("db"), ["--test-mode"], environment: ["BRAID_TOKEN": "secret"])
+                client = try server.client()
+                for index in people.indices where people[index].stream != nil {
+                    people[index].stream = try EventStreamClient(
+                        port: server.port, "\(path)updates?\(people[index].query)",
+                        lastEventID: people[index].stream?.lastEventID, headers: people[index].headers)
+                }
+            }
+            if number % 20 == 0 { events += try Self.follow(&people[index], client) }
+        }
+        #expect((statuses[200] ?? 0) > TestEffort.cases(800), "\(statuses)")
+        #expect((statuses[404] ?? 0) > TestEffort.cases(50))
+        #expect(events > TestEffort.cases(20))
+        // The journal leads to the same table again.
+        let journal = try client.get(
+            path + "journal", headers: Self.controller.merging(["Accept": "application/x-ndjson"]) { $1 })
+        try Data(journal.text.utf8).write(to: URL(fileURLWithPath: directory.path("journal")))
+        let run = try CommandRun(["replay", directory.path("journal")])
+        #expect(run.status == 0, "\(run.errors)")
+    }
+
+    /// Reads the person's stream up to what a snapshot shows. Returns the number of updates.
+    private static func follow(_ person: inout Person, _ client: HTTPClient) throws -> Int {
+        guard let stream = person.stream else { return 0 }
+        let snapshot = TableReplica(snapshot: try snapshot(client, person))
+        var updates = 0
+        while (person.replica?.text).map(withoutRevision) != withoutRevision(snapshot.text) {
+            let event = try stream.next()
+            for mark in foreign(person) { #expect(!event.data.contains(mark), "\(event)") }
+            switch event.name {
+            case "snapshot": person.replica = TableReplica(snapshot: event.object)
+            case "update":
+                updates += 1
+                try person.replica?.apply(event.object)
+            default: break
+            }
+            try #require(event.revision <= snapshot.revision, "\(person.replica?.text ?? "") is not \(snapshot.text)")
+        }
+        return updates
+    }
+
+    /// Revisions without changes for somebody are not sent to them.
+    private static func withoutRevision(_ text: String) -> String { text.replacing(#/"revision":\d+/#, with: "") }
+}
