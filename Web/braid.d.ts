@@ -568,6 +568,14 @@ export declare class Session {
   }>;
   /** All of it as lines of JSON, for `braid-server replay`. */
   journalFile(options?: SendOptions): Promise<string>;
+  /** One page of the stored models, of all sections or one, hidden ones included; `next` is its `after`. */
+  models(options?: { section?: string; after?: string; limit?: number; signal?: AbortSignal }): Promise<{
+    session: string;
+    epoch: string;
+    revision: number;
+    models: { section: string; id?: string; model: JSONValue }[];
+    next?: string;
+  }>;
   /** The stored model; without one, the view model or null. */
   model(at: IndexPath, options?: SendOptions): Promise<JSONValue>;
   /** The stored model, by ids. */

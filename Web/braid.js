@@ -786,6 +786,11 @@ export class Session {
     return this.#get("/journal", {}, options, { Accept: "application/x-ndjson" });
   }
 
+  /** A page of the stored models, of all sections or one, hidden ones included. */
+  models({ section, after, limit, ...options } = {}) {
+    return this.#get("/models", { section, after, limit }, options);
+  }
+
   /** The stored model; without one, the view model or null. */
   async model([section, row], options) {
     return (await this.#get(path`/rows/${section}/${row}`, {}, options)).model;

@@ -183,7 +183,7 @@ import Testing
         for (method, path, body) in [
             ("PATCH", "models", "{}"), ("PATCH", "headers", "{}"), ("PATCH", "footers", "{}"),
             ("PUT", "displayed-sections", "[]"), ("PATCH", "state", "{}"),
-            ("POST", "reset", nil), ("GET", "journal", nil), ("GET", "tokens", nil),
+            ("POST", "reset", nil), ("GET", "journal", nil), ("GET", "models", nil), ("GET", "tokens", nil),
             ("POST", "tokens", #"{"role":"viewer","expiresIn":9}"#), ("DELETE", "tokens/x", nil),
             ("POST", "rows", #"{"at":[0,0],"model":{}}"#), ("DELETE", "sections", nil),
         ] {

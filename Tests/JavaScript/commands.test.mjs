@@ -46,6 +46,9 @@ test("Each command of a session has its effect, and its update leads to the serv
   assert.deepEqual(records.map(({ command }) => Object.keys(command)[0]).slice(0, 3), ["edits", "moves", "patchModels"]);
   assert.equal((await party.journal({ after: 1, limit: 1 })).records[0].revision, 2);
   assert.equal((await party.journalFile()).trimEnd().split("\n").length, records.length + 1);
+  const page = await party.models({ section: "attending", limit: 2 });
+  assert.deepEqual(page.models.map(({ id }) => id), ["Jonathan", "Omar"]);
+  assert.deepEqual((await party.models({ after: page.next, limit: 1 })).models.map(({ id }) => id), ["Sara"]);
   const since = await party.updates({ ...shown, revision: 0 });
   assert.deepEqual([since.from, since.to, since.updates.length], [0, shown.revision, shown.revision]);
   assert.equal((await party.updates(0, { coalesce: true })).updates.length, 1);

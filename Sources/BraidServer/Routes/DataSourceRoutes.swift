@@ -23,6 +23,31 @@ func dataSourceRoutes(_ sessions: SessionHost) -> [Route] {
             return try await sessions.answer(context, executing: command, text: text)
         }
     } + [
+        Route("GET", "/v1/sessions/{id}/models", query: ["section", "after", "limit"]) { context in
+            let after = try context.query("after").map { try ModelCursor($0) }
+            let limit = try context.integer("limit", in: 1...1000) ?? 100
+            let session = try await context.session(sessions)
+            let (revision, page, next) = try session.models(
+                of: context.query("section").map { SectionID($0) }, after: after, limit: limit)
+            let tag = session.position(at: revision).entityTag
+            if let unchanged = context.head.notModified(tag) { return unchanged }
+            let lease = try sessions.streams.lease(page.bytes, for: context.account)
+            var response = HTTPResponse.object(headers: [("ETag", tag)]) {
+                $0.member("session", session.id)
+                $0.member("epoch", session.epoch)
+                $0.member("revision", revision)
+                $0.array("models", of: page.rows) { writer, entry in
+                    writer.object {
+                        $0.member("section", entry.section)
+                        $0.member("id", entry.row.id)
+                        $0.member("model", entry.row.model)
+                    }
+                }
+                $0.member("next", next?.description)
+            }
+            response.lease = lease
+            return response
+        },
         Route("GET", "/v1/sessions/{id}/rows/{section}/{row}") { context in
             let path = RowPath(section: try context.index("section"), row: try context.index("row"))
             let model = try await context.session(sessions).storedSnapshot.modelObject(at: path)

@@ -473,6 +473,7 @@ extension Session.Committed {
         var snapshot = outcome.snapshot
         let model = isLarge ? outcome.table.sharingModels(with: &snapshot, by: bound.binder) : outcome.table
         return Session.Committed(
-            model: model, snapshot: snapshot, unpublished: outcome.unpublished, bound: bound, updated: execution.time)
+            model: model, snapshot: snapshot, unpublished: outcome.unpublished, bound: bound, updated: execution.time,
+            placesSince: outcome.undo.changedPlaces(in: model) ? snapshot.revision : placesSince)
     }
 }

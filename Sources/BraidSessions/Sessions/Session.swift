@@ -56,16 +56,22 @@ package final class Session: Sendable {
         let unpublished: Unpublished?
         let bound: BoundTable
         let updated: Int
+        /// No later revision has `changedPlaces`. At least the one at which this copy of the session was loaded.
+        let placesSince: Int
         private let link = Mutex<Link?>(nil)
         /// What follows, perhaps not stored yet, or never. Kept only if people have tables of their own.
         var next: Link? { link.withLock { $0 } }
 
-        init(model: TableModel, snapshot: Snapshot, unpublished: Unpublished?, bound: BoundTable, updated: Int) {
+        init(
+            model: TableModel, snapshot: Snapshot, unpublished: Unpublished?, bound: BoundTable, updated: Int,
+            placesSince: Int
+        ) {
             self.model = model
             self.snapshot = snapshot
             self.unpublished = unpublished
             self.bound = bound
             self.updated = updated
+            self.placesSince = placesSince
         }
 
         func lead(to after: Committed, by execution: Execution) {
@@ -79,13 +85,8 @@ package final class Session: Sendable {
 
         deinit {
             // Not by recursion: the stack would not do for a long chain.
-            var next = link.withLock { $0.take() }
-            while let last = next {
-                var after = last.after
-                next = nil
-                guard isKnownUniquelyReferenced(&after) else { return }
-                next = after.link.withLock { $0.take() }
-            }
+            var after = link.withLock { $0.take() }?.after
+            while isKnownUniquelyReferenced(&after) { after = after?.link.withLock { $0.take() }?.after }
         }
 
         var stored: StoredRevision { StoredRevision(number: snapshot.revision, time: updated) }
@@ -116,8 +117,8 @@ package final class Session: Sendable {
         state = Mutex(
             State(
                 committed: Committed(
-                    model: model, snapshot: snapshot, unpublished: unpublished, bound: bound, updated: summary.updated)
-            ))
+                    model: model, snapshot: snapshot, unpublished: unpublished, bound: bound, updated: summary.updated,
+                    placesSince: snapshot.revision)))
         feed = ChangeFeed(revision: snapshot.revision, limits: streams, behind: metrics.streamsBehind)
         if store.sharing != nil { feed.onMissing { [weak self] in self?.refreshSoon() } }
     }

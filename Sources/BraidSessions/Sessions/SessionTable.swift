@@ -50,6 +50,16 @@ extension Session {
             }
         }
     }
+
+    /// Throws `revisionNotAvailable`.
+    func checkEpoch(of position: Position) throws(SessionError) {
+        guard position.epoch == nil || position.epoch == epoch else {
+            throw SessionError(
+                .revisionNotAvailable,
+                "The position \(position) is of another epoch. The session's epoch is \(epoch): it was opened again, or a backup was restored."
+            )
+        }
+    }
 }
 
 extension TableModel {

@@ -40,7 +40,7 @@ import Testing
         "A large answer is refused before it is built if there is no memory, and otherwise has a lease of its memory",
         arguments: [
             "snapshot?offset=0&limit=1", "snapshot?at=0&offset=0&limit=1", "updates?since=bogus.1",
-            "updates?since=bogus.1&offset=0&limit=1", "rows/0/0", "sections/table/rows/1",
+            "updates?since=bogus.1&offset=0&limit=1", "models", "rows/0/0", "sections/table/rows/1",
         ])
     func largeAnswers(target: String) async throws {
         try await openSession()
