@@ -77,7 +77,7 @@ import Testing
                 #"The view model of row 0 of the section "table" is not what its cell "C" declares"#
             ),
             (
-                #"{ "table": "t", "cells": { "C": {} }, "bindings": [{ "cell": "C", "models": [{ "id": 1 }], "viewModel": { "title": "${state.title}" } }] }"#,
+                #"{ "table": "t", "cells": { "C": {} }, "bindings": [{ "cell": "C", "models": [{ "id": 1 }], "viewModel": { "title": "${model.title}" } }] }"#,
                 "title"
             ),
         ])

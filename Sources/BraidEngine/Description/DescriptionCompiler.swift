@@ -66,6 +66,7 @@ struct DescriptionCompiler {
         checkMoves(bindings, binder)
         checkPolicies(bindings, binder)
         checkActions(bindings, binder)
+        checkMembers(object["state"], bindings, binder)
         return Compiled(
             name: name,
             binder: binder,

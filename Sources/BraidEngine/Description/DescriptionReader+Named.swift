@@ -86,6 +86,7 @@ extension DescriptionReader {
                 let made = try NamedTemplate(source, named: templates.made, height: height, place: place)
                 template = made
                 checkLiterals(made.node, Self.handlerNames + Self.sectionNames + Self.callNames, at: place)
+                noteMembers(of: made.node, at: place, hasModel: true)
             } catch {
                 fault(error.pointer.reduce(place) { $0.appending($1) }, .invalidValue, error.message)
             }
@@ -99,6 +100,7 @@ extension DescriptionReader {
     mutating func steps(ofHandler name: String, at pointer: JSONPointer) -> [HandlerStep] {
         guard let handler = namedHandler(name, at: pointer) else { return [] }
         readNames.formUnion(handler.reads)
+        members.insert(useOf: handlers.pointer(of: name), in: pointer)
         for read in handler.reads.subtracting(handlerNames).sorted() {
             warn(pointer, .unknownName, "the handler `\(name)` reads `\(read)`, but nothing gives this name here")
         }

@@ -154,7 +154,10 @@ extension DescriptionReader {
         switch name {
         case "setModels":
             return bySection(argument, at: pointer) { $0.template($1, at: $2, giving: .array) }.map { .setModels($0) }
-        case "setState": return template(argument, at: pointer, giving: .object).map { .setState($0) }
+        case "setState":
+            guard let state = template(argument, at: pointer, giving: .object) else { return nil }
+            if warns { members.setInState.formUnion(state.node.writtenMembers) }
+            return .setState(state)
         case "setHeaders":
             return bySection(argument, at: pointer) { $0.title($1, at: $2, over: []) }.map { .setHeaders($0) }
         case "setFooters":

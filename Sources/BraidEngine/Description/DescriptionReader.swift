@@ -22,6 +22,8 @@ struct DescriptionReader {
     private(set) var viewerPaths: Set<[String]> = []
     /// While a named handler is read: what it reads.
     var readNames: Set<String> = []
+    /// If it warns.
+    var members = MembersRead()
     var templates = NamedParts<NamedTemplate>(
         place: "templates", what: "template", reference: JSONeCompiler.reference)
     var handlers = NamedParts<NamedHandler>(place: "handlers", what: "handler", reference: "run")
@@ -133,6 +135,7 @@ struct DescriptionReader {
             template.place = pointer
             checkNames(template.names, names, at: pointer)
             if !isName { checkLiterals(template.node, names, at: pointer) }
+            noteMembers(of: template.node, at: pointer, hasModel: readsModel(names))
             return template
         } catch {
             fault(error.pointer.reduce(pointer) { $0.appending($1) }, .invalidValue, error.message)
@@ -148,12 +151,15 @@ struct DescriptionReader {
             var expression = try Expression(source)
             expression.place = pointer
             checkNames(expression.names, names, at: pointer)
+            noteMembers(of: expression.node, at: pointer, in: pointer, except: readsModel(names) ? [] : ["model"])
             return expression
         } catch {
             fault(pointer, .invalidValue, error.message)
             return nil
         }
     }
+
+    private func readsModel(_ names: [String]) -> Bool { (names + handlerNames).contains("model") }
 
     private static let commonNames = ["state", "models", "section", "now"]
     /// Of who looks, in what is displayed.
@@ -185,7 +191,8 @@ struct DescriptionReader {
         guard warns else { return }
         let known = Self.commonNames + Self.viewerNames + names + handlerNames.filter { $0 != "uuid" }
         var found: [(text: String, place: [String])] = []
-        node.forEachLiteral { text, place, locals in
+        node.forEachLeaf { leaf, place, locals in
+            guard case .literal(let text) = leaf else { return }
             let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
             guard parts.allSatisfy({ String($0)?.isTemplateIdentifier ?? false }), let first = parts.first,
                 let name = String(first), known.contains(name) || parts.count > 1 && locals.contains(name)

@@ -24,7 +24,7 @@ package enum Spelling {
     }
 
     /// More would take too long.
-    private static let searchLimit = 1_000
+    static let searchLimit = 1_000
 
     /// Damerau-Levenshtein, no byte in two mistakes; `nil` above the limit. O(bytes), quadratic for the at most 64
     /// between the common ends.

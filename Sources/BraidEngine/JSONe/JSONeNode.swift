@@ -304,18 +304,26 @@ extension InterpolatedText {
     }
 }
 
+/// A part of a template without nodes of its own.
+enum JSONeLeaf {
+    case literal(String)
+    case expression(ExpressionNode)
+    case named(NamedTemplate)
+}
+
 extension JSONeNode {
-    /// Visits constant strings, with their places and the names that operators define there; not those in named
-    /// templates.
-    func forEachLiteral(
-        at place: [String] = [], names: [String] = [], _ visit: (String, _ place: [String], _ names: [String]) -> Void
+    /// Visits constant strings, expressions and uses of named templates, with their places and the names that operators
+    /// define there; not what is in the named templates.
+    func forEachLeaf(
+        at place: [String] = [], names: [String] = [],
+        _ visit: (JSONeLeaf, _ place: [String], _ names: [String]) -> Void
     ) {
         func walk(_ node: JSONeNode?, _ tokens: String..., names more: [String] = []) {
-            node?.forEachLiteral(at: place + tokens, names: names + more, visit)
+            node?.forEachLeaf(at: place + tokens, names: names + more, visit)
         }
         func walk(_ value: JSONValue, at place: [String]) {
             switch value {
-            case .string(let string): visit(string, place, names)
+            case .string(let string): visit(.literal(string), place, names)
             case .array(let elements):
                 for (index, element) in elements.enumerated() { walk(element, at: place + [String(index)]) }
             case .object(let object):
@@ -323,12 +331,25 @@ extension JSONeNode {
             default: break
             }
         }
+        func walk(_ expression: ExpressionNode, _ tokens: String..., names more: [String] = []) {
+            visit(.expression(expression), place + tokens, names + more)
+        }
+        func walk(_ text: InterpolatedText, _ tokens: String...) {
+            for case .expression(let node, _) in text.parts { visit(.expression(node), place + tokens, names) }
+        }
         switch self {
         case .literal(let value): walk(value, at: place)
-        case .text, .eval, .named: break
+        case .text(let text): walk(text)
+        case .eval(let expression): walk(expression, "$eval")
+        case .named(let template): visit(.named(template), place, names)
         case .array(let nodes): for (index, node) in nodes.enumerated() { walk(node, String(index)) }
-        case .object(let members): for member in members { walk(member.value, member.name) }
-        case .condition(_, let then, let otherwise):
+        case .object(let members):
+            for member in members {
+                walk(member.key, member.name)
+                walk(member.value, member.name)
+            }
+        case .condition(let condition, let then, let otherwise):
+            walk(condition, "$if")
             walk(then, "then")
             walk(otherwise, "else")
         case .json(let node): walk(node, "$json")
@@ -346,12 +367,23 @@ extension JSONeNode {
             walk(node, "$reduce")
             walk(initial, at: place + ["initial"])
             walk(body, each.key, names: each.names)
-        case .find(let node, _, _): walk(node, "$find")
-        case .match(let cases): for branch in cases { walk(branch.value, "$match", branch.source) }
+        case .find(let node, let each, let condition):
+            walk(node, "$find")
+            walk(condition, each.key, names: each.names)
+        case .match(let cases):
+            for branch in cases {
+                walk(branch.condition, "$match", branch.source)
+                walk(branch.value, "$match", branch.source)
+            }
         case .choice(let cases, let otherwise):
-            for branch in cases { walk(branch.value, "$switch", branch.source) }
+            for branch in cases {
+                walk(branch.condition, "$switch", branch.source)
+                walk(branch.value, "$switch", branch.source)
+            }
             walk(otherwise, "$switch", "$default")
-        case .sort(let node, _): walk(node, "$sort")
+        case .sort(let node, let by):
+            walk(node, "$sort")
+            if let by { walk(by.key, "by(\(by.name))", names: [by.name]) }
         }
     }
 }

@@ -60,7 +60,7 @@ public struct JSONeTemplate: Sendable {
 
 /// An expression, as in `$eval` and `$if` (json-e.js.org/expressions.html).
 public struct Expression: Sendable {
-    private let node: ExpressionNode
+    let node: ExpressionNode
 
     /// As a template's.
     let names: NamesRead
