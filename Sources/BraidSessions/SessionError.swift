@@ -68,6 +68,22 @@ package struct SessionError: Error, Sendable, Equatable {
         limit = "max-buffered-bytes"
     }
 
+    init(noRoomForView refusal: Quota.Exceeded) {
+        switch refusal {
+        case .quota:
+            self.init(
+                .unavailable,
+                "The server's memory for tables that only some people see is in use. Try again after the time in `Retry-After`.",
+                retryAfter: 5)
+        case .share:
+            self.init(
+                .quotaExceeded,
+                "This session or this token already uses its share of the server's memory for tables that only some people see. Close streams of other views.",
+                retryAfter: 5)
+        }
+        limit = "max-view-bytes"
+    }
+
     package static var invalidToken: SessionError {
         SessionError(.invalidToken, "The token is unknown, expired or revoked. Get a new one.")
     }

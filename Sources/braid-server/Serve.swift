@@ -133,7 +133,8 @@ struct Serve: ServerCommand {
         let app = App(
             store: store, clock: clock, ids: ids, limits: limits, controllers: controllers, signed: signed,
             pages: options.access.pages(for: address, isOpen: controllers.isEmpty && signed == nil),
-            streams: StreamLimits(buffers: answers), log: log, proxies: options.access.proxies,
+            streams: StreamLimits(buffers: answers, views: options.limits.viewQuota), log: log,
+            proxies: options.access.proxies,
             routes: { testMode?.routes($0) ?? [] })
         return (app, testMode, signed.map { KeyWatcher(signed: $0, app: app) })
     }

@@ -1,13 +1,13 @@
 import Foundation
 
 /// Returns the monotonic clock in nanoseconds.
-private func now() -> Int {
+func now() -> Int {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)
     return time.tv_sec * 1_000_000_000 + time.tv_nsec
 }
 
-private func milliseconds(_ sorted: [Int], _ part: Double) -> String {
+func milliseconds(_ sorted: [Int], _ part: Double) -> String {
     sorted.isEmpty
         ? "-" : String(format: "%.2f", Double(sorted[min(sorted.count - 1, Int(Double(sorted.count) * part))]) / 1e6)
 }

@@ -22,6 +22,7 @@ let parts: [(name: String, measure: () throws -> Void)] = [
     ("commands", commandBenchmark),
     ("streams", streamBenchmark),
     ("presence", presenceBenchmark),
+    ("views", viewsBenchmark),
     ("windows", windowBenchmark),
     ("compression", compressionBenchmark),
     ("nginx", nginxBenchmark),

@@ -66,7 +66,7 @@ struct DescriptionCompiler {
         checkMoves(bindings, binder)
         checkPolicies(bindings, binder)
         checkActions(bindings, binder)
-        checkMembers(object["state"], bindings, binder)
+        checkMembers(object["state"], view: (view.defaults.members() ?? []).map(\.name), bindings, binder)
         return Compiled(
             name: name,
             binder: binder,

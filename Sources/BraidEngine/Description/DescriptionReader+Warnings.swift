@@ -100,6 +100,17 @@ extension DescriptionReader {
         }
     }
 
+    /// Warns about reads that give everybody a table of their own, though a part would do.
+    mutating func warnOfWholeUsers(_ paths: Set<[String]>, at pointer: JSONPointer) {
+        for path in [["user"], ["user", "claims"]] where paths.contains(path) {
+            let name = path.joined(separator: "."), part = path.count == 1 ? "user.role" : "user.claims.team"
+            warn(
+                pointer, .invalidValue,
+                "this reads all of `\(name)`, so hardly two people share a table: read only what it needs, such as `\(part)`"
+            )
+        }
+    }
+
     /// Warns about members of models that the type's schema does not require.
     mutating func warnOfAbsentMembers(_ type: (JSONPointer) -> ModelType?) {
         for read in members.reads where read.path.root == "model" && warnings.count < Self.faultLimit {
@@ -125,8 +136,11 @@ extension DescriptionReader {
 }
 
 extension DescriptionCompiler {
-    mutating func checkMembers(_ state: JSONValue?, _ bindings: TableBindings, _ binder: Binder) {
+    mutating func checkMembers(
+        _ state: JSONValue?, view: [String], _ bindings: TableBindings, _ binder: Binder
+    ) {
         guard reader.warns else { return }
+        reader.warnOfUndeclaredMembers(of: "view", declared: view)
         let state = state?.objectValue?.members.map(\.name) ?? []
         reader.warnOfUndeclaredMembers(of: "state", declared: state + reader.members.setInState.sorted())
         var types = TypesOfParts(bindings, binder, uses: reader.members.uses)
@@ -264,10 +278,6 @@ extension ExpressionNode {
 }
 
 extension ExpressionAccess {
-    fileprivate var member: String? {
-        if case .member(let name) = self { name } else { nil }
-    }
-
     fileprivate var parts: [ExpressionNode] {
         switch self {
         case .member: []

@@ -177,6 +177,7 @@ struct DescriptionReader {
         let isDisplayed = handlerNames.isEmpty && !names.contains("user")
         if isDisplayed { viewerPaths.formUnion(read.viewerPaths) }
         guard warns else { return }
+        if isDisplayed { warnOfWholeUsers(read.viewerPaths, at: pointer) }
         let known = Self.commonNames + names + handlerNames + (isDisplayed ? Self.viewerNames : [])
         for name in needed.subtracting(known).sorted() {
             warn(

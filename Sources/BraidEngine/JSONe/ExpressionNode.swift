@@ -69,7 +69,7 @@ extension ExpressionNode {
                 Builtin(rawValue: name) == nil
             {
                 names.insert(member: member, of: name)
-                names.insert(path: accesses.prefix { $0.memberName != nil }.compactMap(\.memberName), of: name)
+                names.insert(path: accesses.prefix { $0.member != nil }.compactMap(\.member), of: name)
             } else {
                 base.collectNames(into: &names)
             }
@@ -79,7 +79,7 @@ extension ExpressionNode {
 }
 
 extension ExpressionAccess {
-    fileprivate var memberName: String? { if case .member(let name) = self { name } else { nil } }
+    var member: String? { if case .member(let name) = self { name } else { nil } }
 
     fileprivate func collectNames(into names: inout NamesRead) {
         switch self {

@@ -37,11 +37,12 @@ extension AccessTokens {
             $0.member("expires", expires)
             $0.member("token", token?.id)
             guard let token, let key = token.key else { return }
-            // No server has stored this one. What only commands read is left out.
+            // No server has stored this one.
             let user = token.grant.user
             $0.member("role", user.role.rawValue)
             $0.member("user", user.id)
             $0.member("name", user.name)
+            if user.claims != .emptyObject { $0.member("claims", user.claims) }
             $0.member("until", token.expires)
             $0.member("key", Base64URL.text(key.bytes))
         }
@@ -81,7 +82,9 @@ extension AccessTokens {
         guard let key = Base64URL.bytes(key.utf8).flatMap(SHA256Digest.init(bytes:)),
             let role = payload["role"]?.stringValue.flatMap(Role.init), let expires = payload["until"]?.intValue
         else { throw Self.invalidTicket }
-        let user = User(id: payload["user"]?.stringValue, name: payload["name"]?.stringValue, role: role)
+        let user = User(
+            id: payload["user"]?.stringValue, name: payload["name"]?.stringValue, role: role,
+            claims: payload["claims"]?.detached ?? .emptyObject)
         return AccessToken(signed: presented, id: id, grant: TokenGrant(user: user), expires: expires, key: key)
     }
 

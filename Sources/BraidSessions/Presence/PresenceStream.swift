@@ -62,7 +62,7 @@ package final class PresenceStream: Sendable {
 extension DisplayedTable {
     /// `nil` if whoever looks may know of all rows.
     package func hidingRows(from role: Role) -> DisplayedTable? {
-        role != .controller && session.current.bound.binder.readsViewer ? self : nil
+        role != .controller && session.current.bound.readsViewer ? self : nil
     }
 
     /// A present client's entry, without a row that the table does not display.

@@ -29,6 +29,11 @@ package struct BoundTable: Sendable {
         return binder
     }
 
+    /// Whether people can have tables of their own.
+    package var readsViewer: Bool { description?.binder.readsViewer ?? false }
+    /// Whether some people may not know of some rows.
+    var hidesRows: Bool { description?.binder.hidesRows ?? false }
+
     package func rebound(by rebinding: Rebinding?) -> BoundTable {
         guard let rebinding, let description = rebinding.description else { return self }
         var table = BoundTable(description, version: rebinding.version)

@@ -42,7 +42,7 @@ extension Session {
     /// `StaleSession`, and what rendering throws.
     package func displayed(to looker: Looker, for account: Quota.Account) async throws -> DisplayedTable {
         guard let viewer = try current.bound.viewer(looker) else { return displayed }
-        let table = viewers.table(of: viewer, in: self)
+        let table = viewers.table(of: viewer, in: self, for: account)
         table.use()
         // The first time, all rows are looked at.
         try await withWindows(
@@ -85,7 +85,7 @@ package struct Looker: Sendable {
 extension BoundTable {
     /// `nil` for who sees the session's own table. A controller sees what no user in particular sees.
     func viewer(_ looker: Looker) throws(Refusal) -> Viewer? {
-        guard binder.readsViewer || looker.view != nil else { return nil }
+        guard readsViewer || looker.view != nil else { return nil }
         return try binder.viewer(
             looker.user.role == .controller ? User.controller.json : looker.user.json, view: looker.view)
     }

@@ -98,7 +98,9 @@ package final class Execution: Sendable {
     }
 
     package var displayed: DisplayedTable {
-        DisplayedTable(session: session, own: viewer.map { session.viewers.table(of: $0, in: session) })
+        DisplayedTable(
+            session: session,
+            own: viewer.map { session.viewers.table(of: $0, in: session, for: Quota.Account(resource: session.id)) })
     }
 
     /// What the sender sees.
@@ -182,7 +184,7 @@ extension Session {
         var races = 0
         // Not under the lock: the first time, all rows are looked at. What the description does not allow is refused
         // below, in its turn.
-        if current.bound.binder.readsViewer { _ = try? await displayed(to: request.sender, for: request.account) }
+        if current.bound.readsViewer { _ = try? await displayed(to: request.sender, for: request.account) }
         while true {
             let turn: Turn
             if let taken = takeAtOnce(request) {
@@ -304,7 +306,7 @@ extension Session {
         }
         let command = try await completed(request.command, for: before.bound)
         guard let base = request.base else { return (command, request.text, nil) }
-        if let own = try own(of: request.sender, at: before) {
+        if let own = try own(of: request.sender, at: before, for: request.account) {
             return try await rebased(command, request, base: base, own, before)
         }
         return try await rebased(command, request.text, base: base, before, limits.table(for: request.user.role))
@@ -319,7 +321,7 @@ extension Session {
         let time = clock.instant(), start = processorNanoseconds(), now = Instant(millisecondsSince1970: time).text
         defer { engineTimes.withLock { $0[command.kind.name] = processorNanoseconds() - start } }
         let ids = ids.source(revision: before.snapshot.revision + 1, at: now)
-        let own = try own(of: request.sender, at: before)
+        let own = try own(of: request.sender, at: before, for: request.account)
         var outcome = try binder.applying(
             command, to: before.model, shown: before.snapshot, unpublished: before.unpublished, now: now, ids: ids,
             strict: request.isStrict, by: request.user, seeing: own)
@@ -378,7 +380,7 @@ extension Session {
         _ command: Command, _ request: CommandRequest, base: Position, _ own: OwnTable, _ before: Committed
     ) async throws -> Completed {
         try check(base, in: epoch(for: own.viewer), at: own.snapshot.revision)
-        let table = viewers.table(of: own.viewer, in: self)
+        let table = viewers.table(of: own.viewer, in: self, for: request.account)
         if base.revision == own.snapshot.revision { return (command, request.text, nil) }
         guard let past = try await past(table, at: base.revision, for: request.account) else {
             throw SessionError(

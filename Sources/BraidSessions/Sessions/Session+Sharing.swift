@@ -91,7 +91,7 @@ extension Session {
         let outcome = try before.bound.binder.applying(
             command, to: before.model, shown: before.snapshot, unpublished: before.unpublished, now: now,
             ids: ids.source(revision: record.revision, at: now), by: sender.user,
-            seeing: own(of: sender, at: before))
+            seeing: own(of: sender, at: before, for: Quota.Account(resource: id)))
         guard outcome.kind == .applied, outcome.snapshot.revision == record.revision,
             outcome.update.json == record.update
         else { throw StaleSession() }

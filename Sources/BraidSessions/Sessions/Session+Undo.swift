@@ -187,7 +187,7 @@ extension Session {
             return try before.model.undo(record.revision, by: try read.parsed())
         } catch var refusal as Refusal where refusal.code == .undoConflict && sender.user.role != .controller {
             // What is hidden does not exist for them.
-            let shown = try own(of: sender, at: before)?.snapshot ?? before.snapshot
+            let shown = try own(of: sender, at: before, for: Quota.Account(resource: id))?.snapshot ?? before.snapshot
             refusal.faults.removeAll { !shown.displays($0.pointer) }
             throw refusal
         }

@@ -75,7 +75,7 @@ package final class Session: Sendable {
         }
 
         func lead(to after: Committed, by execution: Execution) {
-            guard bound.binder.readsViewer else { return }
+            guard bound.readsViewer else { return }
             link.withLock {
                 $0 = Link(
                     after: after, step: execution.outcome.step, rebinds: execution.outcome.rebinding != nil,

@@ -18,6 +18,8 @@ final class ViewerTables: Sendable {
     /// Without followers. More are dropped, least recently used first.
     private static let mostUnfollowed = 16
     private static let unfollowedTime = Duration.seconds(60)
+    /// Of somebody who sends commands without following, so that each need not look at all rows.
+    private static let activeTime = Duration.seconds(10)
     /// Unfollowed ones that are further behind are dropped: they would keep all that was committed since.
     private static let mostBehind = 64
 
@@ -32,10 +34,11 @@ final class ViewerTables: Sendable {
         }
     }
 
-    func table(of viewer: Viewer, in session: Session) -> ViewerTable {
+    /// `account` pays for a new one's memory.
+    func table(of viewer: Viewer, in session: Session, for account: Quota.Account) -> ViewerTable {
         state.withLock { state in
             if let known = state.tables[viewer], !known.isEnded { return known }
-            let table = ViewerTable(viewer, in: session)
+            let table = ViewerTable(viewer, in: session, for: account)
             state.tables[viewer] = table
             return table
         }
@@ -75,7 +78,7 @@ final class ViewerTables: Sendable {
         guard starts else { return }
         Task(executorPreference: Workers.shared.short) {
             while let tables = self.news() {
-                for table in tables where table.feed.isFollowed {
+                for table in tables where table.feed.isFollowed || table.used + Self.activeTime > .now {
                     // One that cannot be rendered has ended; its followers come back, and learn why.
                     _ = try? await table.advance(in: session)
                     await Task.yield()
@@ -106,6 +109,7 @@ final class ViewerTable: Sendable {
     private let state: Mutex<State>
     /// One at a time renders and publishes.
     private let advancing = FIFOLock()
+    private let lease: Quota.Lease
 
     private struct State {
         var at: Session.Committed
@@ -121,8 +125,9 @@ final class ViewerTable: Sendable {
     /// They share nearly all their memory.
     private static let mostPast = 32
 
-    fileprivate init(_ viewer: Viewer, in session: Session) {
+    fileprivate init(_ viewer: Viewer, in session: Session, for account: Quota.Account) {
         self.viewer = viewer
+        lease = Quota.Lease(of: session.feed.limits.views, to: account)
         epoch = Self.epoch(of: viewer, in: session)
         let current = session.current
         feed = ChangeFeed(
@@ -188,8 +193,9 @@ final class ViewerTable: Sendable {
         if isEnded { throw StaleSession() }
         guard let old else {
             let snapshot = try target.table.seen(by: viewer).snapshot
-            feed.begin(at: target.snapshot.revision)
-            return replace(by: target, snapshot)
+            try begin(at: target, snapshot)
+            // A command may have been first, at an earlier revision.
+            return try advanceNow(in: session)
         }
         if at === target { return }
         let changes = at.changes(to: target)
@@ -197,6 +203,8 @@ final class ViewerTable: Sendable {
         let (after, update) = try target.own(viewer, after: (at.table.model, old), by: changes.step)
         let before = at.table.showing(old), table = target.table.showing(after)
         replace(by: target, after, keeping: before)
+        // It grows by few rows at a time: one that was let in stays.
+        try? lease.resize(to: cost(of: after))
         feed.publish(revision: after.revision) { hasTables in
             Change(
                 epoch: epoch, update: update, updateText: update.json,
@@ -204,6 +212,24 @@ final class ViewerTable: Sendable {
                 tables: hasTables ? ChangedTable(before: before, after: table, update: update) : nil)
         }
     }
+
+    /// With its first snapshot, unless it has one.
+    private func begin(at committed: Session.Committed, _ snapshot: Snapshot) throws(SessionError) {
+        do {
+            try lease.resize(to: cost(of: snapshot))
+        } catch {
+            throw SessionError(noRoomForView: error)
+        }
+        state.withLock { state in
+            guard state.snapshot == nil else { return }
+            (state.at, state.snapshot) = (committed, snapshot)
+            // Nobody follows a table that was never shown.
+            feed.begin(at: snapshot.revision)
+        }
+    }
+
+    /// About the memory that it does not share with the session's own table, in bytes.
+    private func cost(of snapshot: Snapshot) -> Int { (1 << 16) + 48 * snapshot.totalRowCount }
 
     private func replace(by target: Session.Committed, _ snapshot: Snapshot, keeping past: SessionTable? = nil) {
         state.withLock { state in
@@ -219,9 +245,14 @@ final class ViewerTable: Sendable {
 
     /// For a command on `committed`, which may not be stored yet: `nil` if that does not follow from this table's
     /// revision by known commits.
-    fileprivate func own(at committed: Session.Committed) throws -> Snapshot? {
+    fileprivate func own(at committed: Session.Committed, in session: Session) throws -> Snapshot? {
         let (at, old) = state.withLock { ($0.at, $0.snapshot) }
-        guard let old else { return nil }
+        guard let old else {
+            guard committed === session.current else { return nil }
+            let snapshot = try committed.table.seen(by: viewer).snapshot
+            try begin(at: committed, snapshot)
+            return snapshot
+        }
         if at === committed { return old }
         let changes = at.changes(to: committed)
         guard changes.isComplete, !changes.rebinds else { return nil }
@@ -231,12 +262,13 @@ final class ViewerTable: Sendable {
 
 extension Session {
     /// What the sender of a command sees of the table to which it is applied; `nil`: the session's own.
-    func own(of sender: Looker, at before: Committed) throws -> OwnTable? {
+    func own(of sender: Looker, at before: Committed, for account: Quota.Account) throws -> OwnTable? {
         guard let viewer = try before.bound.viewer(sender) else { return nil }
+        let table = viewers.table(of: viewer, in: self, for: account)
+        table.use()
         return OwnTable(
             viewer: viewer,
-            snapshot: try viewers.table(of: viewer, in: self).own(at: before)
-                ?? before.table.seen(by: viewer).snapshot)
+            snapshot: try table.own(at: before, in: self) ?? before.table.seen(by: viewer).snapshot)
     }
 }
 

@@ -1,6 +1,6 @@
 import BraidRuntime
 
-/// Tests set them; a server only `buffers`.
+/// Tests set them; a server only `buffers` and `views`.
 package struct StreamLimits: Sendable {
     /// Proxies close idle streams.
     var commentInterval: Duration
@@ -18,12 +18,15 @@ package struct StreamLimits: Sendable {
     var largeBytes: Int
     /// For all sessions' large answers, large events and long histories.
     package var buffers: Quota
+    /// For people's own tables, while they are in memory.
+    let views: Quota
     /// Per token, one piece of long work for windows or one compression of a large answer at a time.
     package let turns = Turns()
 
     package init(
         commentInterval: Duration = .seconds(15), queueBytes: Int = 256 * 1024, recentChanges: Int = 1_024,
-        recentBytes: Int = Memory.largeBytes, largeBytes: Int = Memory.largeBytes, buffers: Quota = Quota(256 << 20)
+        recentBytes: Int = Memory.largeBytes, largeBytes: Int = Memory.largeBytes, buffers: Quota = Quota(256 << 20),
+        views: Quota = Quota(1 << 30)
     ) {
         self.commentInterval = commentInterval
         self.queueBytes = queueBytes
@@ -31,6 +34,7 @@ package struct StreamLimits: Sendable {
         self.recentBytes = recentBytes
         self.largeBytes = largeBytes
         self.buffers = buffers
+        self.views = views
     }
 
     /// `copies` are in memory while the answer is built. `nil` for a small one. Does not wait: throws `unavailable` or

@@ -22,7 +22,7 @@ package struct WindowQuery: Sendable {
 extension WindowQuery {
     /// Throws `sectionNotFound`, `rowNotFound` or `ambiguousRow`.
     func cut(from table: SessionTable) throws(Refusal) -> WindowedSnapshot {
-        if let section, table.bound.binder.hidesRows {
+        if let section, table.bound.hidesRows {
             // A hidden one is as one that never was.
             guard table.snapshot.sections.contains(where: { $0.id == section }) else {
                 throw Refusal(.sectionNotFound, "The table displays no such section. Get the snapshot.")

@@ -6,6 +6,7 @@ import BraidServer
 struct LimitOptions {
     var maxBodyBytes = BoundedLimit(value: 16_777_216)
     var maxBufferedBytes = 268_435_456
+    var maxViewBytes = 1_073_741_824
     var maxHeaderBytes = 32_768
     var maxRows = 1_000_000
     var maxSections = 10_000
@@ -38,6 +39,12 @@ struct LimitOptions {
             "max-buffered-bytes", \.maxBufferedBytes, in: 1 << 20...most,
             help:
                 "Bytes of memory for the bodies of all current requests, and the same again for large answers that clients have not read. A session can use a quarter of each, a token an eighth."
+        ),
+        // Tables of many rows that each of many people sees otherwise.
+        .integer(
+            "max-view-bytes", \.maxViewBytes, in: 1 << 20...most,
+            help:
+                "Bytes of memory for tables that only some people see. A session can use half, a token an eighth."
         ),
         // Servers behind a log-in proxy that adds long cookies or tokens.
         .integer(
@@ -129,6 +136,8 @@ struct LimitOptions {
 
     /// A new quota each time: one for bodies, one for answers.
     var bufferQuota: Quota { Quota(maxBufferedBytes, resourcePart: 4, clientPart: 8) }
+
+    var viewQuota: Quota { Quota(maxViewBytes, resourcePart: 2, clientPart: 8) }
 
     var limits: ServerLimits {
         var limits = ServerLimits()

@@ -22,10 +22,24 @@ import Testing
     }
 
     /// On the rows of `section`.
-    private static func pointers(_ members: String, on section: String = "a", with parts: String = "") throws -> [String] {
+    private static func pointers(_ members: String, on section: String = "a", with parts: String = "") throws
+        -> [String]
+    {
         try warnings(#"{"on":{"section":"\#(section)"},\#(members)}"#, parts).map {
             $0.replacing("/bindings/0", with: "").split(separator: ": ").first.map(String.init) ?? ""
         }
+    }
+
+    @Test("A member of `view` that is not declared causes a warning, and so does reading all of `user`")
+    func viewers() throws {
+        let view = #""view":{"query":""},"#
+        #expect(try Self.pointers(#""header":"${view.query}${view.qery}""#, with: view) == ["/header"])
+        #expect(
+            try Self.pointers(
+                #""header":"${user.role} ${user.claims.team}","footer":{"view":"F","viewModel":{"$eval":"user"}}"#)
+                == ["/footer"])
+        #expect(
+            try Self.pointers(#""onTap":[{"setState":{"other":{"$eval":"user"}}}]"#).isEmpty, "handlers share nothing")
     }
 
     @Test("A sign before an access causes a warning that says where the brackets belong")
@@ -83,7 +97,8 @@ import Testing
         ] { #expect(try Self.pointers(fine) == [], "\(fine)") }
         #expect(
             try Self.pointers(
-                #""onTap":[{"if":"'note' in model","do":[]}],"editing":{"$if":"model.note","then":"none","else":"none"}"#)
+                #""onTap":[{"if":"'note' in model","do":[]}],"editing":{"$if":"model.note","then":"none","else":"none"}"#
+            )
                 == ["/editing/$if"])
     }
 
