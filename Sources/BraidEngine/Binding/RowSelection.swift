@@ -78,6 +78,9 @@ extension RowMaker {
     func selectedRows(of stored: StoredSection, _ selection: RowSelection, _ lent: LentRows?) throws -> SectionRows {
         let order = try selection.order(of: input, evaluation)
         let candidates = try candidates(of: stored, selection, order)
+        if order == nil, let lent, let places = lent.section.places, places.order == nil {
+            return try selectedRows(from: candidates, selection, lent, places)
+        }
         var rows: [Row] = [], ranks: [Int] = [], failures = TemplateFailures(evaluation.meter), lent = lent
         for (position, (index, row)) in candidates.enumerated() {
             try evaluation.meter.checkTime(at: position)
@@ -97,6 +100,52 @@ extension RowMaker {
         return SectionRows(
             rows: PersistentList(rows),
             places: RowPlaces(ranks: PersistentList(ranks), count: candidates.count, order: order))
+    }
+
+    /// In stored order, as `lent`: shares its chunks where both show the same.
+    private func selectedRows(
+        from candidates: [(index: Int, row: StoredRow)], _ selection: RowSelection, _ lent: LentRows,
+        _ places: RowPlaces
+    ) throws -> SectionRows {
+        var rows = lent.section.rows, ranks = places.ranks, failures = TemplateFailures(evaluation.meter)
+        var known = PersistentList.Window(rows), knownRanks = PersistentList.Window(ranks)
+        var newRows: [PersistentList<Row>.Replacement] = [], newRanks: [PersistentList<Int>.Replacement] = []
+        func replace(_ range: Range<Int>, _ row: (Row, rank: Int)?) {
+            if newRows.last?.range.upperBound != range.lowerBound {
+                newRows.append((range.lowerBound..<range.lowerBound, []))
+                newRanks.append((range.lowerBound..<range.lowerBound, []))
+            }
+            let last = newRows.count - 1, whole = newRows[last].range.lowerBound..<range.upperBound
+            (newRows[last].range, newRanks[last].range) = (whole, whole)
+            if let row {
+                newRows[last].elements.append(row.0)
+                newRanks[last].elements.append(row.rank)
+            }
+        }
+        var next = 0
+        for (position, (index, row)) in candidates.enumerated() {
+            try evaluation.meter.checkTime(at: position)
+            while next < rows.count, knownRanks[next] < row.rank {
+                replace(next..<next + 1, nil)
+                next += 1
+            }
+            let isLent = next < rows.count && knownRanks[next] == row.rank
+            do {
+                let made = try selected(row, at: position, of: candidates.count, selection) {
+                    isLent ? known[next] : nil
+                }
+                if let made, !isLent { replace(next..<next, (made, row.rank)) }
+                if made == nil, isLent { replace(next..<next + 1, nil) }
+            } catch {
+                try failures.add(error, in: .init(section: section, row: index, id: row.id))
+            }
+            if isLent { next += 1 }
+        }
+        try failures.check()
+        if next < rows.count { replace(next..<rows.count, nil) }
+        rows.replace(newRows)
+        ranks.replace(newRanks)
+        return SectionRows(rows: rows, places: RowPlaces(ranks: ranks, count: candidates.count, order: nil))
     }
 
     /// `nil` if the row is not shown.
@@ -181,10 +230,23 @@ extension RowMaker {
                 nextRemoved += 1
             }
             newRows.append((position..<end, made))
-            newRanks.append((position..<end, madeRanks))
+            if end == position || madeRanks.count != 1 || ranks[position] != madeRanks[0] {
+                newRanks.append((position..<end, madeRanks))
+            }
         }
         rows.replace(newRows)
         ranks.replace(newRanks)
+        if let lent, places.order == nil, let others = lent.section.places, others.order == nil {
+            var shift = 0
+            for (range, made) in newRows {
+                let place = min(range.lowerBound + shift, rows.count - 1)
+                shift += made.count - range.count
+                guard place >= 0 else { break }
+                let other = others.ranks.firstPosition { $0 >= ranks[place] }
+                rows.adopt(chunkAt: place, of: lent.section.rows, at: other) { $0.isSame(as: $1) }
+                ranks.adopt(chunkAt: place, of: others.ranks, at: other, where: ==)
+            }
+        }
         return SectionRows(rows: rows, places: RowPlaces(ranks: ranks, count: count, order: places.order))
     }
 }

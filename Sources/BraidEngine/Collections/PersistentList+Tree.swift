@@ -169,6 +169,39 @@ extension PersistentList {
     }
 }
 
+extension PersistentList {
+    /// Takes over another list's chunk, if both have the same elements there, so that they share it. Ignores an index
+    /// out of bounds. O(log count).
+    mutating func adopt(
+        chunkAt index: Int, of other: PersistentList, at otherIndex: Int, where areSame: (Element, Element) -> Bool
+    ) {
+        guard indices.contains(index), other.indices.contains(otherIndex), var node = root else { return }
+        let mine = chunk(at: index), others = other.chunk(at: otherIndex)
+        guard mine.offset == others.offset, mine.chunk.count == others.chunk.count,
+            !mine.chunk.hasSameStorage(as: others.chunk), zip(mine.chunk, others.chunk).allSatisfy(areSame)
+        else { return }
+        root = nil
+        Self.replaceChunk(at: index, in: &node, with: others.chunk)
+        root = node
+    }
+
+    /// Elements in chunks that the other list does not have. O(count / 64).
+    func unsharedCount(with other: PersistentList) -> Int {
+        if isShared(with: other) { return 0 }
+        func address(_ chunk: Chunk) -> UnsafePointer<Element>? { chunk.withUnsafeBufferPointer { $0.baseAddress } }
+        let others = Set(other.chunks.map(address))
+        return chunks.reduce(0) { $0 + (others.contains(address($1)) ? 0 : $1.count) }
+    }
+
+    private static func replaceChunk(at index: Int, in node: inout Node, with chunk: Chunk) {
+        guard case .inner(var inner) = node else { return node = .leaf(chunk) }
+        node = .leaf([])
+        let (child, offset) = inner.locate(index)
+        replaceChunk(at: offset, in: &inner.children[child].node, with: chunk)
+        node = .inner(inner)
+    }
+}
+
 extension Array {
     /// Shared arrays are equal; equal ones need not share. O(1).
     func hasSameStorage(as other: [Element]) -> Bool {

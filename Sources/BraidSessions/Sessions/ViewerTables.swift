@@ -204,7 +204,7 @@ final class ViewerTable: Sendable {
         let before = at.table.showing(old), table = target.table.showing(after)
         replace(by: target, after, keeping: before)
         // It grows by few rows at a time: one that was let in stays.
-        try? lease.resize(to: cost(of: after))
+        if after.revision & 0xFF == 0 { try? lease.resize(to: cost(of: after, beside: target.snapshot)) }
         feed.publish(revision: after.revision) { hasTables in
             Change(
                 epoch: epoch, update: update, updateText: update.json,
@@ -216,7 +216,7 @@ final class ViewerTable: Sendable {
     /// With its first snapshot, unless it has one.
     private func begin(at committed: Session.Committed, _ snapshot: Snapshot) throws(SessionError) {
         do {
-            try lease.resize(to: cost(of: snapshot))
+            try lease.resize(to: cost(of: snapshot, beside: committed.snapshot))
         } catch {
             throw SessionError(noRoomForView: error)
         }
@@ -229,7 +229,9 @@ final class ViewerTable: Sendable {
     }
 
     /// About the memory that it does not share with the session's own table, in bytes.
-    private func cost(of snapshot: Snapshot) -> Int { (1 << 16) + 48 * snapshot.totalRowCount }
+    private func cost(of snapshot: Snapshot, beside other: Snapshot) -> Int {
+        (1 << 16) + 48 * snapshot.unsharedRows(with: other)
+    }
 
     private func replace(by target: Session.Committed, _ snapshot: Snapshot, keeping past: SessionTable? = nil) {
         state.withLock { state in
