@@ -158,6 +158,113 @@ import Testing
         #expect(run.status == 0, "\(run.errors)")
     }
 
+    @Test("A client that changes its view gets one update, in a list, in a stream and for a window")
+    func changeOfView() throws {
+        let server = try Self.start(":memory:"), client = try server.client()
+        var person = try Self.open(client)[0]
+        let path = "/v1/sessions/s/"
+        for (old, new) in [(0, 1), (1, 2), (2, 3), (3, 0)] {
+            person.view = Self.views[old]
+            let before = try Self.snapshot(client, person)
+            let oldQuery = person.query.isEmpty ? "view=%7B%7D" : person.query
+            let from = "from=" + (oldQuery.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? "")
+            // Meanwhile somebody taps a row.
+            _ = try client.request(
+                "POST", path + "taps", #"{"at":{"section":"open","row":0}}"#, headers: person.headers)
+            person.view = Self.views[new]
+            let after = TableReplica(snapshot: try Self.snapshot(client, person)).text
+            let position = "\(before["epoch"] ?? "").\(before["revision"] ?? "")"
+            let answer = try client.get(
+                path + "updates?\(person.query)&since=\(position)&\(from)", headers: person.headers)
+            let updates = answer.object["updates"] as? [[String: Any]] ?? []
+            #expect(updates.count == 1, "\(answer.text)")
+            var replica = TableReplica(snapshot: before)
+            try replica.apply(updates.first ?? [:])
+            #expect(Self.withoutEpoch(replica.text) == Self.withoutEpoch(after))
+            let stream = try EventStreamClient(
+                port: server.port, path + "updates?\(person.query)&since=\(position)&\(from)", headers: person.headers)
+            let events = try stream.events(through: "caught-up")
+            #expect(events.map(\.name) == ["update", "caught-up"])
+            #expect(
+                Self.withoutEpoch(events[0].data) == Self.withoutEpoch(TableReplica.text(updates.first ?? [:]))
+                    || events[0].object["stages"] != nil)
+            // The position is the new view's.
+            let again = try client.get(
+                path + "updates?\(person.query)&since=\(stream.lastEventID)", headers: person.headers)
+            #expect((again.object["updates"] as? [Any])?.isEmpty == true, "\(again.text)")
+            // A window of three rows of the one, then of the other.
+            person.view = Self.views[old]
+            var window = try client.get(path + "snapshot?\(person.query)&offset=1&limit=3", headers: person.headers)
+                .object
+            let place = "\(window["epoch"] ?? "").\(window["revision"] ?? "")"
+            person.view = Self.views[new]
+            let moved = try client.get(
+                path + "updates?\(person.query)&offset=0&limit=4&since=\(place)&\(from)%26offset%3D1%26limit%3D3",
+                headers: person.headers)
+            var part = TableReplica(snapshot: window)
+            for update in moved.object["updates"] as? [[String: Any]] ?? [] { try part.apply(update) }
+            window = try client.get(path + "snapshot?\(person.query)&offset=0&limit=4", headers: person.headers).object
+            #expect(Self.withoutEpoch(part.text) == Self.withoutEpoch(TableReplica(snapshot: window).text))
+        }
+    }
+
+    private static func withoutEpoch(_ text: String) -> String { text.replacing(#/"epoch":"[^"]*"/#, with: "") }
+
+    @Test("A view is checked, only controllers look as others, and a hidden row's id cannot be used")
+    func refusals() throws {
+        let server = try Self.start(":memory:"), client = try server.client()
+        let people = try Self.open(client), path = "/v1/sessions/s/"
+        func status(_ view: String) throws -> Int {
+            let query = view.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
+            return try client.get(path + "snapshot?view=\(query)", headers: people[0].headers).status
+        }
+        for (view, expected) in [
+            ("{}", 200), (#"{"hideDone":true}"#, 200), (#"{"hideDone":1}"#, 400), (#"{"hide":true}"#, 400), ("7", 400),
+            ("{", 400), (#"{"sort":[1,{"a":2}]}"#, 200),
+            (#"{"sort":"\#(String(repeating: "x", count: 4_085))"}"#, 200),
+            (#"{"sort":"\#(String(repeating: "x", count: 4_086))"}"#, 400),
+        ] {
+            #expect(try status(view) == expected, "\(view.prefix(60))")
+        }
+        let own = try client.get(path + "snapshot", headers: people[0].headers)
+        let seen = try client.get(
+            path + "snapshot?as=%7B%22id%22%3A%22ada%22%2C%22name%22%3A%22ada%22%7D", headers: Self.controller)
+        #expect(seen.text == own.text && seen.header("etag") == own.header("etag"))
+        let other = try client.get(path + "snapshot?as=%7B%7D", headers: people[0].headers)
+        #expect(other.status == 403, "\(other.text)")
+        #expect(
+            try client.get(
+                path + "snapshot",
+                headers: people[1].headers.merging(["If-None-Match": own.header("etag") ?? ""]) { $1 }
+            )
+            .status == 200, "another's tag is not theirs")
+        // Row 1 is Ben's.
+        let edit = #"{"insert":{"section":"open","row":0},"model":{"id":"1","v":0}}"#
+        let rows = (own.object["sections"] as? [[String: Any]])?.first?["rows"] as? [[String: Any]] ?? []
+        let place = rows.firstIndex { ($0["editing"] as? String) == "insert" } ?? 0
+        let taken = try client.request(
+            "POST", path + "edits", edit.replacing(#""row":0"#, with: #""row":\#(place)"#), headers: people[0].headers)
+        #expect(
+            taken.text.contains(#"The id \"1\" cannot be used."#) && !taken.text.contains("already"), "\(taken.text)")
+    }
+
+    @Test("A stream of somebody's own table ends when the session is bound to another description, and goes on with it")
+    func rebinding() throws {
+        let server = try Self.start(":memory:"), client = try server.client()
+        var person = try Self.open(client)[0]
+        let path = "/v1/sessions/s/updates"
+        let stream = try EventStreamClient(port: server.port, path, headers: person.headers)
+        _ = try stream.events(through: "caught-up")
+        let table = Self.table.replacing("model['owner'] == null ||", with: "")
+        let bound = try client.request("PUT", "/v1/sessions/s/table", #"{"table":\#(table)}"#, headers: Self.controller)
+        #expect(bound.status == 200, "\(bound.text)")
+        #expect(throws: EventStreamClient.Ended.self) { while true { _ = try stream.next() } }
+        person.stream = try EventStreamClient(
+            port: server.port, path, lastEventID: stream.lastEventID, headers: person.headers)
+        _ = try Self.follow(&person, client)
+        #expect(person.replica?.rowCount == 6, "only hers")
+    }
+
     /// Reads the person's stream up to what a snapshot shows. Returns the number of updates.
     static func follow(_ person: inout Person, _ client: HTTPClient) throws -> Int {
         guard let stream = person.stream else { return 0 }

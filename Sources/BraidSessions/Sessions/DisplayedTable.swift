@@ -15,10 +15,7 @@ package struct DisplayedTable: Sendable {
     /// Of `position`s in this table.
     package var epoch: String { own?.epoch ?? session.epoch }
 
-    var current: SessionTable {
-        if let own, let table = own.current { return table }
-        return session.current.table
-    }
+    var current: SessionTable { own?.current ?? session.current.table }
 
     var revision: Int { current.snapshot.revision }
     package var totalRowCount: Int { current.snapshot.totalRowCount }
@@ -46,7 +43,7 @@ extension Session {
         table.use()
         // The first time, all rows are looked at.
         try await withWindows(
-            costing: table.current == nil ? current.snapshot.totalRowCount : 0, for: account
+            costing: table.isRendered ? 0 : current.snapshot.totalRowCount, for: account
         ) { try await table.advance(in: self) }
         return DisplayedTable(session: self, own: table)
     }

@@ -28,6 +28,7 @@ extension SessionHost {
     /// Drops unused sessions from memory, except followed and busy ones. Returns how many.
     func unloadIdle(after sweeps: Int) -> Int {
         inMemory.count { session in
+            session.viewers.forgetUnused(now: session.revision)
             guard session.isUnused(for: sweeps), session.unload() else { return false }
             drop(session)
             if session.takeUse() { unloadedUses.withLock { _ = $0.insert(session.number) } }

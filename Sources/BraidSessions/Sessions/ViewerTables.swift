@@ -36,12 +36,14 @@ final class ViewerTables: Sendable {
 
     /// `account` pays for a new one's memory.
     func table(of viewer: Viewer, in session: Session, for account: Quota.Account) -> ViewerTable {
-        state.withLock { state in
-            if let known = state.tables[viewer], !known.isEnded { return known }
+        let (table, isNew) = state.withLock { state in
+            if let known = state.tables[viewer], !known.isEnded { return (known, false) }
             let table = ViewerTable(viewer, in: session, for: account)
             state.tables[viewer] = table
-            return table
+            return (table, true)
         }
+        if isNew { forgetUnused(now: session.revision) }
+        return table
     }
 
     func remove(_ table: ViewerTable) {
@@ -149,9 +151,13 @@ final class ViewerTable: Sendable {
         feed.close(end)
     }
 
-    /// As last brought up to date; `nil` if it never was.
-    var current: SessionTable? {
-        state.withLock { state in state.snapshot.map { state.at.table.showing($0) } }
+    var isRendered: Bool { state.withLock { $0.snapshot != nil } }
+
+    /// As last brought up to date; empty if it never was.
+    var current: SessionTable {
+        state.withLock { state in
+            state.at.table.showing(state.snapshot ?? Snapshot(revision: state.at.snapshot.revision))
+        }
     }
 
     /// In memory.
@@ -200,7 +206,9 @@ final class ViewerTable: Sendable {
         if at === target { return }
         let changes = at.changes(to: target)
         if changes.rebinds { throw StaleSession() }
-        let (after, update) = try target.own(viewer, after: (at.table.model, old), by: changes.step)
+        var (after, update) = try target.own(viewer, after: (at.table.model, old), by: changes.step)
+        // Who has changed only what this viewer does not see is not told.
+        if !update.isEmpty { update.by = changes.author }
         let before = at.table.showing(old), table = target.table.showing(after)
         replace(by: target, after, keeping: before)
         // It grows by few rows at a time: one that was let in stays.
@@ -215,13 +223,14 @@ final class ViewerTable: Sendable {
 
     /// With its first snapshot, unless it has one.
     private func begin(at committed: Session.Committed, _ snapshot: Snapshot) throws(SessionError) {
-        do {
-            try lease.resize(to: cost(of: snapshot, beside: committed.snapshot))
-        } catch {
-            throw SessionError(noRoomForView: error)
-        }
-        state.withLock { state in
+        let cost = cost(of: snapshot, beside: committed.snapshot)
+        try state.withLock { state throws(SessionError) in
             guard state.snapshot == nil else { return }
+            do throws(Quota.Exceeded) {
+                try lease.resize(to: cost)
+            } catch {
+                throw SessionError(noRoomForView: error)
+            }
             (state.at, state.snapshot) = (committed, snapshot)
             // Nobody follows a table that was never shown.
             feed.begin(at: snapshot.revision)
