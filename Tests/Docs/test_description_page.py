@@ -13,7 +13,7 @@ from terminal import BINARY
 
 DESCRIPTION = Document(ROOT / "docs/table-description.md")
 HANDLERS = Document(ROOT / "docs/handlers.md")
-PAGES = [DESCRIPTION, HANDLERS]
+PAGES = [DESCRIPTION, HANDLERS, Document(ROOT / "docs/own-tables.md")]
 
 # A description whose objects have an unknown member, `zz`.
 UNKNOWN = {
