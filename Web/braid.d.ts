@@ -568,6 +568,11 @@ export declare class Session {
   }>;
   /** All of it as lines of JSON, for `braid-server replay`. */
   journalFile(options?: SendOptions): Promise<string>;
+  /**
+   * What this client sees, of the members that the description's `view` declares: `{hideDone: true}`. Added to what was
+   * chosen before; subscriptions change over by one update. Returns all that is chosen.
+   */
+  view(chosen?: Record<string, JSONValue>): Record<string, JSONValue>;
   /** One page of the stored models, of all sections or one, hidden ones included; `next` is its `after`. */
   models(options?: { section?: string; after?: string; limit?: number; signal?: AbortSignal }): Promise<{
     session: string;

@@ -289,7 +289,7 @@ function windowParameters({ section, offset, limit, around, aroundSection, befor
 }
 
 /** For the query parameter `from`. */
-const encodedWindow = (window) => withQuery("", windowParameters(window)).slice(1);
+const encodedWindow = (window, view) => withQuery("", { ...windowParameters(window), view }).slice(1);
 
 function request(method, path, body, headers = {}) {
   return { method, path, headers: { ...(body === undefined ? {} : { "Content-Type": "application/json" }), ...headers }, body };
@@ -349,8 +349,16 @@ const COMMANDS = {
   registerCell: (modelType, cell) => ["PUT", path`cells-for-model-types/${modelType}`, { cell }],
 };
 
+/** The commands that mean rows as their sender sees them. */
+const VIEWED = new Set(["edits", "moves", "events", "taps", "displayed-rows", "transactions", "undo", "redo"]);
+
 /** Makes a session's requests without sending them. */
 class SessionRequests {
+  /** The chosen view as JSON. */
+  viewText;
+  /** Called when the view changes. */
+  viewers = new Set();
+
   constructor(id) {
     this.path = path`/v1/sessions/${id}`;
   }
@@ -367,6 +375,7 @@ class SessionRequests {
 function commandRequest(session, [method, resource, body], options = {}) {
   const { base, ifMatch, dryRun, strict, notify, key = newKey() } = options;
   const parameters = { base: base === undefined ? undefined : position(base), dryRun: dryRun || undefined, strict: strict || undefined, notify };
+  if (VIEWED.has(resource)) parameters.view = session.viewText;
   const headers = {};
   if (key !== null && !dryRun) headers["Idempotency-Key"] = key;
   if (ifMatch !== undefined) headers["If-Match"] = `"${position(ifMatch)}"`;
@@ -688,27 +697,28 @@ function linked(signal) {
 
 // MARK: Presence
 
-const presencePath = (client, path) => withQuery(`${path}/presence`, { client: client.presence.name });
+const presencePath = (client, path, view) => withQuery(`${path}/presence`, { client: client.presence.name, view });
 
 /** Shows `entry` to the others. */
-async function appear(client, path, entry, options) {
+async function appear(client, { path, viewText }, entry, options) {
   client.presence.shown.set(path, entry);
-  const shown = await client.send(request("PUT", presencePath(client, path), entry), options);
+  const shown = await client.send(request("PUT", presencePath(client, path, viewText), entry), options);
   // By its id: an index path counts only now.
   entry.at = shown.at;
   return shown;
 }
 
 /** After a stream was opened. */
-async function appearAgain(client, path) {
+async function appearAgain(client, requests) {
   const { shown } = client.presence;
+  const { path } = requests;
   const entry = shown.get(path);
   try {
-    if (entry) await appear(client, path, entry);
+    if (entry) await appear(client, requests, entry);
   } catch ({ status }) {
     // Its row may be gone.
     const isRefused = (status === 404 || status === 409) && entry.at !== undefined;
-    if (isRefused && shown.get(path) === entry) appear(client, path, { data: entry.data }).catch(() => {});
+    if (isRefused && shown.get(path) === entry) appear(client, requests, { data: entry.data }).catch(() => {});
   }
 }
 
@@ -732,8 +742,8 @@ export class Session {
       delete: (tokenId, options) => remove(client, this.#path + path`/tokens/${tokenId}`, options),
     };
     this.presence = {
-      get: async (options) => (await this.#get("/presence", {}, options)).present,
-      set: (at, data, options) => appear(client, this.#path, { at: at ?? undefined, data }, options),
+      get: async (options) => (await this.#get("/presence", this.#view, options)).present,
+      set: (at, data, options) => appear(client, this.request, { at: at ?? undefined, data }, options),
       leave: (options) => {
         client.presence.shown.delete(this.#path);
         return send(request("DELETE", presencePath(client, this.#path)), options);
@@ -743,6 +753,22 @@ export class Session {
 
   get #path() {
     return this.request.path;
+  }
+
+  get #view() {
+    return { view: this.request.viewText };
+  }
+
+  /**
+   * What this client sees of the table, of the members that the description's `view` declares: `{hideDone: true}`.
+   * Added to what was chosen before; subscriptions change over by one update. Returns all that is chosen.
+   */
+  view(chosen) {
+    const view = { ...JSON.parse(this.request.viewText ?? "{}"), ...chosen };
+    if (chosen === undefined) return view;
+    this.request.viewText = JSON.stringify(view);
+    for (const change of this.request.viewers) change();
+    return view;
   }
 
   #get(resource, parameters, { signal } = {}, headers = {}) {
@@ -763,7 +789,7 @@ export class Session {
    * within the journal.
    */
   snapshot({ window, at, ...options } = {}) {
-    return this.#get("/snapshot", { at: at === undefined ? undefined : position(at), ...windowParameters(window) }, options);
+    return this.#get("/snapshot", { at: at === undefined ? undefined : position(at), ...windowParameters(window), ...this.#view }, options);
   }
 
   /**
@@ -772,7 +798,7 @@ export class Session {
    */
   updates(since, { wait, coalesce, window, from, ...options } = {}) {
     const path = withQuery(`${this.#path}/updates`, {
-      since: position(since), wait, coalesce: coalesce || undefined, ...windowParameters(window), from: from && encodedWindow(from),
+      since: position(since), wait, coalesce: coalesce || undefined, ...windowParameters(window), from: from && encodedWindow(from), ...this.#view,
     });
     return this.#client.send({ ...request("GET", path), patience: (wait ?? 0) * 1000 }, options);
   }
@@ -811,7 +837,7 @@ export class Session {
 
   /** Follows the session from now on, or from your snapshot `from`. */
   subscribe(options) {
-    return new Subscription(this.#client, this.#path, options);
+    return new Subscription(this.#client, this.request, options);
   }
 
   static {
@@ -828,7 +854,7 @@ export class Session {
 /** Keeps a snapshot up to date with the server's event stream. Made by `session.subscribe`. */
 export class Subscription {
   #client;
-  #path;
+  #requests;
   #listeners;
   #silence;
   /** Of the current connection. */
@@ -844,6 +870,10 @@ export class Subscription {
   #shown;
   /** Of the current connection. */
   #followed;
+  #followedView;
+  /** That `snapshot` shows, as JSON. */
+  #shownView;
+  #changeView = () => this.#startAgain();
   #overscan;
   /** `[first, end)` of the rows requested for a new window, until it arrives. */
   #requested;
@@ -863,19 +893,21 @@ export class Subscription {
    * - `presence`: also follows who is present, and keeps this client so.
    * - `silence`: milliseconds without data after which the connection is dead.
    */
-  constructor(client, path, { from, window, overscan = 50, presence = false, silence = 40_000, ...listeners } = {}) {
+  constructor(client, requests, { from, window, overscan = 50, presence = false, silence = 40_000, ...listeners } = {}) {
     this.#client = client;
     this.#window = window && windowParameters(window);
     this.#overscan = overscan;
     this.#withPresence = presence;
-    this.#path = path;
+    this.#requests = requests;
     this.#silence = silence;
     this.#listeners = listeners;
     if (from) {
       this.snapshot = from;
       this.#position = position(from);
       this.#shown = this.#window;
+      this.#shownView = requests.viewText;
     }
+    requests.viewers.add(this.#changeView);
     this.#start();
   }
 
@@ -886,6 +918,7 @@ export class Subscription {
   close() {
     if (this.status === "ended" || this.status === "closed") return;
     this.status = "closed";
+    this.#requests.viewers.delete(this.#changeView);
     this.#controller.abort();
   }
 
@@ -918,6 +951,11 @@ export class Subscription {
     if (!this.#window) throw new TypeError("Only a subscription with a `window` can move it.");
     this.#window = windowParameters(window);
     this.#requested = requested;
+    this.#startAgain();
+  }
+
+  /** With another window or view. */
+  #startAgain() {
     if (["paused", "ended", "closed"].includes(this.status)) return;
     this.#controller.abort();
     this.#start();
@@ -972,6 +1010,7 @@ export class Subscription {
       if (failure?.kind === "row-not-found" && this.#window?.around !== undefined) {
         this.#leaveAnchor();
       } else if (this.#hasEnded || isFinal(failure)) {
+        this.#requests.viewers.delete(this.#changeView);
         this.#turn("ended", failure);
         return this.#tell("onEnd", failure);
       }
@@ -1004,7 +1043,11 @@ export class Subscription {
   }
 
   /** `snapshot` now shows the connection's window. */
-  #noteShown(window) {
+  #noteShown(window, id) {
+    this.#shownView = this.#followedView;
+    // Another view's table has another epoch.
+    const epoch = id?.slice(0, id.lastIndexOf("."));
+    if (epoch && this.snapshot.epoch !== epoch) this.snapshot = { ...this.snapshot, epoch };
     if (!window) return;
     const isCurrent = this.#window === window || this.#window === this.#shown;
     this.#shown = this.#withAnchor(window);
@@ -1030,14 +1073,17 @@ export class Subscription {
       const parameters = windowParameters(this.#window);
       if (this.#withPresence) Object.assign(parameters, { presence: true, client: this.#client.presence.name });
       this.#followed = this.#window;
-      if (this.#window && this.#position !== undefined) {
-        // `Last-Event-ID` counts only for the same window.
+      parameters.view = this.#followedView = this.#requests.viewText;
+      const isOtherView = this.#followedView !== this.#shownView;
+      if ((this.#window || isOtherView) && this.#position !== undefined) {
+        // `Last-Event-ID` counts only for the same window and view.
         parameters.since = this.#position;
-        if (this.#shown && this.#shown !== this.#window) parameters.from = encodedWindow(this.#shown);
+        const oldView = isOtherView ? this.#shownView ?? "{}" : undefined;
+        if (isOtherView || (this.#shown && this.#shown !== this.#window)) parameters.from = encodedWindow(this.#shown, oldView);
       } else if (this.#position !== undefined) {
         headers["Last-Event-ID"] = this.#position;
       }
-      const path = withQuery(`${this.#path}/updates`, parameters);
+      const path = withQuery(`${this.#requests.path}/updates`, parameters);
       const response = await this.#client.fetch(request("GET", path, undefined, headers), undefined, link.signal);
       if (!response.ok) throw problem(response, await response.text());
       // Maybe a network's log-in page.
@@ -1084,17 +1130,18 @@ export class Subscription {
       case "snapshot":
         this.snapshot = JSON.parse(data);
         this.#position = id;
-        this.#noteShown(this.#followed);
+        this.#noteShown(this.#followed, id);
         return this.#tell("onSnapshot", this.snapshot, previous);
       case "update": {
         const update = JSON.parse(data);
         // Came already, on an earlier connection.
-        if (update.to <= previous.revision && !(previous.window && update.from === previous.revision)) return;
+        const isOfOtherView = this.#followedView !== this.#shownView;
+        if (update.to <= previous.revision && !((previous.window || isOfOtherView) && update.from === previous.revision)) return;
         // Revisions without visible changes have no update.
         const before = { ...previous, revision: Math.max(previous.revision, update.from) };
         this.snapshot = applying(update, before);
         this.#position = id;
-        this.#noteShown(this.#followed);
+        this.#noteShown(this.#followed, id);
         return this.#tell("onUpdate", update, this.snapshot, before);
       }
       case "cellEvent":
@@ -1110,8 +1157,8 @@ export class Subscription {
         const { revision } = JSON.parse(data);
         if (revision > previous.revision) this.snapshot = { ...previous, revision };
         this.#position = id;
-        this.#noteShown(this.#followed);
-        if (this.#withPresence) appearAgain(this.#client, this.#path);
+        this.#noteShown(this.#followed, id);
+        if (this.#withPresence) appearAgain(this.#client, this.#requests);
         return this.#turn("live");
       }
       case "presence": {
