@@ -317,7 +317,7 @@ import Testing
             #expect(answer.status < 500, "\(answer.text)")
             if answer.status == 200 { applied += 1 }
         }
-        #expect(applied > TestEffort.cases(50))
+        #expect(applied > TestEffort.cases(20))
         for index in people.indices {
             let snapshots = try clients.map {
                 TableReplica(snapshot: try OwnTableTests.snapshot($0, people[index])).text
